@@ -1,0 +1,82 @@
+"""The command line: ``perfmodel <command> [--json]``.
+
+A command is one module of this folder with a function ``command``; its docstring is its help.
+Modules import what they need inside that function, so that ``perfmodel --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+
+from perfmodel.errors import PerfModelError
+
+COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict")
+
+USER_ERROR = 2
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line and end the process with its status."""
+    application()(prog_name="perfmodel")
+
+
+def application() -> typer.Typer:
+    """Put the commands together.
+
+    Returns
+    -------
+    typer.Typer
+        A callable that reads ``sys.argv`` and ends with :class:`SystemExit`.
+    """
+    app = typer.Typer(
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        help="Count what an OpenCL kernel does, fit what that costs here, predict run times.",
+    )
+    app.callback()(_options)
+    for name in COMMANDS:
+        app.command(name)(_guarded(import_module(f"perfmodel.cli.{name}").command))
+    return app
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn an error of ours into one line on standard error and an exit status."""
+
+    @functools.wraps(command)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except PerfModelError as error:
+            print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
+            raise typer.Exit(USER_ERROR) from None
+        except KeyboardInterrupt:
+            print("perfmodel: interrupted", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return guarded
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"perfmodel {version('perfmodel')}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""

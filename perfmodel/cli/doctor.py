@@ -1,0 +1,44 @@
+"""``perfmodel doctor``: whether everything is there that the main job needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from perfmodel.cli.diagnosis import Part
+
+SCHEMA = "perfmodel.doctor/1"
+
+
+def command(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Check Python, the libraries and the OpenCL devices; say what mends what is wrong.
+
+    The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
+    """
+    from perfmodel.cli.diagnosis import WRONG, diagnose
+
+    parts = []
+    for part in diagnose():
+        parts.append(part)
+        if not json:
+            print(_line(part), flush=True)
+    runs = all(part.status != WRONG for part in parts)
+    if json:
+        from json import dumps
+
+        rows = [part.to_json() for part in parts]
+        print(dumps({"schema": SCHEMA, "ok": runs, "parts": rows}, indent=2))
+    if not runs:
+        raise typer.Exit(1)
+
+
+def _line(part: Part) -> str:
+    comment = f" ({part.message})" if part.message and part.status == "ok" else ""
+    if part.status == "ok":
+        return f"{part.name:<13}{part.found + ' ' if part.found else ''}ok{comment}"
+    found = f"{part.found}: " if part.found else ""
+    return f"{part.name:<13}{part.status}: {found}{part.message}; mend it with: {part.mend}"

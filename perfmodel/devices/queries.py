@@ -1,0 +1,117 @@
+"""What OpenCL tells of a device, as facts."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from perfmodel.facts import DeviceFacts, Fact
+
+# key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
+_NUMBERS = (
+    ("compute_units", "", "max_compute_units"),
+    ("clock_mhz", "MHz", "max_clock_frequency"),
+    ("global_memory_bytes", "B", "global_mem_size"),
+    ("max_alloc_bytes", "B", "max_mem_alloc_size"),
+    ("cache_bytes", "B", "global_mem_cache_size"),
+    ("cache_line_bytes", "B", "global_mem_cacheline_size"),
+    ("local_memory_bytes", "B", "local_mem_size"),
+    ("max_work_group_size", "work-items", "max_work_group_size"),
+    ("profiling_resolution_ns", "ns", "profiling_timer_resolution"),
+)
+_SMALL_KERNEL = "kernel void small(global int *a) { a[get_global_id(0)] = 1; }"
+
+
+def facts_of(handle: Any) -> DeviceFacts:
+    """Ask a device for everything that a model might use.
+
+    Parameters
+    ----------
+    handle : pyopencl.Device
+
+    Returns
+    -------
+    DeviceFacts
+        Without those facts that the device does not tell.
+    """
+    facts = {
+        key: Fact(int(value), unit, _source(attribute))
+        for key, unit, attribute in _NUMBERS
+        if (value := _told(handle, attribute)) is not None
+    }
+    shape = tuple(int(size) for size in handle.max_work_item_sizes)
+    facts["max_work_item_sizes"] = Fact(shape, "work-items", _source("max_work_item_sizes"))
+    facts["device_type"] = Fact(_type_of(handle), "", _source("type"))
+    facts["opencl_version"] = Fact(handle.version.strip(), "", _source("version"))
+    has_float64 = bool(_told(handle, "double_fp_config"))
+    facts["has_float64"] = Fact(has_float64, "", _source("double_fp_config"))
+    facts["subgroup_size"] = _subgroup_size(handle)
+    return DeviceFacts.from_mapping(
+        handle.name.strip(), handle.platform.name.strip(), handle.driver_version.strip(), facts
+    )
+
+
+def _source(attribute: str) -> str:
+    return f"CL_DEVICE_{attribute.upper()}"
+
+
+def _told(handle: Any, attribute: str) -> Any:
+    """Ask for one attribute; None where the device does not know the question."""
+    import pyopencl as cl
+
+    try:
+        return getattr(handle, attribute)
+    except (cl.Error, AttributeError):
+        return None
+
+
+def _type_of(handle: Any) -> str:
+    import pyopencl as cl
+
+    kinds = cl.device_type
+    for kind, word in ((kinds.GPU, "gpu"), (kinds.CPU, "cpu"), (kinds.ACCELERATOR, "accelerator")):
+        if handle.type & kind:
+            return word
+    return "custom"
+
+
+def _subgroup_size(handle: Any) -> Fact:
+    """Find the sub-group size, best source first; the source says how well it is known."""
+    unit = "work-items"
+    for attribute in ("warp_size_nv", "wavefront_width_amd"):
+        if size := _told(handle, attribute):
+            return Fact(int(size), unit, _source(attribute))
+    multiple = _told(handle, "preferred_work_group_size_multiple")
+    if _told(handle, "max_num_sub_groups") or not multiple:
+        size, kernel_multiple = _ask_a_kernel(handle)
+        if size:
+            return Fact(size, unit, "CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, 256 work-items")
+        multiple = multiple or kernel_multiple
+    if multiple:
+        return Fact(
+            int(multiple), unit, "preferred work-group size multiple (the device tells no size)"
+        )
+    return Fact(1, unit, "assumed (the device tells neither a size nor a preferred multiple)")
+
+
+def _ask_a_kernel(handle: Any) -> tuple[int | None, int | None]:
+    """Build a small kernel and ask it for its sub-group size and its preferred multiple."""
+    import pyopencl as cl
+
+    try:
+        context = cl.Context([handle])  # in a variable: a program does not keep its context alive
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)  # Intel's compiler always speaks
+            kernel = cl.Program(context, _SMALL_KERNEL).build().small
+    except cl.Error:  # a device that builds nothing; `check` says so
+        return None, None
+    try:
+        size = kernel.get_sub_group_info(
+            handle, cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, (256,)
+        )
+    except cl.Error:
+        size = None
+    multiple = kernel.get_work_group_info(
+        cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE, handle
+    )
+    return size, multiple

@@ -1,0 +1,616 @@
+"""Every exception of perfmodel.
+
+Each class derives from :class:`PerfModelError` and from the builtin that a caller would
+expect to catch, and carries as attributes the data that its message speaks of.
+"""
+
+from __future__ import annotations
+
+
+class PerfModelError(Exception):
+    """Base of everything that perfmodel raises on purpose."""
+
+
+class ParameterError(PerfModelError, ValueError):
+    """A size parameter is missing, unknown, negative or not an integer.
+
+    Attributes
+    ----------
+    name : str
+        The parameter at fault.
+    allowed : tuple of str
+        The parameters that the counted kernel has.
+    """
+
+    def __init__(self, name: str, found: str, allowed: tuple[str, ...]) -> None:
+        self.name = name
+        self.allowed = allowed
+        listed = ", ".join(allowed) or "none"
+        super().__init__(
+            f"size parameter '{name}' {found}; the kernel's parameters are: {listed}. "
+            f"Give each a non-negative integer, as in {name}=1024."
+        )
+
+
+class AssumptionError(PerfModelError, ValueError):
+    """A size breaks an assumption that the kernel was written under.
+
+    Attributes
+    ----------
+    assumption : str
+        The assumptions, in isl's notation.
+    indices : tuple of int
+        Positions (in the flattened, broadcast array of sizes) that break it; empty for a scalar.
+    """
+
+    def __init__(
+        self, assumption: str, values: dict[str, int], indices: tuple[int, ...] = ()
+    ) -> None:
+        self.assumption = assumption
+        self.values = values
+        self.indices = indices
+        sizes = ", ".join(f"{name}={value}" for name, value in values.items())
+        where = f" (first of {len(indices)} such sizes, at index {indices[0]})" if indices else ""
+        super().__init__(
+            f"{sizes}{where} breaks the kernel's assumption {assumption}; "
+            "choose a size that meets it, or build the kernel without it."
+        )
+
+
+class GranularityError(PerfModelError, TypeError):
+    """Counts of different granularities were added or compared."""
+
+    def __init__(self, left: str, right: str) -> None:
+        self.left = left
+        self.right = right
+        super().__init__(
+            f"a count per {left} cannot be combined with a count per {right}: "
+            "ask for both with the same granularity= first."
+        )
+
+
+class UnknownFeatureError(PerfModelError, ValueError):
+    """No feature is called so.
+
+    Attributes
+    ----------
+    name : str
+        The name that was asked for.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"no feature is called '{name}'; names are like op_float32_add, "
+            "global_load_32_stride1, local_load_32, barrier_local, work_groups, launches."
+        )
+
+
+class UnknownFamilyError(PerfModelError, LookupError):
+    """No model family is called so.
+
+    Attributes
+    ----------
+    name : str
+        The name that was asked for.
+    allowed : tuple of str
+        The families that exist.
+    """
+
+    def __init__(self, name: str, allowed: tuple[str, ...]) -> None:
+        self.name = name
+        self.allowed = allowed
+        super().__init__(
+            f"no model family is called '{name}'; choose one of: {', '.join(allowed)}."
+        )
+
+
+class BadTimesError(PerfModelError, ValueError):
+    """Measured times that no relative error can be taken of: zero, negative or not finite.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows at fault, from 0.
+    values : tuple of float
+        Their times [s].
+    labels : tuple of str
+        What was measured in them, as far as that is known.
+    """
+
+    def __init__(
+        self, rows: tuple[int, ...], values: tuple[float, ...], labels: tuple[str, ...] = ()
+    ) -> None:
+        self.rows = rows
+        self.values = values
+        self.labels = labels
+        where = f" ({labels[0]})" if labels else ""
+        super().__init__(
+            f"{len(rows)} measured time(s) are not positive and finite, first in row {rows[0]}"
+            f"{where}: {values[0]!r} s; leave these rows out or measure them again."
+        )
+
+
+class BadFeatureValuesError(PerfModelError, ValueError):
+    """Feature values that are negative or not finite.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Rows at fault, from 0.
+    names : tuple of str
+        Features at fault.
+    """
+
+    def __init__(self, rows: tuple[int, ...], names: tuple[str, ...]) -> None:
+        self.rows = rows
+        self.names = names
+        super().__init__(
+            f"{len(rows)} row(s), first row {rows[0]}, hold a negative or non-finite value of "
+            f"{', '.join(names)}; a feature counts things, so give numbers from 0 up."
+        )
+
+
+class TooFewRowsError(PerfModelError, ValueError):
+    """Fewer measured rows than weights to find.
+
+    Attributes
+    ----------
+    rows : int
+        Usable measurements.
+    features : tuple of str
+        Features that they exercise.
+    """
+
+    def __init__(self, rows: int, features: tuple[str, ...]) -> None:
+        self.rows = rows
+        self.features = features
+        super().__init__(
+            f"{rows} usable measurement(s) cannot determine {len(features)} weights "
+            f"({', '.join(features) or 'no feature is exercised'}); "
+            "measure more kernels or sizes (perfmodel measure)."
+        )
+
+
+class NotFittedError(PerfModelError, AttributeError):
+    """An estimator was asked for a prediction before it was fitted."""
+
+    def __init__(self, estimator: str) -> None:
+        self.estimator = estimator
+        super().__init__(f"this {estimator} is not fitted yet; call fit(X, y) first.")
+
+
+class UnmeasuredFeatureError(PerfModelError, ValueError):
+    """A prediction is withheld: the kernel needs features that no measurement exercised.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The features without a weight.
+    device : str
+        The device that the weights belong to.
+    """
+
+    def __init__(self, features: tuple[str, ...], device: str) -> None:
+        self.features = features
+        self.device = device
+        super().__init__(
+            f"prediction withheld: no measurement on '{device}' ever exercised "
+            f"{', '.join(features)}; measure a kernel that does and fit again, or pass "
+            "allow_unmeasured=True (--allow-unmeasured) to count it as free."
+        )
+
+
+class WeightsFileError(PerfModelError, ValueError):
+    """A weights file cannot be used.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    problem : str
+        What is wrong with it.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(
+            f"weights file '{path}' {problem}; give a file that 'perfmodel fit' wrote."
+        )
+
+
+class OutputError(PerfModelError, OSError):
+    """A file or folder cannot be written.
+
+    Attributes
+    ----------
+    path : str
+        What should have been written.
+    problem : str
+        What the system said.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(
+            f"cannot write '{path}': {problem}; give a place that you may write to."
+        )
+
+
+class UnknownFactError(PerfModelError, LookupError):
+    """Nothing is known of a device under this key.
+
+    Attributes
+    ----------
+    key : str
+        The fact that was asked for.
+    device : str
+        The device.
+    allowed : tuple of str
+        What is known of it.
+    """
+
+    def __init__(self, key: str, device: str, allowed: tuple[str, ...]) -> None:
+        self.key = key
+        self.device = device
+        self.allowed = allowed
+        super().__init__(
+            f"nothing is known of '{key}' for the device '{device}'; "
+            f"known are: {', '.join(allowed) or 'no facts at all'}."
+        )
+
+
+class FactsFormatError(PerfModelError, ValueError):
+    """A document is no description of a device.
+
+    Attributes
+    ----------
+    problem : str
+        What is wrong with it.
+    schema : str
+        The schema that it should have.
+    """
+
+    def __init__(self, problem: str, schema: str) -> None:
+        self.problem = problem
+        self.schema = schema
+        super().__init__(
+            f"a device's description {problem}; expected the schema '{schema}', "
+            "as 'perfmodel devices --json' writes it."
+        )
+
+
+class NoDeviceError(PerfModelError, RuntimeError):
+    """There is no OpenCL device, or none that works.
+
+    Attributes
+    ----------
+    problem : str
+        What was found instead.
+    """
+
+    def __init__(self, problem: str = "no OpenCL device was found") -> None:
+        self.problem = problem
+        super().__init__(
+            f"{problem}; run scripts/setup, or as root: apt-get install pocl-opencl-icd. "
+            "Then 'perfmodel doctor' says what works."
+        )
+
+
+class UnknownDeviceError(PerfModelError, LookupError):
+    """No device is called so.
+
+    Attributes
+    ----------
+    selector : str
+        What was asked for.
+    allowed : tuple of str
+        The devices there are.
+    """
+
+    def __init__(self, selector: str, allowed: tuple[str, ...]) -> None:
+        self.selector = selector
+        self.allowed = allowed
+        super().__init__(
+            f"no OpenCL device matches '{selector}'; there are: {', '.join(allowed)}. "
+            "Give an index or a part of a name or platform."
+        )
+
+
+class BrokenDeviceError(PerfModelError, RuntimeError):
+    """A device is listed, but does not build and run a small kernel.
+
+    Attributes
+    ----------
+    device : str
+        The device.
+    problem : str
+        What happened instead.
+    """
+
+    def __init__(self, device: str, problem: str) -> None:
+        self.device = device
+        self.problem = problem
+        super().__init__(
+            f"the OpenCL device '{device}' is listed but does not work: {problem}; choose "
+            "another with --device, or run 'perfmodel doctor' for what mends it."
+        )
+
+
+class KernelFileMissingError(PerfModelError, FileNotFoundError):
+    """There is no such kernel file or folder, or nothing in it."""
+
+    def __init__(self, path: object, wanted: str) -> None:
+        self.path = str(path)
+        super().__init__(f"no kernel file at '{self.path}'; give the path of {wanted}.")
+
+
+class KernelFileSyntaxError(PerfModelError, ValueError):
+    """A kernel file is not valid Python."""
+
+    def __init__(self, path: object, line: int | None, problem: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.problem = problem
+        super().__init__(
+            f"'{self.path}' line {line}: not valid Python ({problem}); mend that line and "
+            "run again."
+        )
+
+
+class KernelFileExecutionError(PerfModelError, RuntimeError):
+    """A kernel file, or its ``kernel()`` or ``variants()``, raised while it ran."""
+
+    def __init__(self, path: object, cause: BaseException) -> None:
+        self.path = str(path)
+        self.cause = cause
+        trace, line = cause.__traceback__, None
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == self.path:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        place = f"'{self.path}' line {line}" if line else f"'{self.path}'"
+        said = " ".join(str(cause).split()) or "no message"
+        super().__init__(
+            f"{place}: raised {type(cause).__name__} ({said}); the file must run by itself: "
+            f"try 'python {self.path}'."
+        )
+
+
+class KernelFileContentError(PerfModelError, AttributeError):
+    """A kernel file defines none of the names looked for."""
+
+    def __init__(self, path: object, wanted: tuple[str, ...]) -> None:
+        self.path = str(path)
+        self.wanted = wanted
+        super().__init__(
+            f"'{self.path}' defines neither of: {', '.join(wanted)}; define one "
+            "(kernel() returns a loopy.TranslationUnit, variants() a dict of name to "
+            "TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."
+        )
+
+
+class KernelFileTypeError(PerfModelError, TypeError):
+    """Something in a kernel file has the wrong type."""
+
+    def __init__(self, path: object, name: str, found: str, allowed: str) -> None:
+        self.path = str(path)
+        self.name = name
+        self.found = found
+        self.allowed = allowed
+        super().__init__(
+            f"'{self.path}': {name} is or returns {found}; it must be {allowed}: change it "
+            "to that."
+        )
+
+
+class DuplicateKernelError(PerfModelError, ValueError):
+    """Two kernel classes of one folder have the same name."""
+
+    def __init__(self, name: str, folder: object) -> None:
+        self.name = name
+        self.folder = str(folder)
+        super().__init__(
+            f"two kernel classes in '{self.folder}' are named '{name}'; names must differ: "
+            "rename one."
+        )
+
+
+class StoreFormatError(PerfModelError, ValueError):
+    """A stored record is not what this version of perfmodel can read."""
+
+    def __init__(self, path: object, line: int, problem: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.problem = problem
+        super().__init__(
+            f"'{self.path}' line {line}: {problem}; mend or remove that line, or read the "
+            "file with the version of perfmodel that wrote it."
+        )
+
+
+class StoreMissingError(PerfModelError, FileNotFoundError):
+    """There are no measurements at a path."""
+
+    def __init__(self, path: object) -> None:
+        self.path = str(path)
+        super().__init__(
+            f"no measurements at '{self.path}'; give a .jsonl file or a folder with "
+            "measurements.jsonl, or make one with 'perfmodel measure --store'."
+        )
+
+
+class NotCountableError(PerfModelError, ValueError):
+    """Something in a kernel has no count.
+
+    Attributes
+    ----------
+    what, why : str
+        What could not be counted, and the reason.
+    """
+
+    def __init__(self, what: str, why: str, remedy: str = "") -> None:
+        self.what = what
+        self.why = why
+        advice = remedy or "rewrite it as assignments, or leave it out of the counted kernel"
+        super().__init__(f"cannot count {what}: {why}; {advice}.")
+
+
+class StatisticsNeededError(NotCountableError):
+    """A count depends on data; ``statistics`` must say what is typical.
+
+    Attributes
+    ----------
+    key : str
+        The key to give in ``statistics``.
+    """
+
+    def __init__(self, what: str, key: str, meaning: str) -> None:
+        self.key = key
+        remedy = f"pass statistics={{{key!r}: {meaning}}} to count()"
+        super().__init__(what, "it depends on data", remedy)
+
+
+class UnknownArrayError(PerfModelError, KeyError):
+    """A count was asked for an array that the kernel does not touch so."""
+
+    def __init__(self, array: str, allowed: tuple[str, ...]) -> None:
+        self.array = array
+        self.allowed = allowed
+        self.message = (
+            f"the kernel has no accesses to an array '{array}' of the kind asked for; "
+            f"there are accesses to: {', '.join(allowed) or 'none'}."
+        )
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class MixedDevicesError(PerfModelError, ValueError):
+    """Measurements of several devices, where one device is needed."""
+
+    def __init__(self, devices: tuple[str, ...]) -> None:
+        self.devices = devices
+        super().__init__(
+            f"the measurements come from {len(devices)} devices ({', '.join(devices)}); weights "
+            "belong to one: choose one with Measurements.of_device(name)."
+        )
+
+
+class SizeOptionError(PerfModelError, ValueError):
+    """A size on the command line is not of the form NAME=INTEGER.
+
+    Attributes
+    ----------
+    text : str
+        What was given.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(f"'-p {text}' is no size; give NAME=INTEGER, as in -p n=1024.")
+
+
+class UnknownVariantError(PerfModelError, LookupError):
+    """A kernel file has no variant of that name.
+
+    Attributes
+    ----------
+    name : str
+        The name that was asked for.
+    allowed : tuple of str
+        The variants that the file has.
+    """
+
+    def __init__(self, name: str, allowed: tuple[str, ...]) -> None:
+        self.name = name
+        self.allowed = allowed
+        super().__init__(
+            f"the kernel file has no variant '{name}'; choose one of: {', '.join(allowed)}."
+        )
+
+
+class KernelArgumentError(PerfModelError, ValueError):
+    """Values given for a kernel's scalar arguments are not those it has."""
+
+    def __init__(self, kernel: str, wanted: tuple[str, ...], given: tuple[str, ...]) -> None:
+        self.kernel = kernel
+        self.wanted = wanted
+        self.given = given
+        super().__init__(
+            f"kernel '{kernel}' has the scalar arguments ({', '.join(sorted(wanted))}), but values "
+            f"were given for ({', '.join(sorted(given))}); name them all in sizes and scalars."
+        )
+
+
+class MissingCountsError(PerfModelError, LookupError):
+    """A measurement names counts that its store does not hold.
+
+    Attributes
+    ----------
+    label : str
+        What was measured.
+    counts_hash : str
+        The hash of the counts that are missing.
+    """
+
+    def __init__(self, label: str, counts_hash: str) -> None:
+        self.label = label
+        self.counts_hash = counts_hash
+        super().__init__(
+            f"the counts of '{label}' (hash {counts_hash[:12]}) are not in the store; "
+            "keep counts.jsonl beside measurements.jsonl, or measure again."
+        )
+
+
+class UnknownGranularityError(PerfModelError, ValueError):
+    """A granularity was asked for that does not exist."""
+
+    def __init__(self, found: str, allowed: tuple[str, ...]) -> None:
+        self.found = found
+        self.allowed = allowed
+        super().__init__(f"no granularity '{found}'; choose one of {', '.join(allowed)}.")
+
+
+class CountsSchemaError(PerfModelError, ValueError):
+    """Stored counts are of a schema that this version does not read."""
+
+    def __init__(self, found: object, allowed: str) -> None:
+        self.found = found
+        self.allowed = allowed
+        super().__init__(
+            f"counts of schema {found!r}; this version reads {allowed!r}. "
+            "Count the kernel again, or use the version that wrote them."
+        )
+
+
+class IncompleteKernelError(PerfModelError, ValueError):
+    """Loopy cannot complete, check or schedule a kernel.
+
+    Attributes
+    ----------
+    reason : str
+        Loopy's own words.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"Loopy cannot complete and schedule the kernel: {' '.join(reason.split())}; "
+            "give every argument a type (loopy.add_dtypes) and make the kernel generate code first."
+        )
+
+
+class StatisticsError(PerfModelError, ValueError):
+    """A value in ``statistics`` is no mean trip count and no probability."""
+
+    def __init__(self, key: str, value: object) -> None:
+        self.key = key
+        self.value = value
+        super().__init__(
+            f"statistics[{key!r}] is {value!r}; give a non-negative number: a loop's mean trip "
+            "count, or a test's probability."
+        )

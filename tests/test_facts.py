@@ -1,0 +1,90 @@
+"""What is known of a device: look-up, the file-safe name, and the JSON document."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from perfmodel.errors import FactsFormatError, PerfModelError, UnknownFactError
+from perfmodel.facts import DeviceFacts, Fact
+
+POCL = "Portable Computing Language"
+
+
+def example() -> DeviceFacts:
+    return DeviceFacts.from_mapping(
+        "NVIDIA H200",
+        "NVIDIA CUDA",
+        "570.124",
+        {
+            "max_work_item_sizes": Fact((1024, 1024, 64), "work-items", "CL_DEVICE_MAX_WORK_ITEM_SIZES"),
+            "compute_units": Fact(132, "", "CL_DEVICE_MAX_COMPUTE_UNITS"),
+        },
+    )
+
+
+def test_order_of_facts_does_not_matter():
+    facts = example()
+    again = DeviceFacts.from_mapping(
+        facts.name, facts.platform, facts.driver, dict(reversed(facts.facts))
+    )
+    assert facts == again
+    assert hash(facts) == hash(again)
+    assert ["compute_units", "max_work_item_sizes"] == list(again)
+
+
+def test_value_and_source():
+    assert 132 == example().value("compute_units")
+    assert "CL_DEVICE_MAX_COMPUTE_UNITS" == example().fact("compute_units").source
+    assert "compute_units" in example()
+    assert "warp" not in example()
+
+
+def test_unknown_fact_says_what_is_known():
+    with pytest.raises(UnknownFactError, match=r"'speed'.*compute_units, max_work_item_sizes") as caught:
+        example().value("speed")
+    assert isinstance(caught.value, LookupError)
+    assert ("compute_units", "max_work_item_sizes") == caught.value.allowed
+
+
+def test_round_trip_through_json_text():
+    assert example() == DeviceFacts.from_json(json.loads(json.dumps(example().to_json())))
+
+
+@pytest.mark.parametrize("change", [{"schema": "perfmodel.device/99"}, {"schema": None}])
+def test_other_schema_is_refused(change):
+    with pytest.raises(FactsFormatError, match=r"perfmodel\.device/1"):
+        DeviceFacts.from_json({**example().to_json(), **change})
+
+
+def test_missing_part_is_named():
+    document = example().to_json()
+    del document["driver"]
+    with pytest.raises(PerfModelError, match="driver"):
+        DeviceFacts.from_json(document)
+
+
+@pytest.mark.parametrize(
+    ("platform", "name", "expected"),
+    [
+        (POCL, "pthread-skylake-avx512-AMD EPYC", "pocl-skylake-avx512-amd-epyc"),
+        (POCL, "cpu-haswell-Intel(R) Core(TM) i7-4770 CPU @ 3.40GHz", "pocl-haswell-intel-core-i7-4770"),
+        ("Intel(R) OpenCL", "Intel(R) Xeon(R) Processor", "intel-xeon"),
+        ("NVIDIA CUDA", "NVIDIA GeForce RTX 4090", "nvidia-geforce-rtx-4090"),
+        ("AMD Accelerated Parallel Processing", "gfx90a:sramecc+:xnack-", "amd-gfx90a-sramecc-xnack"),
+        ("rusticl", "AMD Radeon (radeonsi, navi21)", "rusticl-amd-radeon-radeonsi-navi21"),
+        ("Ünknown", "../../etc/passwd", "nknown-etc-passwd"),
+        ("", "", "device"),
+    ],
+)
+def test_slug(platform, name, expected):
+    slug = DeviceFacts(name, platform, "1", ()).slug
+    assert expected == slug
+    assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*", slug)
+
+
+def test_slug_survives_a_new_driver():
+    old, new = (DeviceFacts("NVIDIA H200", "NVIDIA CUDA", driver, ()) for driver in ("550", "570"))
+    assert old.slug == new.slug
