@@ -1,0 +1,38 @@
+"""Whether the ``islpy`` at hand can count the points of a set (Barvinok's algorithm).
+
+Two wheels carry a module called ``islpy``: the plain one, and ``islpy-barvinok``, whose sets also
+have ``card``. Whichever was installed last is the one there is, and pip sees nothing amiss.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+
+import islpy as isl
+
+REQUIREMENT = "islpy-barvinok==2025.2.5.post1"
+MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
+
+
+def has_barvinok() -> bool:
+    r"""Tell whether ``islpy.Set.card`` is there and counts a triangle right.
+
+    The number of points of :math:`\{(i, j) : 0 \le i < j < 10\}` is 45.
+    """
+    if not hasattr(isl.Set, "card"):
+        return False
+    try:
+        points = isl.Set("{ [i, j] : 0 <= i < j < 10 }").card()
+        return 45 == int(points.eval(isl.Point.zero(points.space.domain())).to_python())
+    except Exception:  # an islpy of mixed halves fails in ways that nobody has listed
+        return False
+
+
+def is_overwritten() -> bool:
+    """Tell whether ``islpy-barvinok`` was installed, but a plain ``islpy`` over it."""
+    try:
+        metadata.version("islpy-barvinok")
+    except metadata.PackageNotFoundError:
+        return False
+    return not has_barvinok()

@@ -1,0 +1,171 @@
+"""The sets of executed instances of a kernel's instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+import islpy as isl
+import loopy as lp
+import pymbolic.primitives as p
+from loopy.kernel.data import GroupInameTag, LocalInameTag
+from loopy.symbolic import condition_to_set
+
+from perfmodel.counts.expressions import Condition
+from perfmodel.counts.program import Domain
+from perfmodel.errors import StatisticsNeededError
+
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
+Statistics = Mapping[str, Fraction]
+
+
+class Domains:
+    """The domains of one kernel, with its assumptions folded in.
+
+    Parameters
+    ----------
+    kernel : loopy.LoopKernel
+        A scheduled kernel.
+    statistics : mapping of str to Fraction
+        Mean trip counts by iname, probabilities by the text of the test.
+    """
+
+    def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
+        self.kernel = kernel
+        self.statistics = statistics
+        self.parameters = size_parameters(kernel)
+        self.assumptions = self._assumptions()
+        self.data_inames = self._data_inames()
+        self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
+        self._cache: dict[object, Domain] = {}
+
+    def _assumptions(self) -> isl.Set:
+        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
+        universe = isl.Set.universe(space.params())
+        given = isl.Set.from_basic_set(self.kernel.assumptions).params()
+        return universe.intersect(given.align_params(universe.get_space()))
+
+    def _data_inames(self) -> frozenset[str]:
+        """The inames whose bounds are read from data."""
+        found = set()
+        for domain in self.kernel.domains:
+            data = set(domain.get_var_names(PARAM)) - set(self.parameters)
+            data -= self.kernel.all_inames()
+            for constraint in domain.get_constraints() if data else ():
+                used = set(constraint.get_coefficients_by_name())
+                if used & data:
+                    found |= used & set(domain.get_var_names(SET))
+        return frozenset(found)
+
+    def domain(
+        self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...] = ()
+    ) -> Domain:
+        """Return the instances of something nested in ``inames`` and under ``conditions``."""
+        atoms = tuple(dict.fromkeys(_atomic(conditions)))
+        key = (launch, frozenset(inames), frozenset(atoms))
+        if key not in self._cache:
+            self._cache[key] = self._build(launch, key[1], atoms)
+        return self._cache[key]
+
+    def _build(
+        self, launch: int, inames: frozenset[str], conditions: tuple[Condition, ...]
+    ) -> Domain:
+        if conditions:
+            plain = self.domain(launch, inames)
+            points, factor, exact = plain.points, plain.factor, plain.exact
+            for condition in conditions:
+                points, chance, sure = self._restrict(points, condition)
+                factor *= chance
+                exact = exact and sure
+            return Domain(launch, points, plain.axes, factor, exact)
+        names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
+        points, factor, exact = self._projection(names)
+        axes = tuple(self.axes[name] for name in points.get_var_names(SET))
+        return Domain(launch, points, axes, factor, exact)
+
+    def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction, bool]:
+        """Return the projection of the loop domain onto the inames (Algorithm 1)."""
+        whole = self.kernel.get_inames_domain(frozenset(names)).to_set()
+        factor, exact = Fraction(1), True
+        data = [
+            name for name in whole.get_var_names(PARAM)
+            if name not in self.parameters and name not in names
+        ]
+        counted = [name for name in names if name in self.data_inames]
+        known = [name for name in counted if name in self.statistics]
+        for name in known:
+            factor *= self.statistics[name]
+        kept = [name for name in names if name not in known]
+        if data:
+            exact = len(known) == len(counted)
+            for name in data:
+                index = whole.find_dim_by_name(PARAM, name)
+                whole = whole.move_dims(SET, 0, PARAM, index, 1).project_out(SET, 0, 1)
+        points = _arranged(whole, kept, self.assumptions)
+        for position, name in enumerate(kept):
+            if name in self.data_inames and not (
+                points.dim_has_upper_bound(SET, position)
+                and points.dim_has_lower_bound(SET, position)
+            ):
+                raise StatisticsNeededError(
+                    f"the trip count of loop '{name}'", name, "<its mean trip count>"
+                )
+        return points, factor, exact
+
+    def _restrict(
+        self, points: isl.Set, condition: Condition
+    ) -> tuple[isl.Set, Fraction, bool]:
+        expr, truth = condition
+        where = condition_to_set(points.get_space(), expr)
+        if where is not None:
+            part = points.intersect(where) if truth else points.subtract(where)
+            return part.coalesce(), Fraction(1), True
+        for key in (str(expr), str(expr).replace(" ", "")):
+            if key in self.statistics:
+                chance = self.statistics[key]
+                return points, chance if truth else 1 - chance, True
+        return points, Fraction(1), False
+
+
+def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
+    """Return the names of a kernel's integer value arguments, sorted."""
+    return tuple(sorted(
+        argument.name for argument in kernel.args
+        if isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
+    ))
+
+
+def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
+    """Return ``"g.0"``, ``"l.1"``, ... or ``""`` for an iname that is not on a hardware axis."""
+    for tag in kernel.iname_tags_of_type(iname, (GroupInameTag, LocalInameTag)):
+        return f"{'g' if isinstance(tag, GroupInameTag) else 'l'}.{tag.axis}"
+    return ""
+
+
+def _arranged(whole: isl.Set, names: list[str], assumptions: isl.Set) -> isl.Set:
+    """Return the set over exactly these dimensions, in this order, under the assumptions."""
+    for index in reversed(range(whole.dim(SET))):
+        if whole.get_dim_name(SET, index) not in names:
+            whole = whole.project_out(SET, index, 1)
+    for target, name in enumerate(names):
+        index = whole.find_dim_by_name(SET, name)
+        if index != target:
+            # move through the parameters: isl moves only between different types
+            whole = whole.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
+    whole = whole.align_params(assumptions.get_space())
+    return whole.intersect_params(assumptions.align_params(whole.get_space())).coalesce()
+
+
+def _atomic(conditions: Iterable[Condition]) -> Iterable[Condition]:
+    """Yield conditions without negations on top, conjunctions taken apart."""
+    for expr, truth in conditions:
+        if isinstance(expr, p.LogicalNot):
+            yield from _atomic([(expr.child, not truth)])
+        elif (isinstance(expr, p.LogicalAnd) and truth) or (
+            isinstance(expr, p.LogicalOr) and not truth
+        ):
+            yield from _atomic([(child, truth) for child in expr.children])
+        else:
+            yield expr, truth
+
+

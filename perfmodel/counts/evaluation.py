@@ -1,0 +1,245 @@
+"""Evaluation of quasi-polynomials: generated Python for one point, NumPy for many.
+
+The arithmetic is on *pieces*: a guard (affine constraints) and a sum of terms
+``coefficient * product of atoms**exponent``. An atom is a parameter or the floor of an affine
+form of earlier atoms. Nothing here knows isl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Relative error promised by the vectorised evaluation.
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The integer affine form ``constant + sum(coefficient * atom)``; atoms by position."""
+
+    constant: int
+    coefficients: tuple[tuple[int, int], ...]
+
+    def source(self) -> str:
+        """Return the form as Python source over the variables ``x0, x1, ...``."""
+        parts = [f"{c}*x{a}" if c != 1 else f"x{a}" for a, c in self.coefficients]
+        if self.constant or not parts:
+            parts.append(str(self.constant))
+        return " + ".join(parts).replace("+ -", "- ")
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The atom ``floor(numerator / denominator)``."""
+
+    numerator: Affine
+    denominator: int
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``form == 0`` or ``form >= 0``."""
+
+    form: Affine
+    equality: bool
+
+
+@dataclass(frozen=True)
+class Term:
+    """``coefficient * prod(x_atom ** exponent)``."""
+
+    coefficient: Fraction
+    powers: tuple[tuple[int, int], ...]
+
+
+Guard = tuple[tuple[Constraint, ...], ...]  # a disjunction of conjunctions; () is never
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A sum of terms, and where it holds."""
+
+    guard: Guard
+    terms: tuple[Term, ...]
+
+
+def guard_source(guard: Guard) -> str:
+    """Return the guard as a Python condition; ``True`` where it always holds."""
+    alternatives = []
+    for conjunction in guard:
+        tests = [
+            f"{c.form.source()} {'==' if c.equality else '>='} 0" for c in conjunction
+        ]
+        alternatives.append(" and ".join(tests) or "True")
+    if "True" in alternatives:
+        return "True"
+    return " or ".join(alternatives) or "False"
+
+
+@dataclass(frozen=True)
+class Program:
+    """Pieces over the atoms ``parameters + floors``; zero outside every piece."""
+
+    parameters: tuple[str, ...]
+    floors: tuple[Floor, ...]
+    pieces: tuple[Piece, ...]
+
+    def _floor_lines(self) -> list[str]:
+        first = len(self.parameters)
+        return [
+            f"    x{first + i} = ({f.numerator.source()}) // {f.denominator}"
+            for i, f in enumerate(self.floors)
+        ]
+
+    @cached_property
+    def exact(self) -> Callable[..., int | Fraction]:
+        """The compiled function of the parameters, in order, giving an int or a Fraction."""
+        arguments = ", ".join(f"x{i}" for i in range(len(self.parameters)))
+        lines = [f"def exact({arguments}):", *self._floor_lines()]
+        for piece in self.pieces:
+            common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
+            total = " + ".join(_term_source(t, common) for t in piece.terms) or "0"
+            condition = guard_source(piece.guard)
+            indent = "    "
+            if condition != "True":
+                lines.append(f"    if {condition}:")
+                indent = "        "
+            value = total if common == 1 else f"ratio({total}, {common})"
+            lines.append(f"{indent}return {value}")
+        lines.append("    return 0")
+        return _compile("\n".join(lines), "exact", {"ratio": _ratio})
+
+    @cached_property
+    def holds(self) -> Callable[..., bool]:
+        """The compiled test whether any piece's guard holds (used for assumptions)."""
+        arguments = ", ".join(f"x{i}" for i in range(len(self.parameters)))
+        condition = " or ".join(f"({guard_source(p.guard)})" for p in self.pieces) or "False"
+        source = "\n".join(
+            [f"def holds({arguments}):", *self._floor_lines(), f"    return {condition}"]
+        )
+        return _compile(source, "holds", {})
+
+    def atoms(self, values: Mapping[str, NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        """Return the arrays of all atoms at the given parameter arrays (one common shape)."""
+        found = [values[name] for name in self.parameters]
+        for floor in self.floors:
+            found.append(_affine_array(floor.numerator, found) // floor.denominator)
+        return found
+
+    def masks(self, atoms: list[NDArray[np.int64]]) -> list[NDArray[np.bool_]]:
+        """Return for each piece the boolean array of where its guard holds."""
+        shape = atoms[0].shape if atoms else ()
+        return [_guard_array(piece.guard, atoms, shape) for piece in self.pieces]
+
+    def evaluate(
+        self, values: Mapping[str, NDArray[np.int64]], shape: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """Return the values as float64, within a relative error of 1e-12 of the exact ones.
+
+        Integers are used where they cannot overflow, floats where no cancellation spoils them,
+        and Python's unbounded integers elsewhere.
+        """
+        result = np.zeros(shape)
+        atoms = [np.broadcast_to(a, shape) for a in self.atoms(values)]
+        todo = np.ones(shape, dtype=bool)
+        for piece in self.pieces:
+            mask = _guard_array(piece.guard, atoms, shape) & todo
+            if mask.all():
+                return _piece_values(piece, atoms, self)
+            if mask.any():
+                result[mask] = _piece_values(piece, [a[mask] for a in atoms], self)
+                todo &= ~mask
+        return result
+
+
+def _compile(source: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
+    scope = dict(names)
+    exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
+    function: Callable[..., Any] = scope[name]
+    return function
+
+
+def _ratio(numerator: int, denominator: int) -> int | Fraction:
+    quotient, rest = divmod(numerator, denominator)
+    return quotient if rest == 0 else Fraction(numerator, denominator)
+
+
+def _term_source(term: Term, common: int) -> str:
+    factors = [str(term.coefficient.numerator * (common // term.coefficient.denominator))]
+    for atom, exponent in term.powers:
+        factors.extend([f"x{atom}"] * exponent)
+    return "*".join(factors)
+
+
+def _affine_array(form: Affine, atoms: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    total: NDArray[np.int64] = np.asarray(form.constant, dtype=np.int64)
+    for atom, coefficient in form.coefficients:
+        total = total + coefficient * atoms[atom]
+    return total
+
+
+def _guard_array(
+    guard: Guard, atoms: list[NDArray[np.int64]], shape: tuple[int, ...]
+) -> NDArray[np.bool_]:
+    result = np.zeros(shape, dtype=bool)
+    for conjunction in guard:
+        here = np.ones(shape, dtype=bool)
+        for constraint in conjunction:
+            form = _affine_array(constraint.form, atoms)
+            here &= form == 0 if constraint.equality else form >= 0
+        result |= here
+    return result
+
+
+def _piece_values(
+    piece: Piece, atoms: list[NDArray[np.int64]], program: Program
+) -> NDArray[np.float64]:
+    shape = atoms[0].shape if atoms else ()
+    if not piece.terms:
+        return np.zeros(shape)
+    common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
+    scaled = [int(t.coefficient * common) for t in piece.terms]
+    largest = [int(np.abs(a).max(initial=0)) for a in atoms]
+    bound = sum(
+        abs(c) * prod(largest[a] ** e for a, e in t.powers)
+        for c, t in zip(scaled, piece.terms, strict=True)
+    )
+    if bound < 2**62:
+        whole = np.zeros(shape, dtype=np.int64)
+        for c, t in zip(scaled, piece.terms, strict=True):
+            product: NDArray[np.int64] = np.asarray(c, dtype=np.int64)
+            for a, e in t.powers:
+                product = product * atoms[a] ** e
+            whole = whole + product
+        return whole / common
+    return _float_values(piece, atoms, common, program)
+
+
+def _float_values(
+    piece: Piece, atoms: list[NDArray[np.int64]], common: int, program: Program
+) -> NDArray[np.float64]:
+    shape = atoms[0].shape
+    total = np.zeros(shape)
+    magnitude = np.zeros(shape)
+    roundings = len(piece.terms)
+    for t in piece.terms:
+        value = np.full(shape, float(t.coefficient))
+        for a, e in t.powers:
+            value = value * atoms[a].astype(np.float64) ** e
+            roundings = max(roundings, len(piece.terms) + 2 * sum(e for _, e in t.powers))
+        total += value
+        magnitude += np.abs(value)
+    error = magnitude * (np.finfo(np.float64).eps * roundings)
+    bad = error > TOLERANCE * np.abs(total)
+    for index in zip(*np.nonzero(bad), strict=True):
+        point = [int(atoms[i][index]) for i in range(len(program.parameters))]
+        total[index] = float(program.exact(*point))
+    return total

@@ -1,0 +1,227 @@
+"""From a scheduled Loopy kernel to a :class:`~perfmodel.counts.program.Program`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import islpy as isl
+import loopy as lp
+import numpy as np
+from loopy.kernel.instruction import BarrierInstruction, CInstruction, MultiAssignmentBase
+from loopy.symbolic import get_dependencies
+
+from perfmodel.counts.domains import Domains, Statistics
+from perfmodel.counts.expressions import Condition, Walk, walk_instruction
+from perfmodel.counts.indexing import Indexing
+from perfmodel.counts.program import (
+    Access,
+    BarrierSite,
+    Domain,
+    Launch,
+    Operation,
+    Program,
+    Statement,
+)
+from perfmodel.counts.schedule import (
+    Device,
+    Loop,
+    Node,
+    Run,
+    Wait,
+    has_barrier,
+    instructions_in,
+    schedule_tree,
+)
+from perfmodel.errors import NotCountableError
+
+SET = isl.dim_type.set
+_INT = np.dtype(np.int32)
+
+
+def extract(
+    t_unit: lp.TranslationUnit, statistics: Statistics, include_index_arithmetic: bool = False
+) -> Program:
+    """Return what the scheduled kernel executes.
+
+    Parameters
+    ----------
+    t_unit : loopy.TranslationUnit
+        Linearized, with one entry point.
+    statistics : mapping of str to Fraction
+        Mean trip counts and probabilities.
+    """
+    (entry,) = t_unit.entrypoints
+    return _Extraction(t_unit, entry, statistics, include_index_arithmetic).program()
+
+
+class _Extraction:
+    """Collects the statements of one kernel while its schedule is walked."""
+
+    def __init__(
+        self, t_unit: lp.TranslationUnit, entry: str, statistics: Statistics, index: bool
+    ) -> None:
+        self.kernel = t_unit[entry]
+        self.callables = t_unit.callables_table
+        self.domains = Domains(self.kernel, statistics)
+        self.indexing = Indexing(self.kernel, self.domains)
+        self.include_index_arithmetic = index
+        self.launches: list[Launch] = []
+        self.barriers: list[BarrierSite] = []
+        self.operations: dict[Domain, dict[tuple[str, str], int]] = defaultdict(
+            lambda: defaultdict(int)
+        )
+        self.accesses: dict[Domain, list[Access]] = defaultdict(list)
+
+    def program(self) -> Program:
+        self.walk_host(schedule_tree(self.kernel), ())
+        statements = tuple(
+            Statement(
+                domain,
+                tuple(Operation(d, k, n) for (d, k), n in self.operations[domain].items()),
+                tuple(self.accesses[domain]),
+            )
+            for domain in dict.fromkeys([*self.operations, *self.accesses])
+        )
+        return Program(
+            self.kernel.name, self.domains.parameters, self.domains.assumptions,
+            tuple(self.launches), statements, tuple(self.barriers),
+        )
+
+    # {{{ the schedule
+
+    def walk_host(self, nodes: tuple[Node, ...], loops: tuple[str, ...]) -> None:
+        for node in nodes:
+            if isinstance(node, Loop):
+                self.walk_host(node.body, (*loops, node.iname))
+            elif isinstance(node, Device):
+                self.walk_device(node, loops)
+
+    def walk_device(self, node: Device, loops: tuple[str, ...]) -> None:
+        instructions = frozenset(instructions_in(node))
+        grid, local = self.kernel.get_grid_sizes_for_insn_ids(
+            instructions, self.callables, return_dict=False
+        )
+        repeats = self.domains.domain(len(self.launches), loops).points
+        self.launches.append(
+            Launch(node.name, tuple(_constant(s) for s in local), tuple(grid), repeats)
+        )
+        self.walk_block(node.body, loops, frozenset())
+
+    def walk_block(
+        self, nodes: tuple[Node, ...], loops: tuple[str, ...], implemented: frozenset[Any]
+    ) -> None:
+        """Walk siblings; a test that consecutive siblings share is evaluated once for them."""
+        running: frozenset[Any] = frozenset()
+        for node in nodes:
+            required = self.shared_predicates(node, loops) - implemented
+            for test in sorted(required - running, key=str):
+                self.evaluate_test(test, node, loops)
+            running = required
+            if isinstance(node, Loop):
+                self.walk_block(node.body, (*loops, node.iname), implemented | required)
+            elif isinstance(node, Run):
+                self.run(node.instruction)
+            elif isinstance(node, Wait):
+                self.wait(node.scope, nodes, loops)
+
+    def shared_predicates(self, node: Node, loops: tuple[str, ...]) -> frozenset[Any]:
+        """The predicates of all instructions below that can be tested at this level."""
+        if isinstance(node, Wait) or has_barrier(node):
+            return frozenset()
+        shared: frozenset[Any] | None = None
+        for identifier in instructions_in(node):
+            predicates = self.kernel.id_to_insn[identifier].predicates
+            shared = predicates if shared is None else shared & predicates
+        inner = {
+            name for name in self.kernel.all_inames()
+            if not self.domains.axes[name] and name not in loops
+        }
+        return frozenset(t for t in shared or () if not get_dependencies(t) & inner)
+
+    # }}}
+
+    # {{{ what is executed
+
+    def evaluate_test(self, test: Any, node: Node, loops: tuple[str, ...]) -> None:
+        first = self.kernel.id_to_insn[next(instructions_in(node))]
+        walk = Walk(self.kernel, self.callables, _INT, self.include_index_arithmetic)
+        walk.walk_index(test)
+        inames = {n for n in first.within_inames if self.domains.axes[n] or n in loops}
+        self.record(walk, inames, ())
+
+    def run(self, identifier: str) -> None:
+        instruction = self.kernel.id_to_insn[identifier]
+        if isinstance(instruction, CInstruction):
+            raise NotCountableError(
+                f"the C instruction '{identifier}'",
+                "its code is opaque",
+                f"declare what it does with statistics={{'{identifier}': {{...}}}}",
+            )
+        if isinstance(instruction, BarrierInstruction) or not isinstance(
+            instruction, MultiAssignmentBase
+        ):
+            return
+        walk = walk_instruction(
+            self.kernel, self.callables, instruction, self.include_index_arithmetic
+        )
+        conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
+        self.record(walk, instruction.within_inames, conditions)
+
+    def record(
+        self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...]
+    ) -> None:
+        launch = len(self.launches) - 1
+        names = frozenset(inames)
+        for event in walk.operations:
+            domain = self.domains.domain(launch, names, (*conditions, *event.conditions))
+            self.operations[domain][event.dtype, event.kind] += event.amount
+        for reached in walk.accesses:
+            domain = self.domains.domain(launch, names, (*conditions, *reached.conditions))
+            self.accesses[domain].append(self.indexing.access(reached, domain))
+
+    def wait(self, scope: str, siblings: tuple[Node, ...], loops: tuple[str, ...]) -> None:
+        """Record a barrier met once for each group and each iteration of the loops around it."""
+        launch = len(self.launches) - 1
+        around = {
+            name
+            for node in siblings for identifier in instructions_in(node)
+            for name in self.kernel.id_to_insn[identifier].within_inames
+            if self.domains.axes[name].startswith("g")
+        }
+        alone = self.domains.domain(launch, loops)
+        points, axes = alone.points, alone.axes
+        joint = self.domains.domain(launch, {*loops, *around})
+        if loops and around and not _independent(joint.points, alone.points):
+            points, axes = joint.points, joint.axes
+        self.barriers.append(
+            BarrierSite(launch, scope, points, axes, alone.factor, alone.exact)
+        )
+
+    # }}}
+
+
+def _constant(size: Any) -> int:
+    if isinstance(size, int):
+        return size
+    values = {piece.get_constant_val() for _, piece in size.get_pieces() if piece.is_cst()}
+    if len(values) != 1 or not all(piece.is_cst() for _, piece in size.get_pieces()):
+        raise NotCountableError(
+            "a work-group whose shape depends on a parameter", f"its extent is {size}",
+            "fix the local sizes, as OpenCL's compiled code does",
+        )
+    return int(values.pop().to_python())
+
+
+def _independent(joint: isl.Set, alone: isl.Set) -> bool:
+    """Whether the group axes of ``joint`` do not restrict the loops: it is a product."""
+    names = alone.get_var_names(SET)
+    loops = joint
+    groups = joint
+    for index in reversed(range(joint.dim(SET))):
+        if joint.get_dim_name(SET, index) in names:
+            groups = groups.eliminate(SET, index, 1)
+        else:
+            loops = loops.eliminate(SET, index, 1)
+    return bool(loops.intersect(groups).is_subset(joint))

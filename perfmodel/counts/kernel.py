@@ -1,0 +1,282 @@
+"""KernelCounts: all counts of one kernel, as a frozen value; and ``count``, which makes it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from perfmodel.counts.quasipoly import Count
+from perfmodel.errors import CountsSchemaError, UnknownArrayError, UnknownGranularityError
+
+SCHEMA = "perfmodel.counts/1"
+GRANULARITIES = ("workitem", "subgroup", "workgroup")
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """Real operations of one type and kind, over all work-items of the launch sequence."""
+
+    dtype: str
+    kind: str
+    count: Count
+
+
+@dataclass(frozen=True)
+class AccessCount:
+    """Accesses to one array in one direction whose lanes are one distance apart.
+
+    Attributes
+    ----------
+    space, direction, array, dtype : str
+        Address space (``global``, ``local``, ``private``), ``load`` or ``store``, name, type.
+    bits : int
+        Size of one access.
+    indirect : bool
+        Whether the address depends on data; the stride is then unknown and given as 0.
+    stride : Count
+        Distance between neighbouring lanes' addresses, in units of the access size.
+    count, subgroups, workgroups : Count
+        Executions at work-item, sub-group and work-group granularity.
+    footprint, filled : Count or None
+        Distinct cells |F| of the array in this direction, and |F| with its gaps filled for this
+        stride (None where the stride is below 2, or they are not known).
+    """
+
+    space: str
+    direction: str
+    array: str
+    dtype: str
+    bits: int
+    indirect: bool
+    stride: Count
+    count: Count
+    subgroups: Count
+    workgroups: Count
+    footprint: Count | None
+    filled: Count | None
+
+    def at(self, granularity: str) -> Count:
+        """Return the executions at a granularity."""
+        return {
+            "workitem": self.count, "subgroup": self.subgroups, "workgroup": self.workgroups
+        }[granularity]
+
+
+@dataclass(frozen=True)
+class BarrierCount:
+    """Barriers of one scope (``local`` or ``global``) met by work-items."""
+
+    scope: str
+    count: Count
+
+
+@dataclass(frozen=True)
+class LaunchCount:
+    """One device kernel: its group's shape and how many groups are started."""
+
+    name: str
+    group_shape: tuple[int, ...]
+    launches: Count
+    work_groups: Count
+
+
+@dataclass(frozen=True)
+class LaunchShape:
+    """What a launch asks of the device: group shape, and bytes of local and private arrays."""
+
+    group_shape: tuple[int, ...]
+    local_bytes: int
+    private_bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCounts:
+    """What a kernel executes, counted symbolically.
+
+    Attributes
+    ----------
+    name : str
+        The kernel's name.
+    parameters : tuple of str
+        The size parameters that counts or assumptions depend on, sorted.
+    assumptions : str
+        Where the counts hold, in isl's notation.
+    subgroup_size : int
+        Work-items in a sub-group.
+    launch : LaunchShape
+        The largest launch of the sequence.
+    launch_table, operation_table, access_table, barrier_table : tuple
+        The counts themselves.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    assumptions: str
+    subgroup_size: int
+    launch: LaunchShape
+    launch_table: tuple[LaunchCount, ...]
+    operation_table: tuple[OperationCount, ...]
+    access_table: tuple[AccessCount, ...]
+    barrier_table: tuple[BarrierCount, ...]
+
+    # {{{ questions
+
+    def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
+        """Return the operations of a type and kind; an argument left out sums over it."""
+        return _sum(
+            row.count for row in self.operation_table
+            if dtype in (None, row.dtype) and kind in (None, row.kind)
+        )
+
+    def accesses(
+        self,
+        space: str | None = None,
+        direction: str | None = None,
+        array: str | None = None,
+        dtype: str | None = None,
+        bits: int | None = None,
+        granularity: str = "workitem",
+    ) -> Count:
+        """Return the accesses that match; an argument left out sums over it.
+
+        Raises
+        ------
+        UnknownArrayError
+            ``array`` is given and the kernel never touches it.
+        ValueError
+            The granularity is not ``workitem``, ``subgroup`` or ``workgroup``.
+        """
+        if granularity not in GRANULARITIES:
+            raise UnknownGranularityError(granularity, GRANULARITIES)
+        if array is not None:
+            self._check_array(array)
+        return _sum((
+            row.at(granularity) for row in self.access_table
+            if space in (None, row.space) and direction in (None, row.direction)
+            and array in (None, row.array) and dtype in (None, row.dtype)
+            and bits in (None, row.bits)
+        ), granularity)
+
+    def footprint(self, array: str, direction: str = "load") -> Count:
+        """Return the number of distinct cells of an array that are touched in a direction."""
+        for row in self.access_table:
+            if (row.array, row.direction) == (array, direction) and row.footprint is not None:
+                return row.footprint
+        raise UnknownArrayError(array, self._arrays())
+
+    def barriers(self, scope: str = "local") -> Count:
+        """Return barriers met: those of a work-item times the work-items, idle ones included."""
+        return _sum(row.count for row in self.barrier_table if row.scope == scope)
+
+    def launches(self) -> Count:
+        """Return the device kernels that the host starts."""
+        return _sum((row.launches for row in self.launch_table), "launch")
+
+    def work_groups(self) -> Count:
+        """Return the work-groups started."""
+        return _sum((row.work_groups for row in self.launch_table), "workgroup")
+
+    def work_items(self) -> Count:
+        """Return the work-items started, those included that a guard leaves idle."""
+        return _sum(_per_group(r, _items(r.group_shape), "workitem") for r in self.launch_table)
+
+    def sub_groups(self) -> Count:
+        """Return the sub-groups started; the last one of a group may be partly filled."""
+        return _sum((
+            _per_group(r, -(-_items(r.group_shape) // self.subgroup_size), "subgroup")
+            for r in self.launch_table
+        ), "subgroup")
+
+    def _arrays(self) -> tuple[str, ...]:
+        return tuple(sorted({row.array for row in self.access_table}))
+
+    def _check_array(self, array: str) -> None:
+        if array not in self._arrays():
+            raise UnknownArrayError(array, self._arrays())
+
+    # }}}
+
+    # {{{ writing and reading
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-able dictionary of schema ``perfmodel.counts/1``."""
+        document: dict[str, Any] = {"schema": SCHEMA}
+        for field in fields(self):
+            document[field.name] = _to_json(getattr(self, field.name))
+        return document
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
+        """Read what :meth:`to_json` wrote."""
+        if document.get("schema") != SCHEMA:
+            raise CountsSchemaError(document.get("schema"), SCHEMA)
+        shape = document["launch"]
+        return cls(
+            document["name"], tuple(document["parameters"]), document["assumptions"],
+            document["subgroup_size"],
+            LaunchShape(
+                tuple(shape["group_shape"]), shape["local_bytes"], shape["private_bytes"]
+            ),
+            tuple(_row(LaunchCount, row) for row in document["launch_table"]),
+            tuple(_row(OperationCount, row) for row in document["operation_table"]),
+            tuple(_row(AccessCount, row) for row in document["access_table"]),
+            tuple(_row(BarrierCount, row) for row in document["barrier_table"]),
+        )
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the canonical JSON: equal for equal counts on any machine."""
+        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    # }}}
+
+
+def _items(shape: tuple[int, ...]) -> int:
+    product = 1
+    for extent in shape:
+        product *= extent
+    return product
+
+
+def _per_group(row: LaunchCount, amount: int, granularity: str) -> Count:
+    scaled = amount * row.work_groups
+    return Count(scaled.polynomial, scaled.assumptions, scaled.exact, granularity)
+
+
+def _sum(counts: Any, granularity: str = "workitem") -> Count:
+    total: Count | None = None
+    for count in counts:
+        total = count if total is None else total + count
+    return Count.constant(0, granularity) if total is None else total
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Count):
+        return value.to_json()
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    if isinstance(value, LaunchShape):
+        return _to_json_row(value)
+    if hasattr(value, "__dataclass_fields__"):
+        return _to_json_row(value)
+    return value
+
+
+def _to_json_row(row: Any) -> dict[str, Any]:
+    return {field.name: _to_json(getattr(row, field.name)) for field in fields(row)}
+
+
+def _row(cls: type[Any], data: Mapping[str, Any]) -> Any:
+    values = {}
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            value = Count.from_json(value)
+        elif isinstance(value, list):
+            value = tuple(value)
+        values[name] = value
+    return cls(**values)

@@ -1,0 +1,157 @@
+"""From isl's objects to the evaluation programs of :mod:`perfmodel.counts.evaluation`."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import lcm
+
+import islpy as isl
+
+from perfmodel.counts.evaluation import (
+    Affine,
+    Constraint,
+    Floor,
+    Guard,
+    Piece,
+    Program,
+    Term,
+)
+
+PARAM, DIV = isl.dim_type.param, isl.dim_type.div
+
+
+def fraction(value: isl.Val) -> Fraction:
+    """Return an isl value as a Fraction."""
+    return Fraction(value.get_num_si(), value.get_den_val().get_num_si())
+
+
+class _Translator:
+    """Collects the floor atoms met while pieces are translated."""
+
+    def __init__(self, space: isl.Space) -> None:
+        self.n_params = space.dim(PARAM)
+        self.parameters = tuple(space.get_dim_name(PARAM, i) for i in range(self.n_params))
+        self.floors: dict[Floor, int] = {}
+
+    def affine(self, aff: isl.Aff) -> tuple[Affine, int]:
+        """Return (form, d) with the integer form divided by d equal to ``aff``."""
+        coefficients: dict[int, Fraction] = {}
+        constant = fraction(aff.get_constant_val())
+        for i in range(self.n_params):
+            c = fraction(aff.get_coefficient_val(PARAM, i))
+            if c:
+                coefficients[i] = c
+        for i in range(aff.dim(DIV)):
+            c = fraction(aff.get_coefficient_val(DIV, i))
+            if c:
+                atom = self.floor(aff.get_div(i))
+                coefficients[atom] = coefficients.get(atom, Fraction(0)) + c
+        common = lcm(constant.denominator, *(c.denominator for c in coefficients.values()))
+        form = Affine(
+            int(constant * common),
+            tuple((a, int(c * common)) for a, c in sorted(coefficients.items()) if c),
+        )
+        return form, common
+
+    def floor(self, aff: isl.Aff) -> int:
+        """Return the atom that stands for floor(aff)."""
+        form, denominator = self.affine(aff)
+        return self.floors.setdefault(Floor(form, denominator), self.n_params + len(self.floors))
+
+    def guard(self, domain: isl.Set) -> Guard:
+        """Return the set as a disjunction of conjunctions of constraints."""
+        conjunctions = []
+        for basic in domain.compute_divs().get_basic_sets():
+            constraints = []
+            for constraint in basic.get_constraints():
+                form, _ = self.affine(constraint.get_aff())
+                constraints.append(Constraint(form, bool(constraint.is_equality())))
+            conjunctions.append(tuple(constraints))
+        return tuple(conjunctions)
+
+    def term(self, term: isl.Term) -> Term:
+        powers = {}
+        for i in range(self.n_params):
+            exponent = term.get_exp(PARAM, i)
+            if exponent:
+                powers[i] = exponent
+        for i in range(term.dim(DIV)):
+            exponent = term.get_exp(DIV, i)
+            if exponent:
+                powers[self.floor(term.get_div(i))] = exponent
+        return Term(fraction(term.get_coefficient_val()), tuple(sorted(powers.items())))
+
+    def program(self, pieces: list[Piece]) -> Program:
+        return Program(self.parameters, tuple(self.floors), tuple(pieces))
+
+
+def program_of_polynomial(polynomial: isl.PwQPolynomial) -> Program:
+    """Return the evaluation program of a piecewise quasi-polynomial over parameters."""
+    polynomial = polynomial.drop_unused_params()
+    translator = _Translator(polynomial.get_domain_space())
+    pieces = [
+        Piece(translator.guard(domain), tuple(translator.term(t) for t in value.get_terms()))
+        for domain, value in polynomial.get_pieces()
+    ]
+    return translator.program(pieces)
+
+
+def program_of_set(domain: isl.Set) -> Program:
+    """Return a program whose guard is the parameter set (its value is 1 inside)."""
+    domain = domain.drop_unused_params()
+    translator = _Translator(domain.get_space())
+    return translator.program([Piece(translator.guard(domain), (Term(Fraction(1), ()),))])
+
+
+def vanishes(polynomial: isl.PwQPolynomial) -> bool:
+    """Whether the function is zero on its whole domain, decided exactly.
+
+    Each piece's value q has period p (the least common multiple of its floors' denominators)
+    and a degree d in each parameter. On the points of one residue class it is a polynomial,
+    which is zero if it vanishes on a grid of d + 1 values in each parameter; a piece that is
+    bounded in a parameter is enumerated through the same grid shifted to its lexicographic
+    minimum. So the test looks at all of the grid that lies in the domain and, where the domain
+    holds too few points of a class, only at these.
+    """
+    polynomial = polynomial.coalesce().drop_unused_params()
+    for domain, value in polynomial.get_pieces():
+        space = value.get_domain_space()
+        translator = _Translator(space)
+        terms = tuple(translator.term(t) for t in value.get_terms())
+        if not terms:
+            continue
+        program = translator.program([Piece(((),), terms)])
+        period = lcm(1, *(f.denominator for f in translator.floors))
+        degree = 1 + max(sum(e for _, e in t.powers) for t in terms)
+        if not _zero_on_grid(program, domain, period * (degree + 1)):
+            return False
+    return True
+
+
+def _zero_on_grid(program: Program, domain: isl.Set, extent: int) -> bool:
+    inside = program_of_set(domain)
+    start = _least_values(domain, program.parameters)
+    for offset in product(range(extent), repeat=len(program.parameters)):
+        point = [s + o for s, o in zip(start, offset, strict=True)]
+        values = dict(zip(program.parameters, point, strict=True))
+        if inside.holds(*(values[name] for name in inside.parameters)) and program.exact(*point):
+            return False
+    return True
+
+
+def _least_values(domain: isl.Set, parameters: tuple[str, ...]) -> list[int]:
+    least = []
+    for name in parameters:
+        index = domain.find_dim_by_name(PARAM, name)
+        if index < 0:
+            least.append(0)
+            continue
+        as_set = domain.move_dims(isl.dim_type.set, 0, PARAM, index, 1).project_out_all_params()
+        low = as_set.lexmin() if as_set.dim_has_lower_bound(isl.dim_type.set, 0) else None
+        point = low.sample_point() if low is not None and not low.is_empty() else None
+        if point is None or point.is_void():
+            least.append(0)
+        else:
+            least.append(int(fraction(point.get_coordinate_val(isl.dim_type.set, 0))))
+    return least
