@@ -1,0 +1,24 @@
+"""Timing of kernels on a device: the paper's protocol and a campaign that resumes.
+
+What is timed (Stevens and Kloeckner, section 4.2): 30 runs, the first 4 dropped, the
+minimum of the rest.  A run is the *host's* clock from just before the kernel is enqueued
+on an idle in-order queue until it has finished, launch overhead included: that is what a
+call costs whoever deploys the kernel, and what the model's constant term stands for.
+Arguments are set and buffers filled on the device beforehand.  The device's own profiling
+times of the same runs are kept beside them.
+
+The room can be called too: ``perfmodel.measure(kernels, device=..., store=...)`` is short
+for :func:`run`.
+"""
+
+from __future__ import annotations
+
+from perfmodel.measure.campaign import CHECK, DEFAULT, QUICK, Campaign
+from perfmodel.measure.progress import Progress, Silent
+from perfmodel.measure.run import run
+from perfmodel.rooms import make_callable
+
+__all__ = ["CHECK", "DEFAULT", "QUICK", "Campaign", "Progress", "Silent", "run"]
+
+_called = run
+make_callable(__name__)

@@ -1,0 +1,115 @@
+"""Arguments of a kernel: sizes, scalars, and arrays with contents in [0.5, 2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from perfmodel.errors import KernelArgumentError
+from perfmodel.kernels import Parameters
+
+#: Elements that are drawn once and repeated: contents are the same at any size.
+BLOCK = 2**20
+#: Loopy's index type is a 32-bit integer.
+MOST_ELEMENTS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """An array at given parameters; `strides` in elements."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """Elements that its memory holds, gaps included."""
+        if 0 in self.shape:
+            return 0
+        return 1 + sum(s * (n - 1) for s, n in zip(self.strides, self.shape, strict=True))
+
+    @property
+    def octets(self) -> int:
+        """Size of its memory [bytes]."""
+        return self.elements * self.dtype.itemsize
+
+    def view(self, flat: Any) -> Any:
+        """Its memory `flat` (shape (elements,)) seen in its own shape."""
+        strides = tuple(stride * self.dtype.itemsize for stride in self.strides)
+        return np.lib.stride_tricks.as_strided(flat, self.shape, strides)
+
+
+def array_arguments(kernel: Any, parameters: Parameters) -> tuple[ArrayArgument, ...]:
+    """Arrays that a kernel is passed, in the order of its arguments."""
+    from loopy.kernel.array import ArrayBase, get_strides
+
+    arrays = []
+    for argument in kernel.args:
+        if isinstance(argument, ArrayBase):
+            shape = _evaluate(argument.shape, parameters)
+            strides = _evaluate(get_strides(argument), parameters)
+            dtype = argument.dtype.numpy_dtype
+            arrays.append(ArrayArgument(argument.name, dtype, shape, strides))
+    return tuple(arrays)
+
+
+def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, float]) -> dict[str, Any]:
+    """Values of the kernel's scalar arguments, each of its own type.
+
+    Raises
+    ------
+    KernelArgumentError
+        An argument has no value, or a value no argument.
+    """
+    from loopy import ValueArg
+
+    values = {**scalars, **parameters}
+    wanted = {a.name: a.dtype.numpy_dtype for a in kernel.args if isinstance(a, ValueArg)}
+    if set(wanted) != set(values):
+        raise KernelArgumentError(kernel.name, tuple(wanted), tuple(values))
+    return {name: dtype.type(values[name]) for name, dtype in wanted.items()}
+
+
+def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: int) -> bool:
+    """Whether arrays fit into a device: all together, each, and 32-bit indices."""
+    octets = [array.octets for array in arrays]
+    return (
+        sum(octets) <= most_octets
+        and max(octets, default=0) <= largest_octets
+        and max((math.prod(a.shape) for a in arrays), default=0) <= MOST_ELEMENTS
+    )
+
+
+def contents(dtype: np.dtype[Any], seed: int) -> Any:
+    """Draw a block of numbers in [0.5, 2): none is denormal and none overflows soon."""
+    block = np.random.default_rng(seed).uniform(0.5, 2.0, BLOCK)
+    return block.astype(dtype)
+
+
+def host_array(array: ArrayArgument, seed: int) -> Any:
+    """Memory of `array` on the host, shape (elements,)."""
+    return np.resize(contents(array.dtype, seed), array.elements)
+
+
+def device_buffer(queue: Any, array: ArrayArgument, block: Any) -> Any:
+    """Memory of `array` on the device, filled with repeats of `block`."""
+    import pyopencl as cl
+
+    buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.octets, 1))
+    for start in range(0, array.elements, BLOCK):
+        part = block[: min(BLOCK, array.elements - start)]
+        cl.enqueue_copy(queue, buffer, part, dst_offset=start * array.dtype.itemsize)
+    queue.finish()
+    return buffer
+
+
+def _evaluate(expressions: Any, parameters: Parameters) -> tuple[int, ...]:
+    from pymbolic import evaluate
+
+    return tuple(int(evaluate(expression, dict(parameters))) for expression in expressions)

@@ -1,0 +1,17 @@
+"""The OpenCL device that tests run on, found once."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from perfmodel import devices
+from perfmodel.devices import Device
+
+ROOT = Path(__file__).parents[1]
+
+
+@cache
+def device() -> Device:
+    """PoCL where it works, else whatever does."""
+    return devices.find()

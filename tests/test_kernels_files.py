@@ -1,0 +1,147 @@
+"""Kernel files: what is found, and one clear error for each way a file can be wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel import errors
+from perfmodel.kernels import WORK_GROUPS, Ladder, assume, discover, load_file, work_groups
+
+KERNEL = """
+import loopy as lp
+
+def kernel():
+    return lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*i", lang_version=(2018, 2))
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text: str, name: str = "mine.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_kernel_gives_one_unit(file):
+    assert ["kernel"] == list(load_file(file(KERNEL)))
+
+
+def test_variants_keep_their_names_and_win_over_kernel(file):
+    path = file(KERNEL + "\ndef variants():\n    return {'b': kernel(), 'a': kernel()}\n")
+    assert ["b", "a"] == list(load_file(path))
+
+
+def test_what_a_file_prints_stays_off_standard_output(file, capsys):
+    load_file(file("print('hello')\n" + KERNEL))
+    assert "" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "builtin", "said"),
+    [
+        ("def kernel(:\n    pass\n", errors.KernelFileSyntaxError, ValueError, "line 1"),
+        ("x = 1\ny = 1/0\n", errors.KernelFileExecutionError, RuntimeError, "line 2: raised Zero"),
+        ("raise SystemExit(3)\n", errors.KernelFileExecutionError, RuntimeError, "SystemExit"),
+        ("import no_such\n", errors.KernelFileExecutionError, RuntimeError, "no_such"),
+        (
+            "def kernel():\n    raise KeyError('k')\n",
+            errors.KernelFileExecutionError,
+            RuntimeError,
+            "line 2",
+        ),
+        ("x = 1\n", errors.KernelFileContentError, AttributeError, "kernel(), variants()"),
+        ("kernel = 3\n", errors.KernelFileContentError, AttributeError, "kernel(), variants()"),
+        ("def kernel():\n    return 3\n", errors.KernelFileTypeError, TypeError, "int"),
+        ("def variants():\n    return [1]\n", errors.KernelFileTypeError, TypeError, "list"),
+        ("def variants():\n    return {}\n", errors.KernelFileTypeError, TypeError, "empty dict"),
+        ("def variants():\n    return {'a': 1}\n", errors.KernelFileTypeError, TypeError, "'a': int"),
+    ],
+)
+def test_each_fault_has_its_own_error_in_one_line(file, text, error, builtin, said):
+    path = file(text)
+    with pytest.raises(error) as caught:
+        load_file(path)
+    message = str(caught.value)
+    assert isinstance(caught.value, builtin)
+    assert str(path) in message
+    assert said in message
+    assert "\n" not in message
+
+
+def test_a_missing_file_says_what_to_give(tmp_path):
+    with pytest.raises(errors.KernelFileMissingError, match=r"nowhere\.py.*give the path"):
+        load_file(tmp_path / "nowhere.py")
+
+
+def test_a_folder_is_no_kernel_file(tmp_path):
+    with pytest.raises(errors.KernelFileMissingError):
+        load_file(tmp_path)
+
+
+CLASS = """
+from perfmodel.kernels import KernelClass, Ladder
+KERNEL = KernelClass(name="{name}", group="g", build=None, sizes=Ladder(None, 1), reference=None)
+"""
+
+
+def test_discover_sorts_by_name_and_passes_over_private_files(file, tmp_path):
+    file(CLASS.format(name="zebra"), "a.py")
+    file(CLASS.format(name="ant"), "b.py")
+    file("1/0", "_helper.py")
+    assert ["ant", "zebra"] == [kernel.name for kernel in discover(tmp_path)]
+
+
+def test_discover_refuses_the_same_name_twice(file, tmp_path):
+    file(CLASS.format(name="ant"), "a.py")
+    file(CLASS.format(name="ant"), "b.py")
+    with pytest.raises(errors.DuplicateKernelError, match="'ant'"):
+        discover(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [("x = 1", errors.KernelFileContentError), ("KERNEL = 1", errors.KernelFileTypeError)],
+)
+def test_discover_names_a_file_that_holds_no_class(file, tmp_path, text, error):
+    file(text, "odd.py")
+    with pytest.raises(error, match=r"odd\.py"):
+        discover(tmp_path)
+
+
+def test_discover_of_an_empty_folder_is_an_error(tmp_path):
+    with pytest.raises(errors.KernelFileMissingError):
+        discover(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (4096, WORK_GROUPS[2, "medium"]),
+        (512, WORK_GROUPS[2, "medium"]),
+        (511, WORK_GROUPS[2, "small"]),
+        (256, WORK_GROUPS[2, "small"]),
+        (255, ((8, 8),)),
+        (1, ((1, 1),)),
+    ],
+)
+def test_work_groups_never_exceed_the_device(limit, expected):
+    assert expected == work_groups(2, limit)
+
+
+def test_one_dimensional_groups_below_the_paper(monkeypatch):
+    assert ((128,),) == work_groups(1, 255)
+    assert ((),) == work_groups(0, 1)
+
+
+def test_assumptions_hold_for_powers_of_two_only():
+    assert "n >= 1 and n mod 32 = 0" == assume(n=(32, 16))
+    assert "n >= 1" == assume(n=(12, 24))
+
+
+def test_a_ladder_of_step_two_is_the_papers():
+    ladder = Ladder(lambda e: ({"n": 2**e},), start=3, step=2)
+    assert (18, 20, 22, 24) == ladder.exponents(18)
+    assert (18, 20) == ladder.exponents(18, rungs=2)
