@@ -1,0 +1,110 @@
+"""``perfmodel count``: what a kernel executes, as expressions and at given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perfmodel.cli.kernel_file import Json, KernelFile, Sizes, Variant, counted_variants, sizes
+
+if TYPE_CHECKING:
+    from perfmodel.counts import AccessCount, KernelCounts
+
+SCHEMA = "perfmodel.count/1"
+
+
+SubgroupSize = Annotated[
+    int, typer.Option("--subgroup-size", min=1, help="Work-items in a sub-group of the device.")
+]
+
+
+def command(
+    kernel: KernelFile,
+    variant: Variant = None,
+    size: Sizes = None,
+    subgroup_size: SubgroupSize = 32,
+    json: Json = False,
+) -> None:
+    """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers."""
+    at = sizes(size)
+    found = {
+        name: (counts, _feature_values(counts, at))
+        for name, counts in counted_variants(kernel, variant, subgroup_size).items()
+    }
+    if json:
+        _print_document(str(kernel), found, at)
+        return
+    for place, (name, (counts, values)) in enumerate(found.items()):
+        print("\n" * (place > 0) + f"{name}({', '.join(counts.parameters)})")
+        _print_variant(counts, values, at)
+
+
+def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, float] | None:
+    from perfmodel import features
+
+    return features.evaluate(counts, at) if at or not counts.parameters else None
+
+
+def _print_document(
+    kernel: str,
+    found: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]],
+    at: Mapping[str, int],
+) -> None:
+    from json import dumps
+
+    from perfmodel.features import unit
+
+    variants: dict[str, Any] = {}
+    for name, (counts, values) in found.items():
+        variants[name] = {
+            "parameters": list(counts.parameters),
+            "assumptions": counts.assumptions,
+            "expressions": [
+                {"what": what, "detail": detail, "count": expression}
+                for what, detail, expression in expressions(counts)
+            ],
+            "counts": counts.to_json(),
+        }
+        if values is not None:
+            variants[name]["sizes"] = dict(at)
+            variants[name]["features"] = {
+                feature: {"value": value, "unit": unit(feature)}
+                for feature, value in values.items()
+            }
+    print(dumps({"schema": SCHEMA, "kernel": kernel, "variants": variants}, indent=2))
+
+
+def _print_variant(
+    counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]
+) -> None:
+    from perfmodel.features import unit
+    from perfmodel.report import columns_text
+
+    print(columns_text(list(expressions(counts)), left=3))
+    if values is not None:
+        where = ", ".join(f"{name}={value}" for name, value in at.items())
+        print(f"features{' at ' * bool(where)}{where}")
+        print(columns_text([(name, f"{value:.15g}", unit(name)) for name, value in values.items()]))
+
+
+def expressions(counts: KernelCounts) -> Iterable[tuple[str, str, str]]:
+    """Yield what is counted, its details and the expression, over the whole launch."""
+    for operation in counts.operation_table:
+        yield "operations", f"{operation.dtype} {operation.kind}", str(operation.count)
+    for row in counts.access_table:
+        yield f"{row.space} {row.direction}s", _access_detail(row), str(row.count)
+    yield "barriers", "local", str(counts.barriers(scope="local"))
+    yield "work-groups", "", str(counts.work_groups())
+    yield "launches", "", str(counts.launches())
+
+
+def _access_detail(row: AccessCount) -> str:
+    detail = f"{row.array}: {row.dtype}"
+    if row.space != "global":
+        return detail
+    if row.indirect:
+        return f"{detail}, indirect"
+    detail += f", lane stride {row.stride}"
+    return detail if row.footprint is None else f"{detail}, {row.footprint} distinct cells"

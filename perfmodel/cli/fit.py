@@ -1,0 +1,62 @@
+"""``perfmodel fit``: weights from measurements that are already there; needs no device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perfmodel.cli.kernel_file import Json
+
+if TYPE_CHECKING:
+    from perfmodel.predict import FittedModel
+
+Source = Annotated[
+    Path,
+    typer.Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements."),
+]
+FamilyName = Annotated[str, typer.Option("--family", help="Model family.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="File to write; <family>.json beside the measurements."),
+]
+Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Rule out weights below zero.")]
+
+
+def command(
+    source: Source,
+    family: FamilyName = "stevens_kloeckner_2016",
+    output: Output = None,
+    nonnegative: Nonnegative = False,
+    json: Json = False,
+) -> None:
+    """Fit a model family to measurements and save the weights."""
+    from perfmodel import store
+    from perfmodel.families import find_family
+    from perfmodel.predict import fit
+
+    chosen = find_family(family)
+    model = fit(store.read(source), family=chosen, nonnegative=nonnegative)
+    folder = source if source.is_dir() else source.parent
+    path = output or folder / f"{chosen.name}.json"
+    model.save(path)
+    if json:
+        print(model.fitted.model_dump_json(by_alias=True, indent=2))
+    else:
+        _print_model(model, path)
+
+
+def _print_model(model: FittedModel, path: Path) -> None:
+    from perfmodel.report import weights_table
+
+    fitted = model.fitted
+    print(f"{model.family.name} on {model.device}, {fitted.rows} measurements")
+    print(weights_table(model.weights, model.units))
+    print(
+        f"relative error of the fit: geometric mean {100 * fitted.residuals.geometric_mean:.1f} %, "
+        f"median {100 * fitted.residuals.median:.1f} %, largest {100 * fitted.residuals.largest:.0f} %"
+    )
+    for note in fitted.notes:
+        print(f"note: {note}")
+    print(f"wrote {path}")

@@ -1,0 +1,56 @@
+"""Model families: one small file each, with a module-level value ``FAMILY``.
+
+A file put into this folder is found by itself; there is no list to add it to.
+
+The room can be called too: ``perfmodel.families()`` is short for :func:`families`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+
+from perfmodel.errors import UnknownFamilyError
+from perfmodel.families.family import Family
+from perfmodel.rooms import make_callable
+
+__all__ = ["Family", "families", "find_family"]
+
+
+@cache
+def families() -> Mapping[str, Family]:
+    """Return every model family by name, sorted.
+
+    Examples
+    --------
+    >>> "stevens_kloeckner_2016" in families()
+    True
+    """
+    found = {}
+    for module in iter_modules(__path__):
+        value = getattr(import_module(f"{__name__}.{module.name}"), "FAMILY", None)
+        if isinstance(value, Family):
+            found[value.name] = value
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def find_family(name: str | Family) -> Family:
+    """Return the family of that name; a family itself is returned as it is.
+
+    Raises
+    ------
+    UnknownFamilyError
+        If there is none; the message lists those that exist.
+    """
+    if isinstance(name, Family):
+        return name
+    if name not in families():
+        raise UnknownFamilyError(name, tuple(families()))
+    return families()[name]
+
+
+_called = families
+make_callable(__name__)

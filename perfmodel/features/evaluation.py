@@ -1,0 +1,134 @@
+"""A kernel's feature values at given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from perfmodel.errors import ParameterError
+from perfmodel.features.names import ACCESS_BITS
+from perfmodel.features.plan import Plan, build_plan
+from perfmodel.features.stride import CLASS_NAMES, class_code, class_codes
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
+Values = Mapping[str, Any]
+"""Feature name to a float, or to a float64 array of the sizes' shape."""
+
+_plans: WeakKeyDictionary[KernelCounts, Plan] = WeakKeyDictionary()
+
+# load feature -> (store feature, the smaller of the two)
+_PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        f"global_load_{rest}": (f"global_store_{rest}", f"global_minloadstore_{rest}")
+        for rest in (
+            f"{bits}_{name}" for bits in ACCESS_BITS for name in (*CLASS_NAMES.values(), "indirect")
+        )
+    }
+)
+
+
+def plan(counts: KernelCounts) -> Plan:
+    """Return the plan of a counted kernel, built when it is first asked for."""
+    known = _plans.get(counts)
+    if known is None:
+        known = _plans[counts] = build_plan(counts)
+    return known
+
+
+def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
+    """Return the values of all features of a kernel at given sizes.
+
+    Parameters
+    ----------
+    counts
+        The counted kernel.
+    parameters
+        Every size parameter of the kernel with an integer, or with an integer array; arrays are
+        broadcast against each other, to the *sizes' shape*.
+
+    Returns
+    -------
+    Mapping
+        Feature name to its value in :func:`~perfmodel.features.unit` units: a float where all
+        parameters are integers, else a float64 array of the sizes' shape. A feature that is not
+        listed is zero at all sizes.
+
+        Of an access that is classified by stride and utilisation the count goes to the class that
+        it has at each size, and ``global_minloadstore_<class>`` is the smaller of the loads and
+        the stores in the class (Stevens and Klöckner, section 2.1). Where the counts do not know
+        the utilisation it is taken to be full.
+
+    Raises
+    ------
+    ParameterError
+        If a size parameter is left out, is unknown to the kernel, or is not a non-negative
+        integer.
+    AssumptionError
+        If a size breaks the kernel's assumptions.
+    """
+    kernel_plan = plan(counts)
+    _check_names(kernel_plan, parameters)
+    if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
+        return _at_arrays(kernel_plan, parameters)
+    return _at_point(kernel_plan, parameters)
+
+
+def _check_names(kernel_plan: Plan, parameters: Mapping[str, Any]) -> None:
+    allowed = kernel_plan.parameters
+    for name in allowed:
+        if name not in parameters:
+            raise ParameterError(name, "is missing", allowed)
+    for name in parameters:
+        if name not in allowed:
+            raise ParameterError(name, "is unknown", allowed)
+
+
+def _at_point(kernel_plan: Plan, parameters: Mapping[str, Any]) -> dict[str, float]:
+    numbers = [count(**parameters) for count in kernel_plan.quantities]
+    values = {
+        name: float(sum([numbers[place] for place in places])) for name, places in kernel_plan.sums
+    }
+    for access in kernel_plan.open_accesses:
+        code = class_code(
+            numbers[access.stride], numbers[access.footprint], numbers[access.filled]
+        )
+        name = access.prefix + CLASS_NAMES[code]
+        values[name] = values.get(name, 0.0) + float(numbers[access.count])
+    for load, (store, both) in _partners(values):
+        values[both] = min(values[load], values[store])
+    return values
+
+
+def _at_arrays(kernel_plan: Plan, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    sizes = {name: np.asarray(value) for name, value in parameters.items()}
+    shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
+    sizes = {name: np.broadcast_to(size, shape) for name, size in sizes.items()}
+    numbers = [
+        np.broadcast_to(count.evaluate(sizes), shape) for count in kernel_plan.quantities
+    ]
+    values: dict[str, Any] = {
+        name: np.sum([numbers[place] for place in places], axis=0)
+        for name, places in kernel_plan.sums
+    }
+    for access in kernel_plan.open_accesses:
+        codes = class_codes(
+            numbers[access.stride], numbers[access.footprint], numbers[access.filled]
+        )
+        for code in np.unique(codes):
+            name = access.prefix + CLASS_NAMES[int(code)]
+            here = np.where(codes == code, numbers[access.count], 0.0)
+            values[name] = values.get(name, 0.0) + here
+    for load, (store, both) in _partners(values):
+        values[both] = np.minimum(values[load], values[store])
+    return values
+
+
+def _partners(values: Iterable[str]) -> list[tuple[str, tuple[str, str]]]:
+    return [(name, _PARTNERS[name]) for name in values if name in _PARTNERS and
+            _PARTNERS[name][0] in values]

@@ -1,0 +1,115 @@
+"""What each feature is called, what it counts and in what unit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from perfmodel.errors import UnknownFeatureError
+
+ACCESS_BITS = (8, 16, 32, 64, 128)
+"""Sizes of a memory access that features tell apart [bit]."""
+
+PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
+"""Kinds of operation with a feature of their own; every other one is ``special``."""
+
+_STRIDE_CLASS = (
+    "uniform|stride1|stride2_[12]of2|stride3_[123]of3|stride4_[1234]of4|strideN_[1234]of4|indirect"
+)
+_BITS = "|".join(str(bits) for bits in ACCESS_BITS)
+_KINDS = "|".join((*PLAIN_KINDS, "special"))
+
+# (what the name looks like, unit, what is counted)
+_GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (
+        re.compile(rf"op_(?P<dtype>[a-z]+[0-9]*)_(?P<kind>{_KINDS})"),
+        "operation",
+        "{kind} operations on {dtype}, summed over all work-items",
+    ),
+    (
+        re.compile(rf"global_(?P<direction>load|store)_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})"),
+        "access",
+        "{bits}-bit global {direction}s of stride class {cls}, summed over all work-items",
+    ),
+    (
+        re.compile(rf"global_minloadstore_(?P<bits>{_BITS})_(?P<cls>{_STRIDE_CLASS})"),
+        "access",
+        "the smaller of the {bits}-bit global loads and stores of stride class {cls}",
+    ),
+    (
+        re.compile(rf"local_(?P<direction>load|store)_(?P<bits>{_BITS})"),
+        "access",
+        "{bits}-bit {direction}s of local memory, summed over all work-items",
+    ),
+    (re.compile("barrier_local"), "barrier", "local barriers times the work-items that meet them"),
+    (re.compile("work_groups"), "work-group", "work-groups launched"),
+    (re.compile("launches"), "launch", "device kernels launched"),
+)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number that a model may charge for.
+
+    Parameters
+    ----------
+    name
+        Identifier, as in ``global_load_32_stride1``.
+    unit
+        What one of it is, as in ``access``; a weight then has unit ``s/access``.
+    definition
+        What is counted, in words.
+    """
+
+    name: str
+    unit: str
+    definition: str
+
+
+def feature(name: str) -> Feature:
+    """Return the feature of that name.
+
+    Raises
+    ------
+    UnknownFeatureError
+        If no feature is called so.
+
+    Examples
+    --------
+    >>> feature("op_float32_add").unit
+    'operation'
+    >>> feature("global_load_32_stride2_1of2").definition
+    '32-bit global loads of stride class stride2_1of2, summed over all work-items'
+    """
+    for pattern, unit, definition in _GRAMMAR:
+        match = pattern.fullmatch(name)
+        if match is not None:
+            return Feature(name, unit, definition.format(**match.groupdict()))
+    raise UnknownFeatureError(name)
+
+
+def unit(name: str) -> str:
+    """Return what one unit of the feature is.
+
+    Raises
+    ------
+    UnknownFeatureError
+        If no feature is called so.
+
+    Examples
+    --------
+    >>> unit("barrier_local")
+    'barrier'
+    """
+    return feature(name).unit
+
+
+def operation_feature(dtype: str, kind: str) -> str:
+    """Return the name of the feature that an operation counts towards.
+
+    Examples
+    --------
+    >>> operation_feature("float32", "add"), operation_feature("float64", "rsqrt")
+    ('op_float32_add', 'op_float64_special')
+    """
+    return f"op_{dtype}_{kind if kind in PLAIN_KINDS else 'special'}"

@@ -1,0 +1,79 @@
+"""Small hand-made counts and measurements: tests of features, fits and predictions need no kernel.
+
+They have the attributes that those rooms read of ``KernelCounts`` and ``Measurements``, and real
+counts inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from perfmodel.counts.quasipoly import Count
+
+EMPTY: Mapping[str, Any] = {}
+
+
+def count(text: str, parameters: str = "n") -> Count:
+    return Count.from_text(f"[{parameters}] -> {{ {text} }}" if parameters else f"{{ {text} }}")
+
+
+@dataclass(frozen=True)
+class Operation:
+    dtype: str
+    kind: str
+    count: Count
+
+
+@dataclass(frozen=True)
+class Access:
+    space: str
+    direction: str
+    array: str
+    stride: Count
+    count: Count
+    footprint: Count | None = None
+    filled: Count | None = None
+    dtype: str = "float32"
+    bits: int = 32
+    indirect: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    parameters: tuple[str, ...] = ("n",)
+    operation_table: tuple[Operation, ...] = ()
+    access_table: tuple[Access, ...] = ()
+    barrier_count: Count = field(default_factory=lambda: count("0", ""))
+    group_count: Count = field(default_factory=lambda: count("n"))
+    hash: str = "0"
+    subgroup_size: int = 16
+
+    def barriers(self, scope: str = "local") -> Count:
+        return self.barrier_count if scope == "local" else count("0", "")
+
+    def work_groups(self) -> Count:
+        return self.group_count
+
+    def launches(self) -> Count:
+        return count("1", "")
+
+
+@dataclass(frozen=True)
+class Row:
+    kernel: str
+    parameters: Mapping[str, int]
+    seconds: float
+    counts_hash: str
+    variant: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rows:
+    rows: tuple[Row, ...]
+    counts: Mapping[str, Counts]
+    device: str = "stand-in"
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel import features
+from perfmodel.errors import ParameterError
+from tests.standins import Access, Counts, Operation, count
+
+ONE, ZERO = count("1", ""), count("0", "")
+
+
+def copy_like() -> Counts:
+    """a[i] loaded twice and b[i] stored once by each of n work-items, groups of 16."""
+    return Counts(
+        operation_table=(
+            Operation("float32", "add", count("3*n")),
+            Operation("float32", "rsqrt", count("n")),
+            Operation("float32", "exp", count("2*n")),
+            Operation("float64", "minmax", count("5")),
+        ),
+        access_table=(
+            Access("global", "load", "a", ONE, count("n")),
+            Access("global", "load", "c", ONE, count("n")),
+            Access("global", "store", "b", ONE, count("n")),
+            Access("global", "load", "d", ZERO, count("4*n")),
+            Access("global", "load", "e", ONE, count("n"), indirect=True),
+            Access("local", "load", "tile", ONE, count("7*n")),
+            Access("local", "store", "tile", ZERO, count("n"), bits=64),
+            Access("private", "store", "acc", ZERO, count("n")),
+        ),
+        barrier_count=count("2*n"),
+        group_count=count("floor((15 + n)/16)"),
+    )
+
+
+EXPECTED_AT_100 = {
+    "op_float32_add": 300.0,
+    "op_float32_special": 300.0,
+    "op_float64_minmax": 5.0,
+    "global_load_32_stride1": 200.0,
+    "global_store_32_stride1": 100.0,
+    "global_minloadstore_32_stride1": 100.0,
+    "global_load_32_uniform": 400.0,
+    "global_load_32_indirect": 100.0,
+    "local_load_32": 700.0,
+    "local_store_64": 100.0,
+    "barrier_local": 200.0,
+    "work_groups": 7.0,
+    "launches": 1.0,
+}
+
+
+def test_values_by_hand():
+    assert EXPECTED_AT_100 == features.evaluate(copy_like(), {"n": 100})
+
+
+def test_arrays_of_sizes_give_the_values_of_each_size():
+    sizes = np.array([[16, 100], [1000, 17]])
+    values = features.evaluate(copy_like(), {"n": sizes})
+    for index, n in np.ndenumerate(sizes):
+        here = {name: value[index] for name, value in values.items()}
+        assert features.evaluate(copy_like(), {"n": int(n)}) == here
+    assert {sizes.shape} == {value.shape for value in values.values()}
+
+
+def by_column() -> Counts:
+    """a[i, 0] and b[2*i] by n work-items, a of m columns: the stride of a is m."""
+    rows = count("n", "n, m")
+    return Counts(
+        parameters=("m", "n"),
+        access_table=(
+            Access("global", "load", "a", count("m", "n, m"), rows, rows, count("n*m", "n, m")),
+            Access("global", "store", "b", count("2", ""), rows, rows, count("2*n", "n, m")),
+        ),
+        group_count=rows,
+    )
+
+
+@pytest.mark.parametrize(
+    ("expected", "m"),
+    [
+        ("global_load_32_uniform", 0),
+        ("global_load_32_stride1", 1),
+        ("global_load_32_stride2_1of2", 2),
+        ("global_load_32_stride4_1of4", 4),
+        ("global_load_32_strideN_1of4", 5),
+    ],
+)
+def test_a_symbolic_stride_is_resolved_at_the_sizes(expected, m):
+    values = features.evaluate(by_column(), {"n": 64, "m": m})
+    assert [expected] == [name for name in values if name.startswith("global_load")]
+    assert 64 == values[expected]
+    assert 64 == values["global_store_32_stride2_1of2"]
+
+
+def test_the_smaller_of_loads_and_stores_is_taken_class_by_class():
+    values = features.evaluate(by_column(), {"n": np.array([8, 8]), "m": np.array([2, 3])})
+    assert [8, 0] == values["global_minloadstore_32_stride2_1of2"].tolist()
+    assert "global_minloadstore_32_stride3_1of3" not in values
+    assert [0, 8] == values["global_load_32_stride3_1of3"].tolist()
+
+
+def test_sizes_are_broadcast_against_each_other():
+    values = features.evaluate(by_column(), {"n": np.array([[8], [16]]), "m": np.array([1, 2, 7])})
+    assert [[8, 0, 0], [16, 0, 0]] == values["global_load_32_stride1"].tolist()
+    assert [[0, 0, 8], [0, 0, 16]] == values["global_load_32_strideN_1of4"].tolist()
+    assert [[1, 1, 1], [1, 1, 1]] == values["launches"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("m", {"n": 4}), ("k", {"n": 4, "m": 1, "k": 2}), ("n", {"n": -4, "m": 1})],
+)
+def test_a_wrong_size_is_named(name, sizes):
+    with pytest.raises(ParameterError) as caught:
+        features.evaluate(by_column(), sizes)
+    assert name == caught.value.name
+    assert f"'{name}'" in str(caught.value)
+
+
+def test_a_plan_is_built_once():
+    counts = copy_like()
+    assert features.plan(counts) is features.plan(counts)
+    assert features.plan(counts) is not features.plan(copy_like())

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from perfmodel.errors import OutputError
+from perfmodel.predict import fit
+from perfmodel.report import (
+    Comparison,
+    compare,
+    error_table,
+    mean_error,
+    picture_predicted_measured,
+    weights_table,
+    withheld,
+)
+from tests.standins import Rows
+from tests.test_fit_weights import KERNELS, measurements
+
+ROWS = (
+    Comparison("stencil", "n=1024", 1e-3, 1.2e-3),  # 20 %
+    Comparison("stencil", "n=2048", 4e-3, 3.8e-3),  # 5 %
+    Comparison("matmul", "n=512", 2e-3, 2e-3),  # 0 %, counts as 0.1 %
+    Comparison("matmul", "n=1024", 16e-3, None, ("op_float32_mul",)),
+)
+
+
+def test_geometric_means():
+    assert pytest.approx(0.1, rel=1e-12) == mean_error(ROWS[:2])
+    assert pytest.approx(1e-3, rel=1e-12) == mean_error(ROWS[2:])
+    assert pytest.approx((0.2 * 0.05 * 0.001) ** (1 / 3), rel=1e-12) == mean_error(ROWS)
+    assert math.isnan(mean_error(ROWS[3:]))
+    assert 1 == withheld(ROWS)
+
+
+def test_the_table_shows_each_case_and_the_means():
+    expected = """\
+kernel   sizes           measured  predicted   error
+stencil  n=1024              1 ms     1.2 ms  20.0 %
+stencil  n=2048              4 ms     3.8 ms   5.0 %
+stencil  geometric mean                       10.0 %
+matmul   n=512               2 ms       2 ms   0.0 %
+matmul   n=1024             16 ms   withheld       -
+matmul   geometric mean                        0.1 %
+all      geometric mean                        2.2 %
+1 of 4 predictions withheld; never measured: op_float32_mul"""
+    assert expected == error_table(ROWS)
+
+
+def test_measured_cases_are_predicted_or_withheld():
+    model = fit(Rows(tuple(r for r in measurements().rows if r.kernel != "add"), KERNELS))
+    rows = compare(model, measurements())
+    assert [0.0] * 4 == [round(row.relative_error or 0, 6) for row in rows if row.kernel == "load"]
+    added = [row for row in rows if row.kernel == "add"]
+    assert ["n=16", "n=64", "n=256", "n=1024"] == [row.case for row in added]
+    assert {("op_float32_add",)} == {row.needs for row in added}
+    assert 4 == withheld(rows)
+
+
+def test_weights_have_units():
+    expected = """\
+feature            weight         unit
+launches        1.500e-05     s/launch
+op_float32_add  2.000e-12  s/operation"""
+    assert expected == weights_table(
+        {"launches": 1.5e-5, "op_float32_add": 2e-12},
+        {"launches": "s/launch", "op_float32_add": "s/operation"},
+    )
+
+
+def test_the_picture_is_a_png(tmp_path):
+    path = tmp_path / "new" / "picture.png"
+    picture_predicted_measured(ROWS, path, "a title")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert [path] == list(path.parent.iterdir())
+
+
+def test_nothing_to_draw_is_still_a_picture(tmp_path):
+    picture_predicted_measured((), tmp_path / "none.png", "nothing")
+    picture_predicted_measured(ROWS[3:], tmp_path / "withheld.png", "withheld")
+    assert 2 == len(list(tmp_path.iterdir()))
+
+
+def test_a_picture_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError):
+        picture_predicted_measured(ROWS, tmp_path / "file" / "picture.png", "a title")
