@@ -1,0 +1,35 @@
+"""The README's Python runs as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.test_fit_weights import measurements
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_the_python_snippets_run(tmp_path, monkeypatch, capsys):
+    from perfmodel.predict import fit
+
+    monkeypatch.chdir(tmp_path)
+    fit(measurements()).save("fitted_weights/device/stevens_kloeckner_2016.json")
+    names: dict[str, object] = {}
+    for block in blocks("python"):
+        exec(compile(block, str(README), "exec"), names)
+    printed = capsys.readouterr().out.splitlines()
+    promised = re.findall(r"# prints (.*)$", "\n".join(blocks("python")), re.MULTILINE)
+    assert promised
+    assert promised == printed[: len(promised)]
+
+
+def test_the_pictures_are_there():
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", README.read_text())
+    assert pictures
+    for picture in pictures:
+        assert (README.parent / picture).is_file()
