@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import islpy as isl
 
+from perfmodel.counts.axes import in_sub_groups, without_local
 from perfmodel.counts.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly import Count, product
 
@@ -27,23 +28,64 @@ class Cardinalities:
         self.program = program
         self.subgroup_size = subgroup_size
         self._known: dict[str, isl.PwQPolynomial] = {}
-        self._counts: dict[tuple[Domain, str], Count] = {}
+        self._counts: dict[tuple[tuple[Domain, ...], str], tuple[Count, ...]] = {}
         self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
 
     def count(self, domain: Domain, granularity: str = "workitem") -> Count:
         """Return how many (work-item | sub-group | work-group, instance) pairs there are."""
-        key = (domain, granularity)
+        return self.count_parts((domain,), granularity)[0]
+
+    def count_parts(
+        self, parts: tuple[Domain, ...], granularity: str = "workitem"
+    ) -> tuple[Count, ...]:
+        """Return the same for disjoint parts of one domain, so that they sum to the domain's.
+
+        A sub-group with lanes in two parts counts for the first of them.
+        """
+        key = (parts, granularity)
         if key not in self._counts:
-            launch = self.program.launches[domain.launch]
-            if granularity == "workitem":
-                number = self._work_items(domain, launch)
-            elif granularity == "subgroup":
-                number = self._sub_groups(domain, launch)
-            else:
-                number = self.size(without_local(domain))
-            number = product(number, self._groups(domain.launch, domain.axes))
-            self._counts[key] = self.wrap(number, domain.factor, domain.exact, granularity)
+            taken: isl.Set | None = None
+            found = []
+            for part in parts:
+                pairs = self.pairs(part, granularity)
+                fresh = pairs if taken is None else pairs.subtract(taken).coalesce()
+                taken = pairs if taken is None else taken.union(pairs)
+                found.append(self._count_pairs(fresh, part, granularity))
+            self._counts[key] = tuple(found)
         return self._counts[key]
+
+    def pairs(self, domain: Domain, granularity: str) -> isl.Set:
+        """Return the set of (unit, instance) pairs, for units along the domain's own axes."""
+        launch = self.program.launches[domain.launch]
+        if granularity == "workitem":
+            return domain.points
+        if granularity == "subgroup" and self._splits(domain, launch):
+            return in_sub_groups(domain, launch, self.subgroup_size)
+        return without_local(domain)
+
+    def _splits(self, domain: Domain, launch: Launch) -> bool:
+        """Whether the sub-groups of a group differ in what they execute."""
+        several = launch.group_size > self.subgroup_size
+        return several and any(axis.startswith("l") for axis in domain.axes)
+
+    def _count_pairs(self, pairs: isl.Set, domain: Domain, granularity: str) -> Count:
+        launch = self.program.launches[domain.launch]
+        if granularity != "workitem" and domain.trips is not None:
+            # lanes make different numbers of trips, each at most those of all its work-items
+            bound = self.count(domain)
+            return self.wrap(bound.polynomial, Fraction(1), False, granularity)
+        repeated = 1
+        if granularity == "workitem":
+            for axis, extent in enumerate(launch.group_shape):
+                repeated *= 1 if f"l.{axis}" in domain.axes else extent
+        elif granularity == "subgroup" and not self._splits(domain, launch):
+            repeated = -(-launch.group_size // self.subgroup_size)
+        number = product(self.size(pairs), self._groups(domain.launch, domain.axes))
+        if granularity == "workitem":
+            return self.wrap(number, domain.factor * repeated, domain.exact, granularity)
+        return self.wrap(
+            number, Fraction(repeated), domain.exact and domain.chance == 1, granularity
+        )
 
     def wrap(
         self, number: isl.PwQPolynomial, factor: Fraction, exact: bool, granularity: str
@@ -63,19 +105,6 @@ class Cardinalities:
         if key not in self._known:
             self._known[key] = cardinality(points)
         return self._known[key]
-
-    def _work_items(self, domain: Domain, launch: Launch) -> isl.PwQPolynomial:
-        repeated = 1
-        for axis, extent in enumerate(launch.group_shape):
-            if f"l.{axis}" not in domain.axes:
-                repeated *= extent
-        return self.size(domain.points).scale_val(isl.Val(repeated))
-
-    def _sub_groups(self, domain: Domain, launch: Launch) -> isl.PwQPolynomial:
-        per_group = -(-launch.group_size // self.subgroup_size)
-        if per_group == 1 or not any(axis.startswith("l") for axis in domain.axes):
-            return self.size(without_local(domain)).scale_val(isl.Val(per_group))
-        return self.size(in_sub_groups(domain, launch, self.subgroup_size))
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
         """Return the number of groups along the axes that are not among ``axes``."""
@@ -113,37 +142,3 @@ class Cardinalities:
 def cardinality(points: isl.Set) -> isl.PwQPolynomial:
     """Return the number of points of a set by Barvinok's algorithm (section 3.2)."""
     return points.coalesce().card().coalesce()
-
-
-def without_local(domain: Domain) -> isl.Set:
-    """Return the (work-group, instance) pairs of a domain."""
-    points = domain.points
-    for index in reversed(range(len(domain.axes))):
-        if domain.axes[index].startswith("l"):
-            points = points.project_out(SET, index, 1)
-    return points
-
-
-def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
-    """Return the (sub-group, instance) pairs of a domain: local axes become the sub-group."""
-    points = domain.points
-    axes = list(domain.axes)
-    for axis, extent in enumerate(launch.group_shape):
-        if f"l.{axis}" not in axes:
-            points = points.add_dims(SET, 1)
-            index = len(axes)
-            points = points.lower_bound_val(SET, index, isl.Val(0))
-            points = points.upper_bound_val(SET, index, isl.Val(extent - 1))
-            axes.append(f"l.{axis}")
-    space = points.get_space()
-    lane = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-    stride = 1
-    for axis, extent in enumerate(launch.group_shape):
-        lane = lane.set_coefficient_val(IN, axes.index(f"l.{axis}"), isl.Val(stride))
-        stride *= extent
-    sub_group = isl.Map.from_aff(lane.scale_down_val(isl.Val(size)).floor())
-    kept = isl.Map.identity(isl.Space.map_from_set(space))
-    for index in reversed(range(len(axes))):
-        if axes[index].startswith("l"):
-            kept = kept.project_out(OUT, index, 1)
-    return points.apply(kept.flat_range_product(sub_group))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +13,15 @@ import loopy as lp
 import numpy as np
 from loopy.diagnostic import LoopyError
 from loopy.kernel import KernelState
+from loopy.kernel.function_interface import CallableKernel
 
 from perfmodel.counts.cardinality import Cardinalities
 from perfmodel.counts.domains import Statistics
+from perfmodel.counts.expressions import memory_type
 from perfmodel.counts.extract import extract
 from perfmodel.counts.footprint import Footprint, Site
 from perfmodel.counts.kernel import (
+    GRANULARITIES,
     AccessCount,
     BarrierCount,
     KernelCounts,
@@ -25,7 +29,7 @@ from perfmodel.counts.kernel import (
     LaunchShape,
     OperationCount,
 )
-from perfmodel.counts.program import Domain, LaneStride, Program
+from perfmodel.counts.program import Access, Domain, LaneStride, Program
 from perfmodel.counts.quasipoly import Count
 from perfmodel.errors import IncompleteKernelError, StatisticsError
 
@@ -82,6 +86,7 @@ def count(
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Return the translation unit preprocessed and linearized, or say why it can't be."""
     try:
+        t_unit = _with_callees_inlined(t_unit)
         if t_unit.state < KernelState.PREPROCESSED:
             t_unit = lp.preprocess_program(t_unit)
         if t_unit.state < KernelState.LINEARIZED:
@@ -90,6 +95,22 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
         raise IncompleteKernelError(str(error)) from error
     if len(t_unit.entrypoints) != 1:
         raise IncompleteKernelError(f"it has {len(t_unit.entrypoints)} entry points, not one")
+    return t_unit
+
+
+def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Return the unit as one kernel: what a callee executes counts at its call.
+
+    Arrays then bear the caller's names, and cells are those of the caller's arrays.
+    """
+    for name, callee in t_unit.callables_table.items():
+        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints:
+            if t_unit.state >= KernelState.PREPROCESSED:
+                raise IncompleteKernelError(
+                    f"it calls the kernel '{name}' and is preprocessed already, so that the call "
+                    "cannot be inlined; count it before it is preprocessed"
+                )
+            t_unit = lp.inline_callable_kernel(t_unit, str(name))
     return t_unit
 
 
@@ -126,6 +147,7 @@ def _counted(program: Program, subgroup_size: int, shape: LaunchShape) -> Kernel
         program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
         launches, operations, accesses,
         tuple(BarrierCount(scope, met) for scope, met in sorted(barriers.items())),
+        program,
     )
 
 
@@ -156,41 +178,54 @@ def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[Access
 
 def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[AccessCount]:
     sample = sites[0][1]
-    groups: dict[tuple[str, str, int], list[tuple[Domain, LaneStride | None]]] = defaultdict(list)
+    groups: dict[tuple[str, str, int], list[_Part]] = defaultdict(list)
     for domain, access in sites:
-        for stride in access.lane_stride or (None,):
-            part = domain
-            if stride is not None and stride.within is not None:
-                points = domain.points.intersect(stride.within)
-                part = Domain(domain.launch, points, domain.axes, domain.factor, domain.exact)
-            text = "indirect" if stride is None else str(stride.distance)
-            groups[text, access.dtype, access.bits].append((part, stride))
+        for part in _parts(domain, access, cardinalities):
+            distance = "indirect" if part.stride is None else str(part.stride.distance)
+            groups[distance, access.dtype, access.bits].append(part)
     footprint = Footprint(sites, cardinalities)
     cells = footprint.count() if sample.space != "private" else None
     rows = []
-    for (text, dtype, bits), parts in sorted(groups.items(), key=lambda item: item[0]):
-        stride = parts[0][1]
-        wide = stride is not None and text not in ("{ 0 }", "{ 1 }")
+    for (distance, dtype, bits), parts in sorted(groups.items(), key=lambda item: item[0]):
+        stride = parts[0].stride
+        wide = stride is not None and distance not in ("{ 0 }", "{ 1 }")
+        total = {
+            g: sum((part.counts[g] for part in parts[1:]), parts[0].counts[g])
+            for g in GRANULARITIES
+        }
         rows.append(AccessCount(
             sample.space, sample.direction, sample.array, dtype, bits, stride is None,
             Count.constant(0, "cell") if stride is None else Count(
                 stride.distance, granularity="cell"
             ),
-            _total(parts, cardinalities, "workitem"), _total(parts, cardinalities, "subgroup"),
-            _total(parts, cardinalities, "workgroup"), cells,
+            total["workitem"], total["subgroup"], total["workgroup"], cells,
             footprint.filled(stride) if stride is not None and wide and cells is not None
             and sample.space == "global" else None,
         ))
     return rows
 
 
-def _total(
-    parts: list[tuple[Domain, LaneStride | None]], cardinalities: Cardinalities, granularity: str
-) -> Count:
-    total = cardinalities.count(parts[0][0], granularity)
-    for domain, _ in parts[1:]:
-        total = total + cardinalities.count(domain, granularity)
-    return total
+@dataclass(frozen=True)
+class _Part:
+    """The executions of one access at one lane stride (None: it depends on data)."""
+
+    stride: LaneStride | None
+    counts: dict[str, Count]
+
+
+def _parts(domain: Domain, access: Access, cardinalities: Cardinalities) -> list[_Part]:
+    if len(access.lane_stride) < 2:
+        stride = access.lane_stride[0] if access.lane_stride else None
+        return [_Part(stride, {g: cardinalities.count(domain, g) for g in GRANULARITIES})]
+    divided = tuple(
+        replace(domain, points=domain.points.intersect(stride.within))
+        for stride in access.lane_stride
+    )
+    counts = {g: cardinalities.count_parts(divided, g) for g in GRANULARITIES}
+    return [
+        _Part(stride, {g: counts[g][k] for g in GRANULARITIES})
+        for k, stride in enumerate(access.lane_stride)
+    ]
 
 
 def _launch_shape(t_unit: lp.TranslationUnit, program: Program) -> LaunchShape:
@@ -202,7 +237,7 @@ def _launch_shape(t_unit: lp.TranslationUnit, program: Program) -> LaunchShape:
             isinstance(extent, (int, np.integer)) for extent in variable.shape
         ):
             cells = int(np.prod(variable.shape, dtype=np.int64))
-            sizes[variable.address_space] += cells * variable.dtype.itemsize
+            sizes[variable.address_space] += cells * memory_type(variable).itemsize
     largest = max(program.launches, key=lambda launch: launch.group_size)
     return LaunchShape(
         largest.group_shape, sizes[lp.AddressSpace.LOCAL], sizes[lp.AddressSpace.PRIVATE]

@@ -72,29 +72,30 @@ class Domains:
     ) -> Domain:
         if conditions:
             plain = self.domain(launch, inames)
-            points, factor, exact = plain.points, plain.factor, plain.exact
+            points, chance, exact = plain.points, Fraction(1), plain.exact
             for condition in conditions:
-                points, chance, sure = self._restrict(points, condition)
-                factor *= chance
+                points, likely, sure = self._restrict(points, condition)
+                chance *= likely
                 exact = exact and sure
-            return Domain(launch, points, plain.axes, factor, exact)
+            return Domain(launch, points, plain.axes, plain.trips, chance, exact)
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
-        points, factor, exact = self._projection(names)
+        points, trips, exact = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
-        return Domain(launch, points, axes, factor, exact)
+        return Domain(launch, points, axes, trips, Fraction(1), exact)
 
-    def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction, bool]:
+    def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, bool]:
         """Return the projection of the loop domain onto the inames (Algorithm 1)."""
         whole = self.kernel.get_inames_domain(frozenset(names)).to_set()
-        factor, exact = Fraction(1), True
+        exact = True
         data = [
             name for name in whole.get_var_names(PARAM)
             if name not in self.parameters and name not in names
         ]
         counted = [name for name in names if name in self.data_inames]
         known = [name for name in counted if name in self.statistics]
+        trips = None
         for name in known:
-            factor *= self.statistics[name]
+            trips = self.statistics[name] * (1 if trips is None else trips)
         kept = [name for name in names if name not in known]
         if data:
             exact = len(known) == len(counted)
@@ -110,7 +111,7 @@ class Domains:
                 raise StatisticsNeededError(
                     f"the trip count of loop '{name}'", name, "<its mean trip count>"
                 )
-        return points, factor, exact
+        return points, trips, exact
 
     def _restrict(
         self, points: isl.Set, condition: Condition

@@ -14,7 +14,9 @@ from typing import Any
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+from loopy.kernel.array import VectorArrayDimTag
 from loopy.kernel.instruction import MultiAssignmentBase
+from loopy.library.reduction import ArgExtOp
 from loopy.symbolic import (
     LinearSubscript,
     ResolvedFunction,
@@ -40,7 +42,7 @@ COMPLEX: Mapping[Type[Any], Type[Any]] = {
 COMPLEX_OPERATIONS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "add": (("add", 2),),
     "mul": (("mul", 4), ("add", 2)),
-    "div": (("div", 3), ("mul", 3), ("add", 3)),
+    "div": (("div", 3), ("mul", 4), ("add", 3)),
 }
 # ... and where one operand is real (the key says which).
 MIXED_OPERATIONS: Mapping[str, tuple[tuple[str, int], ...]] = {
@@ -61,6 +63,7 @@ class OperationEvent:
     kind: str
     amount: int
     conditions: tuple[Condition, ...]
+    per_lane: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class AccessEvent:
     indices: tuple[Any, ...]
     direction: str
     conditions: tuple[Condition, ...]
+    vector_axis: int | None = None
 
 
 @dataclass
@@ -79,6 +83,11 @@ class Walk(Mapper):  # type: ignore[misc]
 
     Attributes
     ----------
+    in_test, in_index : int
+        How deep the walk is inside a test, whose integer arithmetic is not counted, and inside
+        index arithmetic, which is not counted at all.
+    vector_iname : str
+        The iname along which the instruction is vectorised, or "".
     operations, accesses : list
         What has been met so far.
     """
@@ -88,7 +97,9 @@ class Walk(Mapper):  # type: ignore[misc]
     literal: np.dtype[Any]
     include_index_arithmetic: bool = False
     conditions: tuple[Condition, ...] = ()
-    as_index: int = 0
+    in_test: int = 0
+    in_index: int = 0
+    vector_iname: str = ""
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
 
@@ -97,12 +108,14 @@ class Walk(Mapper):  # type: ignore[misc]
 
     # {{{ recording
 
-    def note(self, dtype: Type[Any], kind: str, amount: int = 1) -> None:
+    def note(self, dtype: Type[Any], kind: str, amount: int = 1, per_lane: bool = True) -> None:
         """Record ``amount`` operations; arithmetic on indices only where it was asked for."""
-        if self.as_index and dtype.kind in "iub" and not self.include_index_arithmetic:
+        is_index = self.in_index or (self.in_test and dtype.kind in "iub")
+        if is_index and not self.include_index_arithmetic:
             return
-        if amount:
-            self.operations.append(OperationEvent(dtype.name, kind, amount, self.conditions))
+        self.operations.append(
+            OperationEvent(dtype.name, kind, amount, self.conditions, per_lane)
+        )
 
     def walk_under(self, condition: Condition, expr: Any) -> Type[Any]:
         """Walk ``expr``, which is only evaluated where ``condition`` holds."""
@@ -113,15 +126,26 @@ class Walk(Mapper):  # type: ignore[misc]
         finally:
             self.conditions = outer
 
-    def walk_index(self, expr: Any, literal: Type[Any] = INT) -> Type[Any]:
-        """Walk an index or a test, whose integer arithmetic is index arithmetic."""
+    def walk_index(self, expr: Any) -> Type[Any]:
+        """Walk an array index or a loop bound: index arithmetic."""
         outer = self.literal
-        self.as_index += 1
+        self.in_index += 1
+        self.literal = INT
+        try:
+            return self.rec(expr)
+        finally:
+            self.in_index -= 1
+            self.literal = outer
+
+    def walk_test(self, expr: Any, literal: Type[Any] = INT) -> Type[Any]:
+        """Walk (a part of) a test, whose integer arithmetic is index arithmetic."""
+        outer = self.literal
+        self.in_test += 1
         self.literal = literal
         try:
             return self.rec(expr)
         finally:
-            self.as_index -= 1
+            self.in_test -= 1
             self.literal = outer
 
     def type_of(self, expr: Any) -> Type[Any]:
@@ -135,8 +159,18 @@ class Walk(Mapper):  # type: ignore[misc]
         for index in indices:
             self.walk_index(index)
         if in_memory(variable):
-            self.accesses.append(AccessEvent(array, indices, direction, self.conditions))
-        return np.dtype(variable.dtype.numpy_dtype)
+            axis = self.vector_axis(variable, indices)
+            self.accesses.append(AccessEvent(array, indices, direction, self.conditions, axis))
+        return memory_type(variable)
+
+    def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
+        """Return the axis along which one access takes a whole vector, if there is one."""
+        for axis, index in enumerate(indices if self.vector_iname else ()):
+            if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and (
+                index == p.Variable(self.vector_iname)
+            ):
+                return axis
+        return None
 
     # }}}
 
@@ -172,7 +206,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def map_sub_array_ref(self, expr: SubArrayRef) -> Type[Any]:
         variable = self.kernel.get_var_descriptor(expr.subscript.aggregate.name)
-        return np.dtype(variable.dtype.numpy_dtype)
+        return memory_type(variable)
 
     # }}}
 
@@ -187,25 +221,24 @@ class Walk(Mapper):  # type: ignore[misc]
     def fold(self, kind: str, children: Any) -> Type[Any]:
         """Combine children from left to right, as C does, with one operation for each.
 
-        An operation on operands that are both made of inames, integer parameters and integer
-        literals only is index arithmetic.
+        An operation on operands that are made of inames, integer parameters and whole numbers
+        only is index arithmetic.
         """
-        total, total_is_index = self.literal, True
+        total, only_indices, per_lane = self.literal, True, False
         for position, child in enumerate(children):
-            child_is_index = is_index(self.kernel, child)
+            only_indices = only_indices and is_index(self.kernel, child)
+            per_lane = per_lane or self.vector_iname in get_dependencies(child)
             dtype = self.rec(child)
             if position == 0:
-                total, total_is_index = dtype, child_is_index
+                total = dtype
                 continue
-            total_is_index = total_is_index and child_is_index
-            self.as_index += total_is_index
-            combined = self.combine(kind, total, dtype)
-            self.as_index -= total_is_index
-            total = combined
+            self.in_index += only_indices
+            total = self.combine(kind, total, dtype, per_lane)
+            self.in_index -= only_indices
         return total
 
     def combine(
-        self, kind: str, left: Type[Any], right: Type[Any]
+        self, kind: str, left: Type[Any], right: Type[Any], per_lane: bool = True
     ) -> Type[Any]:
         """Record one operation on operands of these types and return the result's type."""
         dtype = promote(left, right)
@@ -219,9 +252,9 @@ class Walk(Mapper):  # type: ignore[misc]
             else:
                 steps = MIXED_OPERATIONS[kind]
             for step, amount in steps:
-                self.note(real, step, amount)
+                self.note(real, step, amount, per_lane)
         else:
-            self.note(dtype, kind)
+            self.note(dtype, kind, 1, per_lane)
         return dtype
 
     def map_quotient(self, expr: p.Quotient) -> Type[Any]:
@@ -285,19 +318,19 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def map_comparison(self, expr: p.Comparison) -> Type[Any]:
         literal = real_part(promote(self.type_of(expr.left), self.type_of(expr.right)))
-        self.walk_index(expr.left, literal)
-        self.walk_index(expr.right, literal)
+        self.walk_test(expr.left, literal)
+        self.walk_test(expr.right, literal)
         return INT
 
     def map_logical_not(self, expr: p.LogicalNot) -> Type[Any]:
-        self.walk_index(expr.child)
+        self.walk_test(expr.child)
         return INT
 
     def map_logical_and(self, expr: p.LogicalAnd | p.LogicalOr) -> Type[Any]:
         outer = self.conditions
         goes_on = isinstance(expr, p.LogicalAnd)
         for child in expr.children:
-            self.walk_index(child)
+            self.walk_test(child)
             self.conditions = (*self.conditions, (child, goes_on))
         self.conditions = outer
         return INT
@@ -305,7 +338,7 @@ class Walk(Mapper):  # type: ignore[misc]
     map_logical_or = map_logical_and
 
     def map_if(self, expr: p.If) -> Type[Any]:
-        self.walk_index(expr.condition)
+        self.walk_test(expr.condition)
         then = self.walk_under((expr.condition, True), expr.then)
         otherwise = self.walk_under((expr.condition, False), expr.else_)
         return promote(then, otherwise)
@@ -316,6 +349,10 @@ class Walk(Mapper):  # type: ignore[misc]
         if not isinstance(expr.function, ResolvedFunction):
             raise NotCountableError(f"the function '{expr.function}'", "it is not known to Loopy")
         callable_ = self.callables[expr.function.name]
+        if isinstance(callable_.name, ArgExtOp):  # compares and selects, computes nothing
+            for argument in expr.parameters:
+                self.rec(argument)
+            return self.literal
         if not isinstance(callable_.name, str):
             raise NotCountableError(f"the call {expr}", "it is not a scalar function")
         known = callable_.arg_id_to_dtype or {}
@@ -352,6 +389,14 @@ def in_memory(variable: Any) -> bool:
     return True
 
 
+def memory_type(variable: Any) -> Type[Any]:
+    """Return the type that a variable's values have in memory, where a bool is a char."""
+    if variable.dtype is None:
+        return INT
+    dtype = np.dtype(variable.dtype.numpy_dtype)
+    return np.dtype(np.int8) if dtype.kind == "b" else dtype
+
+
 def is_sign(expr: Any) -> bool:
     """Whether a factor is free: it only changes the sign, or nothing."""
     return p.is_constant(expr) and expr in (1, -1)
@@ -366,9 +411,13 @@ def flat_terms(expr: p.Sum) -> list[Any]:
 
 
 def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
-    """Whether an expression is built from inames, integer parameters and integer literals."""
+    """Whether an expression is made of inames, integer parameters and whole numbers only."""
     if p.is_constant(expr):
-        return isinstance(expr, (int, np.integer))
+        return isinstance(expr, (int, np.integer)) or (
+            isinstance(expr, (float, np.floating)) and float(expr).is_integer()
+        )
+    if not isinstance(expr, (p.Variable, p.Sum, p.Product, p.FloorDiv, p.Remainder)):
+        return False
     return all(
         name in kernel.all_inames() or is_size(kernel.arg_dict.get(name))
         for name in get_dependencies(expr)
@@ -398,13 +447,15 @@ def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
 
 def walk_instruction(
     kernel: lp.LoopKernel, callables: Mapping[Any, Any], instruction: MultiAssignmentBase,
-    include_index_arithmetic: bool,
+    include_index_arithmetic: bool, vector_iname: str = "",
 ) -> Walk:
     """Return the finished walk over an assignment: its right side, then its stores."""
     targets = instruction.assignees
     first = kernel.get_var_descriptor(_assigned_name(targets[0])) if targets else None
-    literal = real_part(np.dtype(first.dtype.numpy_dtype)) if first is not None else INT
-    walk = Walk(kernel, callables, literal, include_index_arithmetic)
+    literal = real_part(memory_type(first)) if first is not None else INT
+    walk = Walk(
+        kernel, callables, literal, include_index_arithmetic, vector_iname=vector_iname
+    )
     walk.rec(instruction.expression)
     for target in targets:
         if isinstance(target, p.Subscript):

@@ -9,6 +9,9 @@ from typing import Any
 import islpy as isl
 import loopy as lp
 import numpy as np
+from loopy.codegen import UnvectorizableError
+from loopy.expression import VectorizabilityChecker
+from loopy.kernel.data import VectorizeTag
 from loopy.kernel.instruction import BarrierInstruction, CInstruction, MultiAssignmentBase
 from loopy.symbolic import get_dependencies
 
@@ -24,7 +27,8 @@ from perfmodel.counts.program import (
     Program,
     Statement,
 )
-from perfmodel.counts.schedule import (
+from perfmodel.counts.schedule import schedule_tree
+from perfmodel.counts.tree import (
     Device,
     Loop,
     Node,
@@ -32,7 +36,6 @@ from perfmodel.counts.schedule import (
     Wait,
     has_barrier,
     instructions_in,
-    schedule_tree,
 )
 from perfmodel.errors import NotCountableError
 
@@ -75,7 +78,8 @@ class _Extraction:
         self.accesses: dict[Domain, list[Access]] = defaultdict(list)
 
     def program(self) -> Program:
-        self.walk_host(schedule_tree(self.kernel), ())
+        schedule = schedule_tree(self.kernel)
+        self.walk_host(schedule, ())
         statements = tuple(
             Statement(
                 domain,
@@ -86,7 +90,7 @@ class _Extraction:
         )
         return Program(
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
-            tuple(self.launches), statements, tuple(self.barriers),
+            tuple(self.launches), statements, tuple(self.barriers), schedule,
         )
 
     # {{{ the schedule
@@ -147,7 +151,7 @@ class _Extraction:
     def evaluate_test(self, test: Any, node: Node, loops: tuple[str, ...]) -> None:
         first = self.kernel.id_to_insn[next(instructions_in(node))]
         walk = Walk(self.kernel, self.callables, _INT, self.include_index_arithmetic)
-        walk.walk_index(test)
+        walk.walk_test(test)
         inames = {n for n in first.within_inames if self.domains.axes[n] or n in loops}
         self.record(walk, inames, ())
 
@@ -163,23 +167,44 @@ class _Extraction:
             instruction, MultiAssignmentBase
         ):
             return
+        vector = self.vector_iname(instruction)
         walk = walk_instruction(
-            self.kernel, self.callables, instruction, self.include_index_arithmetic
+            self.kernel, self.callables, instruction, self.include_index_arithmetic, vector
         )
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
-        self.record(walk, instruction.within_inames, conditions)
+        self.record(walk, instruction.within_inames, conditions, vector)
+
+    def vector_iname(self, instruction: MultiAssignmentBase) -> str:
+        """Return the iname along which Loopy vectorises an instruction, or ""."""
+        for iname in instruction.within_inames:
+            if self.kernel.iname_tags_of_type(iname, VectorizeTag):
+                extent = self.kernel.get_constant_iname_length(iname)
+                check = VectorizabilityChecker(self.kernel, iname, extent)
+                try:
+                    is_vector = check(instruction.assignee)
+                    check(instruction.expression)
+                except UnvectorizableError:  # it is unrolled instead
+                    return ""
+                return iname if is_vector else ""
+        return ""
 
     def record(
-        self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...]
+        self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...],
+        vector: str = "",
     ) -> None:
         launch = len(self.launches) - 1
         names = frozenset(inames)
+        width = self.launches[launch].group_shape[:1]
         for event in walk.operations:
-            domain = self.domains.domain(launch, names, (*conditions, *event.conditions))
+            around = names if event.per_lane else names - {vector}
+            domain = self.domains.domain(launch, around, (*conditions, *event.conditions))
             self.operations[domain][event.dtype, event.kind] += event.amount
         for reached in walk.accesses:
-            domain = self.domains.domain(launch, names, (*conditions, *reached.conditions))
-            self.accesses[domain].append(self.indexing.access(reached, domain))
+            tests = (*conditions, *reached.conditions)
+            domain = self.domains.domain(launch, names - {vector}, tests)
+            self.accesses[domain].append(
+                self.indexing.access(reached, domain, width[0] if width else 1)
+            )
 
     def wait(self, scope: str, siblings: tuple[Node, ...], loops: tuple[str, ...]) -> None:
         """Record a barrier met once for each group and each iteration of the loops around it."""

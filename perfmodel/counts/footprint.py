@@ -31,12 +31,14 @@ class Footprint:
 
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
         self._cardinalities = cardinalities
+        self._sites = sites
         self._sample = sites[0][1]
-        self.exact = all(domain.exact and a.cells is not None for domain, a in sites)
+        self.exact = all(domain.exact and domain.chance == 1 and a.cells_exact for domain, a in sites)
         self.cells = self._union(sites)
 
     def _union(self, sites: list[Site]) -> isl.Set | None:
-        if any(access.cells is None for _, access in sites):
+        maps = {None if a.cells is None else a.cells.dim(OUT) for _, a in sites}
+        if None in maps or len(maps) > 1:  # of unknown cells, or taken apart in different ways
             return self._whole_array()
         union: isl.Set | None = None
         seen = set()
@@ -58,9 +60,14 @@ class Footprint:
             whole = whole.flat_product(extent)
         return whole.intersect_params(self._cardinalities.program.assumptions)
 
-    def count(self) -> Count | None:
-        """Return |F|."""
-        return None if self.cells is None else self._count(self.cells)
+    def count(self) -> Count:
+        """Return |F|; at most the number of executed accesses where nothing better is known."""
+        if self.cells is not None:
+            return self._count(self.cells)
+        total = Count.constant(0)
+        for domain, _ in self._sites:
+            total = total + self._cardinalities.count(domain)
+        return Count(total.polynomial, total.assumptions, False, "cell")
 
     def filled(self, stride: LaneStride) -> Count | None:
         """Return |F with its gaps along the unit-stride axis filled|.

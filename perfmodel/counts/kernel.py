@@ -6,10 +6,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.activity import active_work_items
+from perfmodel.counts.banks import bank_conflicts
+from perfmodel.counts.cardinality import Cardinalities
+from perfmodel.counts.locality import UNITS, Lines
+from perfmodel.counts.program import Access, Domain, Program
+from perfmodel.counts.quasipoly import Count, whole
+from perfmodel.counts.record import read_program, write_program
+from perfmodel.counts.tree import Node
 from perfmodel.errors import CountsSchemaError, UnknownArrayError, UnknownGranularityError
 
 SCHEMA = "perfmodel.counts/1"
@@ -94,6 +102,19 @@ class LaunchShape:
 
 
 @dataclass(frozen=True, eq=False)
+class Utilization:
+    """The ratio of used cells to all cells between them, for one array and direction."""
+
+    cells: Count
+    filled: tuple[Count, ...]
+
+    def __call__(self, **sizes: int) -> Fraction:
+        """Return the ratio at the given sizes."""
+        most = max(Fraction(filled(**sizes)) for filled in self.filled)
+        return Fraction(self.cells(**sizes)) / most if most else Fraction(1)
+
+
+@dataclass(frozen=True, eq=False)
 class KernelCounts:
     """What a kernel executes, counted symbolically.
 
@@ -111,6 +132,8 @@ class KernelCounts:
         The largest launch of the sequence.
     launch_table, operation_table, access_table, barrier_table : tuple
         The counts themselves.
+    source : Program or mapping
+        What was counted, perhaps still as JSON; :attr:`program` is the value.
     """
 
     name: str
@@ -122,6 +145,33 @@ class KernelCounts:
     operation_table: tuple[OperationCount, ...]
     access_table: tuple[AccessCount, ...]
     barrier_table: tuple[BarrierCount, ...]
+    source: Program | Mapping[str, Any]
+
+    # {{{ what was counted
+
+    @cached_property
+    def program(self) -> Program:
+        """Domains, accesses and barriers: what every count was made from."""
+        return self.source if isinstance(self.source, Program) else read_program(self.source)
+
+    @property
+    def schedule(self) -> tuple[Node, ...]:
+        """The schedule as a tree of ``Device``, ``Loop``, ``Run`` and ``Wait`` nodes."""
+        return self.program.schedule
+
+    @property
+    def access_maps(self) -> tuple[tuple[Domain, Access], ...]:
+        """Each access with the domain at whose points it is executed."""
+        return tuple(
+            (statement.domain, access)
+            for statement in self.program.statements for access in statement.accesses
+        )
+
+    @cached_property
+    def _cardinalities(self) -> Cardinalities:
+        return Cardinalities(self.program, self.subgroup_size)
+
+    # }}}
 
     # {{{ questions
 
@@ -168,6 +218,79 @@ class KernelCounts:
                 return row.footprint
         raise UnknownArrayError(array, self._arrays())
 
+    def utilization(self, array: str, direction: str = "load") -> Utilization:
+        """Return the share of cells used among those that lie between the used ones.
+
+        That is |F| / |F with its gaps along the unit-stride axis filled|, for the largest lane
+        stride with which the array is accessed; 1 where no stride exceeds 1. Called with sizes
+        it gives a Fraction; its two counts are attributes.
+        """
+        cells = self.footprint(array, direction)
+        filled = [
+            row.filled for row in self.access_table
+            if (row.array, row.direction) == (array, direction) and row.filled is not None
+        ]
+        return Utilization(cells, tuple(filled) or (cells,))
+
+    def lines(
+        self, array: str, line_bytes: int = 64, per: str = "workgroup",
+        direction: str | None = None, **sizes: int,
+    ) -> Count:
+        """Return the distinct cache lines of an array that are touched.
+
+        Parameters
+        ----------
+        line_bytes : int
+            Size of a line.
+        per : str
+            ``"instance"`` (each execution of each access by each sub-group: its transactions),
+            ``"subgroup"``, ``"workgroup"`` or ``"launch"`` (everything that the unit touches in
+            a launch); the lines of the units are summed.
+        direction : str, optional
+            ``"load"`` or ``"store"``; both together if left out.
+        **sizes : int
+            Fixed values of the size parameters. The count is then that of the array as it lies
+            in memory; without them every row begins on a line, and where the assumptions don't
+            say so the count is an upper bound.
+        """
+        if per not in UNITS:
+            raise UnknownGranularityError(per, UNITS)
+        values = {name: whole(name, value, self.parameters) for name, value in sizes.items()}
+        found = self._sites(array, direction)
+        return Lines(self._cardinalities, found, line_bytes, values).count(per)
+
+    def bank_conflicts(
+        self, array: str, banks: int = 32, direction: str | None = None
+    ) -> Count:
+        """Return the serialised sub-group accesses to an array in local memory.
+
+        For each access by a sub-group it is the maximum over banks of the distinct 4-byte words
+        in that bank; divided by the accesses at sub-group granularity it is the factor beta of
+        the SPT model.
+        """
+        return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
+
+    def idle_lanes(self) -> Count:
+        """Return the lanes that do nothing: those of partly filled sub-groups, and work-items
+        that execute no operation and no access."""
+        slots = _sum((
+            _per_group(
+                r, -(-_items(r.group_shape) // self.subgroup_size) * self.subgroup_size,
+                "workitem",
+            )
+            for r in self.launch_table
+        ))
+        return slots + -1 * active_work_items(self._cardinalities)
+
+    def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:
+        found = [
+            (domain, access) for domain, access in self.access_maps
+            if access.array == array and direction in (None, access.direction)
+        ]
+        if not found:
+            raise UnknownArrayError(array, self._arrays())
+        return found
+
     def barriers(self, scope: str = "local") -> Count:
         """Return barriers met: those of a work-item times the work-items, idle ones included."""
         return _sum(row.count for row in self.barrier_table if row.scope == scope)
@@ -207,6 +330,8 @@ class KernelCounts:
         document: dict[str, Any] = {"schema": SCHEMA}
         for field in fields(self):
             document[field.name] = _to_json(getattr(self, field.name))
+        source = self.source
+        document["source"] = write_program(source) if isinstance(source, Program) else source
         return document
 
     @classmethod
@@ -225,6 +350,7 @@ class KernelCounts:
             tuple(_row(OperationCount, row) for row in document["operation_table"]),
             tuple(_row(AccessCount, row) for row in document["access_table"]),
             tuple(_row(BarrierCount, row) for row in document["barrier_table"]),
+            document["source"],
         )
 
     @cached_property

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import islpy as isl
+
+from perfmodel.counts.tree import Node
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Launch:
         return size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domain:
     """The instances at which something is executed.
 
@@ -54,8 +57,11 @@ class Domain:
         The executed values of the inames, one set dimension for each.
     axes : tuple of str
         For each set dimension ``"g.0"``, ``"l.1"`` (a hardware axis) or ``""`` (sequential).
-    factor : Fraction
-        What statistics multiply the number of points by.
+    trips : Fraction or None
+        Product of the mean trip counts of the loops that are not among the set's dimensions
+        because data bounds them; None where there is no such loop.
+    chance : Fraction
+        Product of the probabilities of the data-dependent tests on the way.
     exact : bool
         False where the points are a superset of what is executed.
     """
@@ -63,8 +69,31 @@ class Domain:
     launch: int
     points: isl.Set
     axes: tuple[str, ...]
-    factor: Fraction = Fraction(1)
+    trips: Fraction | None = None
+    chance: Fraction = Fraction(1)
     exact: bool = True
+
+    @property
+    def factor(self) -> Fraction:
+        """What statistics multiply the number of points by."""
+        return self.chance if self.trips is None else self.trips * self.chance
+
+    @cached_property
+    def tied(self) -> frozenset[str]:
+        """The sequential inames whose only value is fixed by the lanes (a loop of one trip)."""
+        found: set[str] = set()
+        lanes = [k for k, axis in enumerate(self.axes) if axis.startswith("l")]
+        loops = [k for k, axis in enumerate(self.axes) if not axis]
+        for basic in self.points.get_basic_sets() if lanes and loops else ():
+            for constraint in basic.get_constraints():
+                if constraint.is_equality() and any(
+                    constraint.involves_dims(isl.dim_type.set, k, 1) for k in lanes
+                ):
+                    found |= {
+                        self.names[k] for k in loops
+                        if constraint.involves_dims(isl.dim_type.set, k, 1)
+                    }
+        return frozenset(found)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,10 +126,14 @@ class Access:
         Size of the access.
     cells : islpy.Map or None
         From the domain's points to the array's cells; None where the index depends on data.
+    cells_exact : bool
+        False where different cells of the map may be one cell of the array.
     shape : tuple of islpy.Set or None
         For each axis of the array the indices 0 <= x < extent; None where they are not known.
     unit_axis : int or None
         The axis along which neighbouring cells are adjacent in memory.
+    strides : tuple of islpy.PwQPolynomial
+        Distance in memory, in units of the access, between neighbours along each axis.
     lane_stride : tuple of LaneStride
         Distances between the addresses of neighbouring lanes, and where each holds; empty for an
         indirect access.
@@ -112,9 +145,11 @@ class Access:
     dtype: str
     bits: int
     cells: isl.Map | None
+    cells_exact: bool
     shape: tuple[isl.Set, ...] | None
     unit_axis: int | None
     lane_stride: tuple[LaneStride, ...]
+    strides: tuple[isl.PwQPolynomial, ...]
 
     @property
     def indirect(self) -> bool:
@@ -173,3 +208,4 @@ class Program:
     launches: tuple[Launch, ...]
     statements: tuple[Statement, ...]
     barriers: tuple[BarrierSite, ...]
+    schedule: tuple[Node, ...]

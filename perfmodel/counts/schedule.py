@@ -1,9 +1,8 @@
-"""The schedule of a kernel as a tree of frozen values."""
+"""From Loopy's linearization to a tree of frozen values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import loopy as lp
@@ -16,38 +15,7 @@ from loopy.schedule import (
     RunInstruction,
 )
 
-
-@dataclass(frozen=True)
-class Run:
-    """Execution of the instruction with this identifier."""
-
-    instruction: str
-
-
-@dataclass(frozen=True)
-class Wait:
-    """A barrier; ``scope`` is ``"local"`` or ``"global"``."""
-
-    scope: str
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A sequential (or unrolled) loop over an iname."""
-
-    iname: str
-    body: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class Device:
-    """A device kernel in the launch sequence."""
-
-    name: str
-    body: tuple[Node, ...]
-
-
-Node = Run | Wait | Loop | Device
+from perfmodel.counts.tree import Device, Loop, Node, Run, Wait
 
 
 def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
@@ -77,19 +45,3 @@ def _block(items: Sequence[Any], start: int) -> tuple[tuple[Node, ...], int]:
             nodes.append(Wait(item.synchronization_kind))
         position += 1
     return tuple(nodes), position
-
-
-def instructions_in(node: Node) -> Iterator[str]:
-    """Yield the identifiers of the instructions below a node, in schedule order."""
-    if isinstance(node, Run):
-        yield node.instruction
-    elif isinstance(node, (Loop, Device)):
-        for child in node.body:
-            yield from instructions_in(child)
-
-
-def has_barrier(node: Node) -> bool:
-    """Whether a barrier stands below the node."""
-    if isinstance(node, Wait):
-        return True
-    return isinstance(node, (Loop, Device)) and any(has_barrier(child) for child in node.body)

@@ -1,0 +1,167 @@
+"""Cache lines that the accesses of a kernel touch.
+
+Lines are counted row by row in index space, every row beginning on a line: isl cannot hold the
+product n*i of a flattened address. With sizes fixed it can, and the count is that of the array as
+it lies in memory, its first cell on a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import gcd
+
+import islpy as isl
+
+from perfmodel.counts.axes import completed, sub_group_of
+from perfmodel.counts.cardinality import Cardinalities
+from perfmodel.counts.evaluation import Term
+from perfmodel.counts.program import Access, Domain
+from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.translation import program_of_polynomial
+
+SET, OUT, PARAM = isl.dim_type.set, isl.dim_type.out, isl.dim_type.param
+UNITS = ("instance", "subgroup", "workgroup", "launch")
+Site = tuple[Domain, Access]
+
+
+class Lines:
+    """The distinct lines that some accesses to one array touch.
+
+    Parameters
+    ----------
+    sites : list of (Domain, Access)
+        The accesses and where they are executed.
+    line_bytes : int
+        Size of a cache line.
+    sizes : mapping of str to int
+        Values of all size parameters, or nothing.
+    """
+
+    def __init__(
+        self, cardinalities: Cardinalities, sites: list[Site], line_bytes: int,
+        sizes: Mapping[str, int],
+    ) -> None:
+        self.cardinalities = cardinalities
+        self.sites = sites
+        self.line_bytes = line_bytes
+        self.sizes = sizes
+
+    def count(self, per: str) -> Count:
+        """Return the lines of each unit, summed over the units.
+
+        ``"instance"`` is one execution of one access by one sub-group (its transactions); the
+        other units are taken with everything that they touch during a launch.
+        """
+        if any(a.cells is None or domain.trips is not None for domain, a in self.sites):
+            return self._bound()
+        reached: dict[object, isl.Set] = {}
+        touched_rows: dict[object, isl.Set] = {}
+        exact = True
+        for number, (domain, access) in enumerate(self.sites):
+            place = (domain.launch, number if per == "instance" else 0)
+            whole = completed(domain, self.cardinalities.program.launches[domain.launch])
+            unit = self._unit(whole, per)
+            lines, aligned = self._lines(access)
+            points = whole.points
+            _join(reached, place, points.apply(unit.flat_range_product(lines)))
+            exact = exact and aligned and domain.exact and access.cells_exact
+            exact = exact and domain.chance == 1
+            if not aligned:  # a row that begins inside a line touches at most one line more
+                rows = lines.project_out(OUT, lines.dim(OUT) - 1, 1)
+                _join(touched_rows, place, points.apply(unit.flat_range_product(rows)))
+        total = Count.constant(0, "line")
+        for touched in (*reached.values(), *touched_rows.values()):
+            total = total + self._size(touched.coalesce())
+        return Count(total.polynomial, total.assumptions, exact, "line")
+
+    def _bound(self) -> Count:
+        total = Count.constant(0)
+        for domain, _ in self.sites:  # at most one line an execution
+            total = total + self.cardinalities.count(domain)
+        return Count(total.polynomial, total.assumptions, False, "line")
+
+    def _size(self, points: isl.Set) -> Count:
+        if not self.sizes:
+            number = self.cardinalities.size(points)
+            return self.cardinalities.wrap(number, Fraction(1), True, "line")
+        for name, value in self.sizes.items():
+            index = points.find_dim_by_name(PARAM, name)
+            if index >= 0:
+                points = points.fix_val(PARAM, index, isl.Val(value))
+        points = points.project_out(PARAM, 0, points.dim(PARAM))
+        return Count(self.cardinalities.size(points), granularity="line")
+
+    def _unit(self, domain: Domain, per: str) -> isl.Map:
+        """Return the map from an instance to the unit whose lines are summed."""
+        kept = isl.Map.identity(isl.Space.map_from_set(domain.points.get_space()))
+        for index in reversed(range(len(domain.axes))):
+            is_loop = domain.axes[index] == "" and domain.names[index] not in domain.tied
+            stays = domain.axes[index].startswith("g") or (is_loop and per == "instance")
+            if per == "launch" or not stays:
+                kept = kept.project_out(OUT, index, 1)
+        if per in ("instance", "subgroup"):
+            launch = self.cardinalities.program.launches[domain.launch]
+            size = self.cardinalities.subgroup_size
+            kept = kept.flat_range_product(sub_group_of(domain, launch, size))
+        return kept
+
+    def _lines(self, access: Access) -> tuple[isl.Map, bool]:
+        """Return the map from an instance to (row, line), and whether rows begin on lines."""
+        cells = access.cells
+        per_line = max(1, self.line_bytes * 8 // access.bits)
+        axes = [f"x{k}" for k in range(len(access.strides))]
+        if self.sizes:
+            strides = [_value(stride, self.sizes) for stride in access.strides]
+            address = " + ".join(f"{s}*{x}" for s, x in zip(strides, axes, strict=True)) or "0"
+            line = f"floor(({address})/{per_line})"
+            return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{line}] }}")), True
+        if access.unit_axis is None:  # every cell on a line of its own
+            return cells, not axes
+        rows = [x for k, x in enumerate(axes) if k != access.unit_axis]
+        line = f"floor({axes[access.unit_axis]}/{per_line})"
+        target = ", ".join([*rows, line])
+        lines = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
+        return lines, not rows or self._rows_aligned(access, per_line)
+
+    def _rows_aligned(self, access: Access, per_line: int) -> bool:
+        assumptions = self.cardinalities.program.assumptions
+        return all(
+            _divisible(stride, per_line, assumptions)
+            for k, stride in enumerate(access.strides) if k != access.unit_axis
+        )
+
+
+def _join(sets: dict[object, isl.Set], place: object, points: isl.Set) -> None:
+    sets[place] = sets[place].union(points) if place in sets else points
+
+
+def _value(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
+    program = program_of_polynomial(function)
+    return int(program.exact(*(sizes[name] for name in program.parameters)))
+
+
+def _divisible(stride: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
+    """Whether a product of parameters is a multiple of ``by`` under the assumptions."""
+    program = program_of_polynomial(stride)
+    return not program.floors and all(
+        _term_divisible(term, program.parameters, by, assumptions)
+        for piece in program.pieces for term in piece.terms
+    )
+
+
+def _term_divisible(
+    term: Term, parameters: tuple[str, ...], by: int, assumptions: isl.Set
+) -> bool:
+    if term.coefficient.denominator != 1:
+        return False
+    known = int(term.coefficient)
+    for atom, exponent in term.powers:
+        name = parameters[atom]
+        multiples = [
+            d for d in range(1, by + 1) if by % d == 0 and assumptions.is_subset(
+                isl.Set(f"[{name}] -> {{ : {name} mod {d} = 0 }}")
+            )
+        ]
+        known *= multiples[-1] ** exponent
+    return gcd(known, by) == by

@@ -1,0 +1,55 @@
+"""The nodes of a schedule: what a kernel runs, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Run:
+    """Execution of the instruction with this identifier."""
+
+    instruction: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A barrier; ``scope`` is ``"local"`` or ``"global"``."""
+
+    scope: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A sequential (or unrolled) loop over an iname."""
+
+    iname: str
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device kernel in the launch sequence."""
+
+    name: str
+    body: tuple[Node, ...]
+
+
+Node = Run | Wait | Loop | Device
+
+
+def instructions_in(node: Node) -> Iterator[str]:
+    """Yield the identifiers of the instructions below a node, in schedule order."""
+    if isinstance(node, Run):
+        yield node.instruction
+    elif isinstance(node, (Loop, Device)):
+        for child in node.body:
+            yield from instructions_in(child)
+
+
+def has_barrier(node: Node) -> bool:
+    """Whether a barrier stands below the node."""
+    if isinstance(node, Wait):
+        return True
+    return isinstance(node, (Loop, Device)) and any(has_barrier(child) for child in node.body)
