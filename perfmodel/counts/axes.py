@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import islpy as isl
 
 from perfmodel.counts.program import Domain, Launch
 
-SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
+SET = isl.dim_type.set
 
 
 def without_local(domain: Domain) -> isl.Set:
@@ -23,22 +24,55 @@ def without_local(domain: Domain) -> isl.Set:
 def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
     """Return the (sub-group, instance) pairs of a domain: local axes become the sub-group."""
     whole = completed(domain, launch, groups=False)
-    kept = isl.Map.identity(isl.Space.map_from_set(whole.points.get_space()))
-    for index in reversed(range(len(whole.axes))):
-        if whole.axes[index].startswith("l") or whole.names[index] in domain.tied:
-            kept = kept.project_out(OUT, index, 1)
-    return whole.points.apply(kept.flat_range_product(sub_group_of(whole, launch, size)))
+    found: isl.Set | None = None
+    for number, lanes in sub_groups(whole, launch, size):
+        points = whole.points.intersect(lanes)
+        for index in reversed(range(len(whole.axes))):
+            if whole.axes[index].startswith("l") or whole.names[index] in domain.tied:
+                points = points.project_out(SET, index, 1)
+        numbered = points.coalesce().flat_product(isl.Set(f"{{ [{number}] }}"))
+        found = numbered if found is None else found.union(numbered)
+    return found
 
 
-def sub_group_of(domain: Domain, launch: Launch, size: int) -> isl.Map:
-    """Return the map from an instance to floor(linear local id / size); l.0 is fastest."""
-    space = isl.LocalSpace.from_space(domain.points.get_space())
-    lane = isl.Aff.zero_on_domain(space)
-    stride = 1
-    for axis, extent in enumerate(launch.group_shape):
-        lane = lane.set_coefficient_val(IN, domain.axes.index(f"l.{axis}"), isl.Val(stride))
-        stride *= extent
-    return isl.Map.from_aff(lane.scale_down_val(isl.Val(size)).floor())
+def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
+    """Yield the number and the lanes of each sub-group, floor(linear local id / size).
+
+    The lanes are boxes in the domain's space, which isl projects out without a remainder, as it
+    could not do with the floor.
+    """
+    space = domain.points.get_space()
+    positions = [domain.axes.index(f"l.{axis}") for axis in range(len(launch.group_shape))]
+    for number in range(-(-launch.group_size // size)):
+        first = number * size
+        last = min(first + size, launch.group_size) - 1
+        lanes = isl.Set.empty(space)
+        for box in _boxes(first, last, launch.group_shape):
+            part = isl.Set.universe(space)
+            for position, (low, high) in zip(positions, box, strict=True):
+                part = part.lower_bound_val(SET, position, isl.Val(low))
+                part = part.upper_bound_val(SET, position, isl.Val(high))
+            lanes = lanes.union(part)
+        yield number, lanes
+
+
+def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[tuple[tuple[int, int], ...]]:
+    """Return boxes of local ids that together are the linear ids first to last, l.0 fastest."""
+    if len(shape) <= 1:
+        return [((first, last),)] if shape else [()]
+    row = 1
+    for extent in shape[:-1]:
+        row *= extent
+    found: list[tuple[tuple[int, int], ...]] = []
+    low, high = first // row, last // row
+    if first % row == 0 and last % row == row - 1:
+        return [(*((0, extent - 1) for extent in shape[:-1]), (low, high))]
+    if low == high:
+        return [(*box, (low, low)) for box in _boxes(first % row, last % row, shape[:-1])]
+    found += _boxes(first, (low + 1) * row - 1, shape)
+    if high - low > 1:
+        found += _boxes((low + 1) * row, high * row - 1, shape)
+    return found + _boxes(high * row, last, shape)
 
 
 def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:

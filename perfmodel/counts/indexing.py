@@ -70,7 +70,7 @@ class Indexing:
         self.line = self._line()
         self._layouts: dict[tuple[str, bool], Layout] = {}
         self._found: dict[object, Resolved] = {}
-        self._strides: dict[Any, isl.PwQPolynomial] = {}
+        self._functions: dict[Any, isl.PwQPolynomial] = {}
 
     def _line(self) -> isl.Set:
         space = self.domains.assumptions.get_space()
@@ -100,14 +100,15 @@ class Indexing:
         return Access(
             space, event.direction, event.array, dtype.name, dtype.itemsize * 8 * length,
             found.cells, found.exact, found.shape, found.unit_axis, found.lane_strides,
-            tuple(self.stride_function(stride) for stride in found.layout.strides),
+            tuple(self.function(stride) for stride in found.layout.strides),
+            self.function(_offset(variable)),
         )
 
-    def stride_function(self, stride: Any) -> isl.PwQPolynomial:
-        """Return the stride of an axis as a function of the parameters."""
-        if stride not in self._strides:
-            self._strides[stride] = quasi_polynomial(stride, self.domains.parameters)
-        return self._strides[stride]
+    def function(self, expr: Any) -> isl.PwQPolynomial:
+        """Return an expression in the size parameters as a function of them."""
+        if expr not in self._functions:
+            self._functions[expr] = quasi_polynomial(expr, self.domains.parameters)
+        return self._functions[expr]
 
     def layout(self, array: str, linear: bool) -> Layout:
         """Return the layout of an array; that of a flat one where it is indexed linearly."""
@@ -198,6 +199,14 @@ class Indexing:
         except ExpressionToAffineConversionError:
             return None
         return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)
+
+
+def _offset(variable: Any) -> Any:
+    """Return the expression of an array argument's offset; temporaries are aligned."""
+    offset = getattr(variable, "offset", 0)
+    if isinstance(variable, lp.TemporaryVariable) or not offset:
+        return 0
+    return p.Variable(offset) if isinstance(offset, str) else offset
 
 
 def _drop(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from math import gcd
 
 import islpy as isl
 
-from perfmodel.counts.axes import completed, sub_group_of
+from perfmodel.counts.axes import completed, sub_groups
 from perfmodel.counts.cardinality import Cardinalities
 from perfmodel.counts.evaluation import Term
 from perfmodel.counts.program import Access, Domain
@@ -56,24 +56,36 @@ class Lines:
         if any(a.cells is None or domain.trips is not None for domain, a in self.sites):
             return self._bound()
         reached: dict[object, isl.Set] = {}
-        touched_rows: dict[object, isl.Set] = {}
         exact = True
         for number, (domain, access) in enumerate(self.sites):
-            place = (domain.launch, number if per == "instance" else 0)
-            whole = completed(domain, self.cardinalities.program.launches[domain.launch])
+            launch = self.cardinalities.program.launches[domain.launch]
+            whole = completed(domain, launch)
             unit = self._unit(whole, per)
             lines, aligned = self._lines(access)
-            points = whole.points
-            _join(reached, place, points.apply(unit.flat_range_product(lines)))
             exact = exact and aligned and domain.exact and access.cells_exact
             exact = exact and domain.chance == 1
+            targets = [("lines", unit.flat_range_product(lines))]
             if not aligned:  # a row that begins inside a line touches at most one line more
                 rows = lines.project_out(OUT, lines.dim(OUT) - 1, 1)
-                _join(touched_rows, place, points.apply(unit.flat_range_product(rows)))
+                targets.append(("rows", unit.flat_range_product(rows)))
+            site = number if per == "instance" else 0
+            for part, points in self._parts(whole, per):
+                for what, target in targets:
+                    _join(reached, (domain.launch, site, part, what), points.apply(target))
         total = Count.constant(0, "line")
-        for touched in (*reached.values(), *touched_rows.values()):
+        for touched in reached.values():
             total = total + self._size(touched.coalesce())
         return Count(total.polynomial, total.assumptions, exact, "line")
+
+    def _parts(self, domain: Domain, per: str) -> list[tuple[int, isl.Set]]:
+        """Return the instances of each sub-group of a group where units are sub-groups."""
+        if per in ("workgroup", "launch"):
+            return [(0, domain.points)]
+        launch = self.cardinalities.program.launches[domain.launch]
+        return [
+            (number, domain.points.intersect(lanes))
+            for number, lanes in sub_groups(domain, launch, self.cardinalities.subgroup_size)
+        ]
 
     def _bound(self) -> Count:
         total = Count.constant(0)
@@ -94,16 +106,14 @@ class Lines:
 
     def _unit(self, domain: Domain, per: str) -> isl.Map:
         """Return the map from an instance to the unit whose lines are summed."""
+        launch = self.cardinalities.program.launches[domain.launch]
         kept = isl.Map.identity(isl.Space.map_from_set(domain.points.get_space()))
+        repeats = launch.repeats.get_var_names(SET)
         for index in reversed(range(len(domain.axes))):
             is_loop = domain.axes[index] == "" and domain.names[index] not in domain.tied
             stays = domain.axes[index].startswith("g") or (is_loop and per == "instance")
-            if per == "launch" or not stays:
+            if domain.names[index] not in repeats and (per == "launch" or not stays):
                 kept = kept.project_out(OUT, index, 1)
-        if per in ("instance", "subgroup"):
-            launch = self.cardinalities.program.launches[domain.launch]
-            size = self.cardinalities.subgroup_size
-            kept = kept.flat_range_product(sub_group_of(domain, launch, size))
         return kept
 
     def _lines(self, access: Access) -> tuple[isl.Map, bool]:
@@ -113,8 +123,9 @@ class Lines:
         axes = [f"x{k}" for k in range(len(access.strides))]
         if self.sizes:
             strides = [_value(stride, self.sizes) for stride in access.strides]
-            address = " + ".join(f"{s}*{x}" for s, x in zip(strides, axes, strict=True)) or "0"
-            line = f"floor(({address})/{per_line})"
+            offset = _value(access.offset, self.sizes)
+            address = " + ".join(f"{s}*{x}" for s, x in zip(strides, axes, strict=True))
+            line = f"floor(({offset} + {address or 0})/{per_line})"
             return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{line}] }}")), True
         if access.unit_axis is None:  # every cell on a line of its own
             return cells, not axes
@@ -122,14 +133,13 @@ class Lines:
         line = f"floor({axes[access.unit_axis]}/{per_line})"
         target = ", ".join([*rows, line])
         lines = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
-        return lines, not rows or self._rows_aligned(access, per_line)
+        return lines, self._rows_aligned(access, per_line)
 
     def _rows_aligned(self, access: Access, per_line: int) -> bool:
+        """Whether every row begins on a line: the offset and the other strides are whole lines."""
         assumptions = self.cardinalities.program.assumptions
-        return all(
-            _divisible(stride, per_line, assumptions)
-            for k, stride in enumerate(access.strides) if k != access.unit_axis
-        )
+        others = [s for k, s in enumerate(access.strides) if k != access.unit_axis]
+        return all(_divisible(step, per_line, assumptions) for step in (access.offset, *others))
 
 
 def _join(sets: dict[object, isl.Set], place: object, points: isl.Set) -> None:

@@ -134,6 +134,8 @@ class Access:
         The axis along which neighbouring cells are adjacent in memory.
     strides : tuple of islpy.PwQPolynomial
         Distance in memory, in units of the access, between neighbours along each axis.
+    offset : islpy.PwQPolynomial
+        Address of the array's cell 0, in units of the access from an aligned base.
     lane_stride : tuple of LaneStride
         Distances between the addresses of neighbouring lanes, and where each holds; empty for an
         indirect access.
@@ -150,6 +152,7 @@ class Access:
     unit_axis: int | None
     lane_stride: tuple[LaneStride, ...]
     strides: tuple[isl.PwQPolynomial, ...]
+    offset: isl.PwQPolynomial
 
     @property
     def indirect(self) -> bool:

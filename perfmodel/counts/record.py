@@ -117,6 +117,7 @@ def _write_access(access: Access) -> Json:
             for s in access.lane_stride
         ],
         "strides": [str(stride) for stride in access.strides],
+        "offset": str(access.offset),
     }
 
 
@@ -134,6 +135,7 @@ def _read_access(data: Json) -> Access:
             for distance, within, along in data["lane_stride"]
         ),
         tuple(isl.PwQPolynomial(stride) for stride in data["strides"]),
+        isl.PwQPolynomial(data["offset"]),
     )
 
 

@@ -23,7 +23,7 @@ PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 
 def fraction(value: isl.Val) -> Fraction:
     """Return an isl value as a Fraction."""
-    return Fraction(value.get_num_si(), value.get_den_val().get_num_si())
+    return Fraction(str(value))
 
 
 class _Translator:

@@ -1,0 +1,126 @@
+"""Cases of a sum over the points of a set, and what they add up to as a function of parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import islpy as isl
+
+from perfmodel.counts.polynomials import (
+    Atom,
+    FloorAtom,
+    Form,
+    Polynomial,
+    add,
+    constant,
+    linear,
+    multiply,
+)
+from perfmodel.counts.polytopes import Derived, Polytope
+
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
+
+
+@dataclass(frozen=True)
+class Case:
+    """A polynomial to be summed over the points of a polytope.
+
+    Attributes
+    ----------
+    polytope : Polytope
+        Its equalities hold among parameters alone once no variable is left.
+    value : dict
+        The polynomial.
+    derived : tuple of Derived
+        Parameters that are floors of forms in other ones, those before them included.
+    """
+
+    polytope: Polytope
+    value: Polynomial
+    derived: tuple[Derived, ...]
+
+
+def total_of(cases: list[Case]) -> isl.PwQPolynomial:
+    """Return the sum of the values of cases that have no variables left."""
+    values: dict[str, Polynomial] = {}
+    for case in cases:
+        condition, value = _closed(case)
+        values[condition] = add(values.get(condition, {}), value)
+    total = isl.PwQPolynomial("{ 0 }")
+    for condition, value in values.items():
+        total = total.add(_piecewise(value, condition)).coalesce()
+    return total
+
+
+def bounding_box(points: isl.Set) -> isl.PwQPolynomial:
+    """Return the number of points of the smallest box around a set, where it is not empty."""
+    number = isl.PwQPolynomial("{ 1 }").intersect_params(points.params())
+    for axis in range(points.dim(SET)):
+        width = points.dim_max(axis).sub(points.dim_min(axis)).add_constant_val(isl.Val(1))
+        extent = isl.PwQPolynomial.from_pw_aff(width)
+        number = number.mul(extent)
+    return number.coalesce()
+
+
+def _closed(case: Case) -> tuple[str, Polynomial]:
+    """Return the condition in isl's notation, and the value, over parameters that isl knows."""
+    texts: dict[str, str] = {}
+    for one in case.derived:
+        texts[one.name] = f"floor(({_text(one.form, texts)})/{one.denominator})"
+    tests = [f"{_text(form, texts)} = 0" for form in case.polytope.equalities]
+    tests += [f"{_text(form, texts)} >= 0" for form in case.polytope.inequalities]
+    value = case.value
+    for one in reversed(case.derived):
+        for form in case.polytope.equalities:
+            if one.name in form:
+                value = _solved(value, one.name, form)
+                break
+    return " and ".join(sorted(tests)) or "1 = 1", _with_texts(value, texts)
+
+
+def _text(form: Form, texts: Mapping[str, str]) -> str:
+    shown = [f"{c}*{texts.get(name, name)}" if name else str(c) for name, c in form.items()]
+    return " + ".join(shown) or "0"
+
+
+def _solved(value: Polynomial, name: str, form: Form) -> Polynomial:
+    """Return the value with ``name``, outside floors, as ``form == 0`` has it."""
+    rest = {key: c for key, c in form.items() if key != name}
+    by = multiply(constant(Fraction(-1, form[name])), linear(rest))
+    result: Polynomial = {}
+    for monomial, c in value.items():
+        product = constant(c)
+        for atom, exponent in monomial:
+            factor = by if atom == name else {frozenset([(atom, 1)]): Fraction(1)}
+            for _ in range(exponent):
+                product = multiply(product, factor)
+        result = add(result, product)
+    return result
+
+
+def _with_texts(value: Polynomial, texts: Mapping[str, str]) -> Polynomial:
+    """Return the value with every atom as a text of isl's notation."""
+
+    def shown(atom: Atom) -> str:
+        if isinstance(atom, FloorAtom):
+            return f"floor(({_text(dict(atom.form), texts)})/{atom.denominator})"
+        return texts.get(atom, atom)
+
+    result: Polynomial = {}
+    for monomial, c in value.items():
+        powers: dict[Atom, int] = {}
+        for atom, exponent in monomial:
+            powers[shown(atom)] = powers.get(shown(atom), 0) + exponent
+        result = add(result, {frozenset(powers.items()): c})
+    return result
+
+
+def _piecewise(value: Polynomial, condition: str) -> isl.PwQPolynomial:
+    terms = []
+    for monomial, c in value.items():
+        factors = [f"({atom})^{exponent}" for atom, exponent in monomial]
+        terms.append("*".join([f"({c})", *factors]))
+    names = _names(f"{' + '.join(terms)} {condition}")
+    return isl.PwQPolynomial(f"[{names}] -> {{ ({' + '.join(terms) or '0'}) : {condition} }}")

@@ -1,0 +1,194 @@
+r"""Number of points of a set by pure isl, where Barvinok's algorithm is not at hand.
+
+A set is cut into disjoint polytopes, and these are summed over one variable at a time:
+
+.. math:: \sum_{x=L}^{U} x^k = S_k(U) - S_k(L - 1)
+
+with Faulhaber's polynomials S. Where several bounds compete, the polytope is divided by which of
+them is the tightest; a bound ``c*x >= l`` gives the floor of an affine form, and a variable in a
+floor is summed residue by residue (Pugh, *Counting Solutions to Presburger Formulas: How and
+Why*, PLDI 1994). Where that takes too many cases, a bounding box gives an upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import gcd, lcm
+
+import islpy as isl
+
+from perfmodel.counts.cases import Case, bounding_box, total_of
+from perfmodel.counts.polynomials import (
+    Form,
+    Polynomial,
+    combine,
+    constant,
+    floor,
+    floors_with,
+    substituted,
+    summed,
+)
+from perfmodel.counts.polytopes import (
+    Derived,
+    Polytope,
+    polytope_of,
+    reduced,
+    without_tiles,
+)
+from perfmodel.errors import NotCountableError
+
+CASES = 400  # polytopes looked at before a set counts as too hard
+RESIDUES = 64
+
+
+class TooHardError(Exception):
+    """The sum needs too many cases (internal: an upper bound is given instead)."""
+
+
+def sum_of_points(points: isl.Set) -> tuple[isl.PwQPolynomial, bool]:
+    """Return the number of points as a function of the parameters, and whether it is exact."""
+    points = points.coalesce().compute_divs()
+    total = isl.PwQPolynomial("{ 0 }")
+    exact = True
+    for basic in points.make_disjoint().compute_divs().get_basic_sets():
+        if basic.is_empty():
+            continue
+        try:
+            number = sum_of_polytope(basic)
+        except TooHardError:
+            number, exact = bounding_box(isl.Set.from_basic_set(basic)), False
+        total = total.add(number).coalesce()
+    return total, exact
+
+
+def sum_of_polytope(basic: isl.BasicSet) -> isl.PwQPolynomial:
+    """Return the number of points of a basic set exactly, or raise :class:`TooHardError`."""
+    polytope, derived = polytope_of(basic)
+    todo = [Case(polytope, constant(1), derived)]
+    done: list[Case] = []
+    looked_at = 0
+    while todo:
+        case = todo.pop()
+        looked_at += 1
+        if looked_at > CASES:
+            raise TooHardError
+        simple = reduced(case.polytope)
+        if simple is None:
+            continue
+        case = without_equalities(Case(simple, case.value, case.derived))
+        if case.value == constant(1):
+            case = replace(case, polytope=without_tiles(case.polytope))
+        if case.polytope.variables:
+            todo.extend(_summed_over(_best_variable(case), case))
+        else:
+            done.append(case)
+    return total_of(done)
+
+
+# {{{ one variable
+
+def _best_variable(case: Case) -> str:
+    """Return the variable whose sum makes the fewest cases, now and later."""
+
+    def cost(name: str) -> tuple[int, int, int]:
+        rows = [form for form in case.polytope.inequalities if name in form]
+        lower = sum(form[name] > 0 for form in rows)
+        kept = set(case.polytope.variables) - {name}
+        later = lcm(1, *(abs(form[name]) for form in rows if kept & set(form)))
+        return _residues(case.value, name) * later, lower * (len(rows) - lower), len(rows)
+
+    return min(case.polytope.variables, key=cost)
+
+
+def _residues(value: Polynomial, name: str) -> int:
+    """Return the period in a variable of the floors that it is in."""
+    return lcm(1, *(
+        atom.denominator // gcd(atom.denominator, dict(atom.form)[name])
+        for atom in floors_with(value, name)
+    ))
+
+
+def _summed_over(name: str, case: Case) -> Iterator[Case]:
+    """Yield cases whose sums add up to the case's, without the variable (or not in floors)."""
+    period = _residues(case.value, name)
+    if period > RESIDUES:
+        raise TooHardError
+    if period > 1:
+        for residue in range(period):
+            by = {name: period, "": residue}
+            moved = case.polytope.substituted(name, by)
+            moved = replace(moved, variables=case.polytope.variables)
+            yield Case(moved, substituted(case.value, name, by), case.derived)
+        return
+    rows = case.polytope.inequalities
+    others = tuple(form for form in rows if name not in form)
+    lower = [_split(form, name) for form in rows if form.get(name, 0) > 0]
+    upper = [_split(form, name) for form in rows if form.get(name, 0) < 0]
+    if not lower or not upper:
+        raise NotCountableError("a set of executions", "it has infinitely many points")
+    variables = tuple(v for v in case.polytope.variables if v != name)
+    for i, (a, low) in enumerate(lower):  # a*name + low >= 0
+        for j, (b, high) in enumerate(upper):  # b*name <= high
+            chosen = [combine(high, a, low, b)]  # some rational value is between them
+            chosen += [_tightest(k < i, other, d, low, a) for k, (d, other) in enumerate(lower)
+                       if k != i]
+            chosen += [_tightest(k < j, other, d, high, b) for k, (d, other) in enumerate(upper)
+                       if k != j]
+            below = floor(combine(low, -1, {"": 1}, -1), a)
+            value = summed(case.value, name, below, floor(high, b))
+            yield Case(
+                Polytope(variables, case.polytope.equalities, (*others, *chosen)), value,
+                case.derived,
+            )
+
+
+def _split(form: Form, name: str) -> tuple[int, Form]:
+    return abs(form[name]), {key: c for key, c in form.items() if key != name}
+
+
+def _tightest(strictly: bool, other: Form, d: int, best: Form, a: int) -> Form:
+    """Return the condition that ``best / a <= other / d``, strictly to break ties."""
+    return combine(combine(other, a, best, -d), 1, {"": 1}, -int(strictly))
+
+# }}}
+
+
+# {{{ equalities
+
+def without_equalities(case: Case) -> Case:
+    """Return a case of the same sum, in which no variable is in an equality.
+
+    A variable that an equality ties to the parameters alone becomes a derived parameter.
+    """
+    while True:
+        polytope = case.polytope
+        tied = [
+            (form, names) for form in polytope.equalities
+            if (names := [v for v in polytope.variables if v in form])
+        ]
+        if not tied:
+            return case
+        form, names = min(tied, key=lambda pair: min(abs(pair[0][v]) for v in pair[1]))
+        least = min(names, key=lambda v: abs(form[v]))
+        step = form[least]
+        rest = {name: c for name, c in form.items() if name != least}
+        remaining = tuple(v for v in polytope.variables if v != least)
+        if abs(step) == 1:
+            case = _renamed(case, least, combine(rest, -step, {}, 0), remaining)
+        elif len(names) == 1:
+            sign = 1 if step > 0 else -1
+            derived = Derived(least, combine(rest, -sign, {}, 0), abs(step))
+            case = Case(
+                replace(polytope, variables=remaining), case.value, (*case.derived, derived)
+            )
+        else:  # the new variable makes the others' coefficients smaller than the step
+            by = {name: -round(form[name] / step) for name in names} | {least: 1}
+            case = _renamed(case, least, by, polytope.variables)
+
+
+def _renamed(case: Case, name: str, by: Form, variables: tuple[str, ...]) -> Case:
+    polytope = replace(case.polytope.substituted(name, by), variables=variables)
+    return Case(polytope, substituted(case.value, name, by), case.derived)
+
+# }}}
