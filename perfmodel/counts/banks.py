@@ -58,7 +58,7 @@ def _serialised(
     rest = cardinalities.count(domain, "workgroup")
     degree = sum(_most_in_one_bank(touched, banks) for touched in words.values())
     count = degree * rest
-    exact = domain.exact and domain.chance == 1 and _same_lanes_everywhere(whole)
+    exact = count.exact and domain.chance == 1 and _same_lanes_everywhere(whole)
     return Count(count.polynomial, count.assumptions, exact, "subgroup")
 
 

@@ -7,12 +7,18 @@ have ``card``. Whichever was installed last is the one there is, and pip sees no
 from __future__ import annotations
 
 import sys
+import warnings
+from functools import lru_cache
 from importlib import metadata
 
 import islpy as isl
 
 REQUIREMENT = "islpy-barvinok==2025.2.5.post1"
 MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
+
+
+class BarvinokMissingWarning(UserWarning):
+    """Some counts will be upper bounds, as islpy cannot count the points of a set."""
 
 
 def has_barvinok() -> bool:
@@ -36,3 +42,21 @@ def is_overwritten() -> bool:
     except metadata.PackageNotFoundError:
         return False
     return not has_barvinok()
+
+
+@lru_cache(maxsize=1)
+def can_count() -> bool:
+    """Tell the same as :func:`has_barvinok`, looked up once in a process."""
+    return has_barvinok()
+
+
+@lru_cache(maxsize=1)
+def warn_once() -> None:
+    """Warn, the first time in a process, that Barvinok is missing."""
+    warnings.warn(
+        "islpy cannot count the points of a set (Barvinok is not in it): counts are exact for "
+        "boxes, triangles and simple nests, and elsewhere upper bounds with exact=False. "
+        f"For exact counts: {MENDING_COMMAND}",
+        BarvinokMissingWarning,
+        stacklevel=2,
+    )

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import islpy as isl
 
 from perfmodel.counts.axes import in_sub_groups, without_local
+from perfmodel.counts.barvinok import can_count, warn_once
 from perfmodel.counts.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly import Count, product
+from perfmodel.counts.summation import sum_of_points
 
 SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
+
+
+@dataclass(frozen=True)
+class Cardinality:
+    """The number of points of a set, and whether it is exact or an upper bound."""
+
+    polynomial: isl.PwQPolynomial
+    exact: bool = True
+
+    def times(self, factor: isl.PwQPolynomial) -> Cardinality:
+        """Return the number multiplied by an exact function of the parameters."""
+        return Cardinality(product(self.polynomial, factor), self.exact)
 
 
 class Cardinalities:
@@ -27,31 +42,15 @@ class Cardinalities:
     def __init__(self, program: Program, subgroup_size: int) -> None:
         self.program = program
         self.subgroup_size = subgroup_size
-        self._known: dict[str, isl.PwQPolynomial] = {}
-        self._counts: dict[tuple[tuple[Domain, ...], str], tuple[Count, ...]] = {}
+        self._known: dict[str, Cardinality] = {}
+        self._counts: dict[tuple[Domain, str], Count] = {}
         self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
 
     def count(self, domain: Domain, granularity: str = "workitem") -> Count:
         """Return how many (work-item | sub-group | work-group, instance) pairs there are."""
-        return self.count_parts((domain,), granularity)[0]
-
-    def count_parts(
-        self, parts: tuple[Domain, ...], granularity: str = "workitem"
-    ) -> tuple[Count, ...]:
-        """Return the same for disjoint parts of one domain, so that they sum to the domain's.
-
-        A sub-group with lanes in two parts counts for the first of them.
-        """
-        key = (parts, granularity)
+        key = (domain, granularity)
         if key not in self._counts:
-            taken: isl.Set | None = None
-            found = []
-            for part in parts:
-                pairs = self.pairs(part, granularity)
-                fresh = pairs if taken is None else pairs.subtract(taken).coalesce()
-                taken = pairs if taken is None else taken.union(pairs)
-                found.append(self._count_pairs(fresh, part, granularity))
-            self._counts[key] = tuple(found)
+            self._counts[key] = self._count_pairs(domain, granularity)
         return self._counts[key]
 
     def pairs(self, domain: Domain, granularity: str) -> isl.Set:
@@ -68,19 +67,19 @@ class Cardinalities:
         several = launch.group_size > self.subgroup_size
         return several and any(axis.startswith("l") for axis in domain.axes)
 
-    def _count_pairs(self, pairs: isl.Set, domain: Domain, granularity: str) -> Count:
+    def _count_pairs(self, domain: Domain, granularity: str) -> Count:
         launch = self.program.launches[domain.launch]
         if granularity != "workitem" and domain.trips is not None:
             # lanes make different numbers of trips, each at most those of all its work-items
             bound = self.count(domain)
-            return self.wrap(bound.polynomial, Fraction(1), False, granularity)
+            return self.wrap(Cardinality(bound.polynomial, False), granularity=granularity)
         repeated = 1
         if granularity == "workitem":
             for axis, extent in enumerate(launch.group_shape):
                 repeated *= 1 if f"l.{axis}" in domain.axes else extent
         elif granularity == "subgroup" and not self._splits(domain, launch):
             repeated = -(-launch.group_size // self.subgroup_size)
-        number = product(self.size(pairs), self._groups(domain.launch, domain.axes))
+        number = self.size(self.pairs(domain, granularity)).times(self._groups(domain.launch, domain.axes))
         if granularity == "workitem":
             return self.wrap(number, domain.factor * repeated, domain.exact, granularity)
         return self.wrap(
@@ -88,16 +87,17 @@ class Cardinalities:
         )
 
     def wrap(
-        self, number: isl.PwQPolynomial, factor: Fraction, exact: bool, granularity: str
+        self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
+        granularity: str = "workitem",
     ) -> Count:
         """Return a :class:`Count` under the program's assumptions."""
         count = Count(
-            number.gist_params(self.program.assumptions), self.program.assumptions,
-            exact, granularity,
+            number.polynomial.gist_params(self.program.assumptions).coalesce(),
+            self.program.assumptions, exact and number.exact, granularity,
         )
         return count if factor == 1 else factor * count
 
-    def size(self, points: isl.Set) -> isl.PwQPolynomial:
+    def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
         for index in range(points.dim(SET)):
             points = points.set_dim_name(SET, index, f"d{index}")
@@ -122,7 +122,7 @@ class Cardinalities:
     def work_groups(self, launch: int) -> Count:
         """Return the work-groups that a launch starts, over all its repeats."""
         repeats = self.size(self.program.launches[launch].repeats)
-        number = product(repeats, self._groups(launch, ()))
+        number = repeats.times(self._groups(launch, ()))
         return self.wrap(number, Fraction(1), True, "workgroup")
 
     def repeats(self, launch: int) -> Count:
@@ -132,13 +132,21 @@ class Cardinalities:
 
     def barriers(self, site: BarrierSite) -> Count:
         """Return the work-items that meet the barrier, each time that they do."""
-        number = product(self.size(site.points), self._groups(site.launch, site.axes))
+        number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
         return self.wrap(number, site.factor * group_size, site.exact, "workitem")
 
     # }}}
 
 
-def cardinality(points: isl.Set) -> isl.PwQPolynomial:
-    """Return the number of points of a set by Barvinok's algorithm (section 3.2)."""
-    return points.coalesce().card().coalesce()
+def cardinality(points: isl.Set) -> Cardinality:
+    """Return the number of points of a set (section 3.2 of the 2016 paper).
+
+    By Barvinok's algorithm where ``islpy`` has it, else by :mod:`perfmodel.counts.summation`,
+    with one warning in a process.
+    """
+    points = points.coalesce()
+    if can_count():
+        return Cardinality(points.card().coalesce())
+    warn_once()
+    return Cardinality(*sum_of_points(points))

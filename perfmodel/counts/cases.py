@@ -19,6 +19,7 @@ from perfmodel.counts.polynomials import (
     multiply,
 )
 from perfmodel.counts.polytopes import Derived, Polytope
+from perfmodel.counts.quasipoly import product
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 
@@ -42,7 +43,7 @@ class Case:
     derived: tuple[Derived, ...]
 
 
-def total_of(cases: list[Case]) -> isl.PwQPolynomial:
+def total_of(cases: list[Case], parameters: list[str]) -> isl.PwQPolynomial:
     """Return the sum of the values of cases that have no variables left."""
     values: dict[str, Polynomial] = {}
     for case in cases:
@@ -50,7 +51,7 @@ def total_of(cases: list[Case]) -> isl.PwQPolynomial:
         values[condition] = add(values.get(condition, {}), value)
     total = isl.PwQPolynomial("{ 0 }")
     for condition, value in values.items():
-        total = total.add(_piecewise(value, condition)).coalesce()
+        total = total.add(_piecewise(value, condition, parameters)).coalesce()
     return total
 
 
@@ -60,7 +61,7 @@ def bounding_box(points: isl.Set) -> isl.PwQPolynomial:
     for axis in range(points.dim(SET)):
         width = points.dim_max(axis).sub(points.dim_min(axis)).add_constant_val(isl.Val(1))
         extent = isl.PwQPolynomial.from_pw_aff(width)
-        number = number.mul(extent)
+        number = product(number, extent)
     return number.coalesce()
 
 
@@ -91,12 +92,12 @@ def _solved(value: Polynomial, name: str, form: Form) -> Polynomial:
     by = multiply(constant(Fraction(-1, form[name])), linear(rest))
     result: Polynomial = {}
     for monomial, c in value.items():
-        product = constant(c)
+        term = constant(c)
         for atom, exponent in monomial:
             factor = by if atom == name else {frozenset([(atom, 1)]): Fraction(1)}
             for _ in range(exponent):
-                product = multiply(product, factor)
-        result = add(result, product)
+                term = multiply(term, factor)
+        result = add(result, term)
     return result
 
 
@@ -117,10 +118,12 @@ def _with_texts(value: Polynomial, texts: Mapping[str, str]) -> Polynomial:
     return result
 
 
-def _piecewise(value: Polynomial, condition: str) -> isl.PwQPolynomial:
+def _piecewise(
+    value: Polynomial, condition: str, parameters: list[str]
+) -> isl.PwQPolynomial:
     terms = []
     for monomial, c in value.items():
         factors = [f"({atom})^{exponent}" for atom, exponent in monomial]
         terms.append("*".join([f"({c})", *factors]))
-    names = _names(f"{' + '.join(terms)} {condition}")
-    return isl.PwQPolynomial(f"[{names}] -> {{ ({' + '.join(terms) or '0'}) : {condition} }}")
+    names, total = ", ".join(parameters), " + ".join(terms) or "0"
+    return isl.PwQPolynomial(f"[{names}] -> {{ ({total}) : {condition} }}")

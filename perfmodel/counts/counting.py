@@ -15,6 +15,7 @@ from loopy.diagnostic import LoopyError
 from loopy.kernel import KernelState
 from loopy.kernel.function_interface import CallableKernel
 
+from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.cardinality import Cardinalities
 from perfmodel.counts.domains import Statistics
 from perfmodel.counts.expressions import memory_type
@@ -41,6 +42,7 @@ def count(
     subgroup_size: int = 32,
     statistics: Mapping[str, Number] | None = None,
     include_index_arithmetic: bool = False,
+    cache: bool = True,
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
@@ -55,6 +57,8 @@ def count(
         data-dependent test by its text.
     include_index_arithmetic : bool
         Whether integer arithmetic on inames and size parameters is counted too.
+    cache : bool
+        Whether counts made before, in this process or (on disk) in another, may be returned.
 
     Returns
     -------
@@ -78,6 +82,15 @@ def count(
     >>> str(counts.operations(kind="mul")), counts.accesses(array="a")(n=1000)
     ('n', 1000)
     """
+    options = (subgroup_size, dict(statistics or {}), include_index_arithmetic)
+    key = key_of(t_unit, *options) if cache else None
+    return remembered(key, lambda: _count(t_unit, *options))
+
+
+def _count(
+    t_unit: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
+    include_index_arithmetic: bool,
+) -> KernelCounts:
     scheduled = schedule(t_unit)
     program = extract(scheduled, _fractions(statistics), include_index_arithmetic)
     return _counted(program, subgroup_size, _launch_shape(scheduled, program))
@@ -217,15 +230,15 @@ def _parts(domain: Domain, access: Access, cardinalities: Cardinalities) -> list
     if len(access.lane_stride) < 2:
         stride = access.lane_stride[0] if access.lane_stride else None
         return [_Part(stride, {g: cardinalities.count(domain, g) for g in GRANULARITIES})]
-    divided = tuple(
-        replace(domain, points=domain.points.intersect(stride.within))
-        for stride in access.lane_stride
-    )
-    counts = {g: cardinalities.count_parts(divided, g) for g in GRANULARITIES}
-    return [
-        _Part(stride, {g: counts[g][k] for g in GRANULARITIES})
-        for k, stride in enumerate(access.lane_stride)
-    ]
+    # Sub-groups are not divided, and what is left for the first distance needs no set of its own.
+    whole = {g: cardinalities.count(domain, g) for g in GRANULARITIES}
+    none = {g: 0 * whole[g] for g in GRANULARITIES}
+    others = []
+    for stride in access.lane_stride[1:]:
+        part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
+        others.append(_Part(stride, {**none, "workitem": cardinalities.count(part)}))
+    left = sum((-1 * part.counts["workitem"] for part in others), whole["workitem"])
+    return [_Part(access.lane_stride[0], {**whole, "workitem": left}), *others]
 
 
 def _launch_shape(t_unit: lp.TranslationUnit, program: Program) -> LaunchShape:

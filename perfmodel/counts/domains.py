@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import islpy as isl
@@ -77,11 +78,11 @@ class Domains:
                 points, likely, sure = self._restrict(points, condition)
                 chance *= likely
                 exact = exact and sure
-            return Domain(launch, points, plain.axes, plain.trips, chance, exact)
+            return replace(plain, points=points, chance=chance, exact=exact)
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
         points, trips, exact = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
-        return Domain(launch, points, axes, trips, Fraction(1), exact)
+        return Domain(launch, points, axes, trips, Fraction(1), exact, _tied(points, axes))
 
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, bool]:
         """Return the projection of the loop domain onto the inames (Algorithm 1)."""
@@ -126,6 +127,23 @@ class Domains:
                 chance = self.statistics[key]
                 return points, chance if truth else 1 - chance, True
         return points, Fraction(1), False
+
+
+def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
+    """Return the sequential inames that an equality fixes for given lanes."""
+    found: set[str] = set()
+    lanes = [k for k, axis in enumerate(axes) if axis.startswith("l")]
+    loops = [k for k, axis in enumerate(axes) if not axis]
+    for basic in points.get_basic_sets() if lanes and loops else ():
+        for constraint in basic.get_constraints():
+            if constraint.is_equality() and any(
+                constraint.involves_dims(SET, k, 1) for k in lanes
+            ):
+                found |= {
+                    points.get_dim_name(SET, k) for k in loops
+                    if constraint.involves_dims(SET, k, 1)
+                }
+    return frozenset(found)
 
 
 def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:

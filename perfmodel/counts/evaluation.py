@@ -1,4 +1,4 @@
-"""Evaluation of quasi-polynomials: generated Python for one point, NumPy for many.
+"""Programs that evaluate quasi-polynomials; generated Python for one point.
 
 The arithmetic is on *pieces*: a guard (affine constraints) and a sum of terms
 ``coefficient * product of atoms**exponent``. An atom is a parameter or the floor of an affine
@@ -11,15 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm, prod
+from math import lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-# Relative error promised by the vectorised evaluation.
-TOLERANCE = 1e-12
-
 
 @dataclass(frozen=True)
 class Affine:
@@ -127,37 +123,14 @@ class Program:
         )
         return _compile(source, "holds", {})
 
-    def atoms(self, values: Mapping[str, NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-        """Return the arrays of all atoms at the given parameter arrays (one common shape)."""
-        found = [values[name] for name in self.parameters]
-        for floor in self.floors:
-            found.append(_affine_array(floor.numerator, found) // floor.denominator)
-        return found
-
-    def masks(self, atoms: list[NDArray[np.int64]]) -> list[NDArray[np.bool_]]:
-        """Return for each piece the boolean array of where its guard holds."""
-        shape = atoms[0].shape if atoms else ()
-        return [_guard_array(piece.guard, atoms, shape) for piece in self.pieces]
-
     def evaluate(
         self, values: Mapping[str, NDArray[np.int64]], shape: tuple[int, ...]
     ) -> NDArray[np.float64]:
-        """Return the values as float64, within a relative error of 1e-12 of the exact ones.
+        """Return the values as float64, within a relative error of 1e-12 of the exact ones."""
+        from perfmodel.counts.vectorised import evaluated
 
-        Integers are used where they cannot overflow, floats where no cancellation spoils them,
-        and Python's unbounded integers elsewhere.
-        """
-        result = np.zeros(shape)
-        atoms = [np.broadcast_to(a, shape) for a in self.atoms(values)]
-        todo = np.ones(shape, dtype=bool)
-        for piece in self.pieces:
-            mask = _guard_array(piece.guard, atoms, shape) & todo
-            if mask.all():
-                return _piece_values(piece, atoms, self)
-            if mask.any():
-                result[mask] = _piece_values(piece, [a[mask] for a in atoms], self)
-                todo &= ~mask
-        return result
+        flat = [np.ravel(values[name]) for name in self.parameters]
+        return evaluated(self, flat, int(np.prod(shape, dtype=np.int64))).reshape(shape)
 
 
 def _compile(source: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
@@ -177,69 +150,3 @@ def _term_source(term: Term, common: int) -> str:
     for atom, exponent in term.powers:
         factors.extend([f"x{atom}"] * exponent)
     return "*".join(factors)
-
-
-def _affine_array(form: Affine, atoms: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    total: NDArray[np.int64] = np.asarray(form.constant, dtype=np.int64)
-    for atom, coefficient in form.coefficients:
-        total = total + coefficient * atoms[atom]
-    return total
-
-
-def _guard_array(
-    guard: Guard, atoms: list[NDArray[np.int64]], shape: tuple[int, ...]
-) -> NDArray[np.bool_]:
-    result = np.zeros(shape, dtype=bool)
-    for conjunction in guard:
-        here = np.ones(shape, dtype=bool)
-        for constraint in conjunction:
-            form = _affine_array(constraint.form, atoms)
-            here &= form == 0 if constraint.equality else form >= 0
-        result |= here
-    return result
-
-
-def _piece_values(
-    piece: Piece, atoms: list[NDArray[np.int64]], program: Program
-) -> NDArray[np.float64]:
-    shape = atoms[0].shape if atoms else ()
-    if not piece.terms:
-        return np.zeros(shape)
-    common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
-    scaled = [int(t.coefficient * common) for t in piece.terms]
-    largest = [int(np.abs(a).max(initial=0)) for a in atoms]
-    bound = sum(
-        abs(c) * prod(largest[a] ** e for a, e in t.powers)
-        for c, t in zip(scaled, piece.terms, strict=True)
-    )
-    if bound < 2**62:
-        whole = np.zeros(shape, dtype=np.int64)
-        for c, t in zip(scaled, piece.terms, strict=True):
-            product: NDArray[np.int64] = np.asarray(c, dtype=np.int64)
-            for a, e in t.powers:
-                product = product * atoms[a] ** e
-            whole = whole + product
-        return whole / common
-    return _float_values(piece, atoms, common, program)
-
-
-def _float_values(
-    piece: Piece, atoms: list[NDArray[np.int64]], common: int, program: Program
-) -> NDArray[np.float64]:
-    shape = atoms[0].shape
-    total = np.zeros(shape)
-    magnitude = np.zeros(shape)
-    roundings = len(piece.terms)
-    for t in piece.terms:
-        value = np.full(shape, float(t.coefficient))
-        for a, e in t.powers:
-            value = value * atoms[a].astype(np.float64) ** e
-            roundings = max(roundings, len(piece.terms) + 2 * sum(e for _, e in t.powers))
-        total += value
-        magnitude += np.abs(value)
-    error = magnitude * (np.finfo(np.float64).eps * roundings)
-    bad = error > TOLERANCE * np.abs(total)
-    for index in zip(*np.nonzero(bad), strict=True):
-        point = [int(atoms[i][index]) for i in range(len(program.parameters))]
-        total[index] = float(program.exact(*point))
-    return total

@@ -48,7 +48,9 @@ class AccessCount:
     stride : Count
         Distance between neighbouring lanes' addresses, in units of the access size.
     count, subgroups, workgroups : Count
-        Executions at work-item, sub-group and work-group granularity.
+        Executions at work-item, sub-group and work-group granularity. Where the lanes of an
+        access are at different distances, its sub-groups and work-groups are counted in the row
+        of the smallest.
     footprint, filled : Count or None
         Distinct cells |F| of the array in this direction, and |F| with its gaps filled for this
         stride (None where the stride is below 2, or they are not known).

@@ -98,7 +98,7 @@ class Lanes:
         )
         return [
             (ahead.intersect_range(isl.Set(f"{{ [{value}] }}")).domain(), value)
-            for value in sorted(members)
+            for value in sorted(members, key=abs)
         ]
 
     def neighbours(self, step: int) -> isl.Map:

@@ -75,7 +75,7 @@ class Lines:
         total = Count.constant(0, "line")
         for touched in reached.values():
             total = total + self._size(touched.coalesce())
-        return Count(total.polynomial, total.assumptions, exact, "line")
+        return Count(total.polynomial, total.assumptions, exact and total.exact, "line")
 
     def _parts(self, domain: Domain, per: str) -> list[tuple[int, isl.Set]]:
         """Return the instances of each sub-group of a group where units are sub-groups."""
@@ -102,7 +102,8 @@ class Lines:
             if index >= 0:
                 points = points.fix_val(PARAM, index, isl.Val(value))
         points = points.project_out(PARAM, 0, points.dim(PARAM))
-        return Count(self.cardinalities.size(points), granularity="line")
+        number = self.cardinalities.size(points)
+        return Count(number.polynomial, exact=number.exact, granularity="line")
 
     def _unit(self, domain: Domain, per: str) -> isl.Map:
         """Return the map from an instance to the unit whose lines are summed."""

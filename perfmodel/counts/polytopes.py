@@ -7,6 +7,7 @@ variables (their values are determined), its floors of size parameters become *d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 
 import islpy as isl
 
@@ -49,11 +50,16 @@ class Polytope:
         )
 
 
-def polytope_of(basic: isl.BasicSet) -> tuple[Polytope, tuple[Derived, ...]]:
-    """Return a polytope with as many points as the set, and its derived parameters."""
+def polytope_of(
+    basic: isl.BasicSet, dimensions: tuple[str, ...] = ()
+) -> tuple[Polytope, tuple[Derived, ...]]:
+    """Return a polytope with as many points as the set, and its derived parameters.
+
+    Its variables are named after the set's dimensions, ``_v0, _v1, ...`` if left out.
+    """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     n_params = len(names)
-    names += [f"_v{k}" for k in range(basic.dim(SET))]
+    names += dimensions or [f"_v{k}" for k in range(basic.dim(SET))]
     variables = names[n_params:]
     derived: list[Derived] = []
     equalities: list[Form] = []
@@ -61,10 +67,9 @@ def polytope_of(basic: isl.BasicSet) -> tuple[Polytope, tuple[Derived, ...]]:
     for k in range(basic.dim(DIV)):
         definition = basic.get_div(k)
         denominator = int(definition.get_denominator_val().to_python())
-        form = _form(definition.scale_val(isl.Val(denominator)), names)
-        name = f"_e{k}"
+        form = form_of(definition.scale_val(isl.Val(denominator)), names)
+        name = next(f"_e{i}" for i in count() if f"_e{i}" not in names)
         if any(key in variables for key in form):
-            name = f"_w{k}"
             variables.append(name)
             remainder = combine(form, 1, {name: denominator}, -1)
             inequalities.append(remainder)
@@ -73,17 +78,19 @@ def polytope_of(basic: isl.BasicSet) -> tuple[Polytope, tuple[Derived, ...]]:
             derived.append(Derived(name, form, denominator))
         names.append(name)
     for constraint in basic.get_constraints():
-        form = _form(constraint.get_aff(), names)
+        form = form_of(constraint.get_aff(), names)
         (equalities if constraint.is_equality() else inequalities).append(form)
     return Polytope(tuple(variables), tuple(equalities), tuple(inequalities)), tuple(derived)
 
 
-def _form(aff: isl.Aff, names: list[str]) -> Form:
+def form_of(aff: isl.Aff, names: list[str]) -> Form:
+    """Return an affine form with whole coefficients; names of its parameters, inputs, floors."""
     form = {"": int(aff.get_constant_val().to_python())}
     position = 0
     for kind in (PARAM, isl.dim_type.in_, DIV):
         for k in range(aff.dim(kind)):
-            form[names[position]] = int(aff.get_coefficient_val(kind, k).to_python())
+            if c := int(aff.get_coefficient_val(kind, k).to_python()):
+                form[names[position]] = c
             position += 1
     return {name: c for name, c in form.items() if c}
 
@@ -114,7 +121,7 @@ def reduced(polytope: Polytope) -> Polytope | None:
     equalities: list[Form] = []
     inequalities: list[Form] = []
     for constraint in basic.get_constraints():
-        form = _form(constraint.get_aff(), names)
+        form = form_of(constraint.get_aff(), names)
         (equalities if constraint.is_equality() else inequalities).append(form)
     return Polytope(polytope.variables, tuple(equalities), tuple(inequalities))
 
@@ -125,11 +132,28 @@ def without_tiles(polytope: Polytope) -> Polytope:
     Where ``0 <= y - f < a`` and all else is about ``a*x + y`` or ``x`` alone, ``z = a*x + y`` stands
     for both: x = floor((z - f)/a) is determined, and ``x >= l`` is ``z >= a*l + f``.
     """
+    polytope = _without_determined(polytope)
     for offset in polytope.variables:
         for tile in polytope.variables:
             merged = _merged(polytope, tile, offset) if tile != offset else None
             if merged is not None:
                 return without_tiles(merged)
+    return polytope
+
+
+def _without_determined(polytope: Polytope) -> Polytope:
+    """Leave out variables of which each point of the others has exactly one value.
+
+    Those are ``x`` with no more than ``0 <= f - a*x < a``: x = floor(f/a).
+    """
+    for name in polytope.variables:
+        rows = [form for form in polytope.inequalities if name in form]
+        if len(rows) == 2 and not any(name in form for form in polytope.equalities):
+            span = combine(rows[0], 1, rows[1], 1)
+            if span == ({"": abs(rows[0][name]) - 1} if abs(rows[0][name]) > 1 else {}):
+                others = tuple(form for form in polytope.inequalities if name not in form)
+                variables = tuple(v for v in polytope.variables if v != name)
+                return _without_determined(Polytope(variables, polytope.equalities, others))
     return polytope
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import islpy as isl
 
@@ -64,6 +63,9 @@ class Domain:
         Product of the probabilities of the data-dependent tests on the way.
     exact : bool
         False where the points are a superset of what is executed.
+    tied : frozenset of str
+        The sequential inames whose only value is fixed by the lanes: loops of a single trip,
+        which lanes run together whatever the value.
     """
 
     launch: int
@@ -72,28 +74,12 @@ class Domain:
     trips: Fraction | None = None
     chance: Fraction = Fraction(1)
     exact: bool = True
+    tied: frozenset[str] = frozenset()
 
     @property
     def factor(self) -> Fraction:
         """What statistics multiply the number of points by."""
         return self.chance if self.trips is None else self.trips * self.chance
-
-    @cached_property
-    def tied(self) -> frozenset[str]:
-        """The sequential inames whose only value is fixed by the lanes (a loop of one trip)."""
-        found: set[str] = set()
-        lanes = [k for k, axis in enumerate(self.axes) if axis.startswith("l")]
-        loops = [k for k, axis in enumerate(self.axes) if not axis]
-        for basic in self.points.get_basic_sets() if lanes and loops else ():
-            for constraint in basic.get_constraints():
-                if constraint.is_equality() and any(
-                    constraint.involves_dims(isl.dim_type.set, k, 1) for k in lanes
-                ):
-                    found |= {
-                        self.names[k] for k in loops
-                        if constraint.involves_dims(isl.dim_type.set, k, 1)
-                    }
-        return frozenset(found)
 
     @property
     def names(self) -> tuple[str, ...]:

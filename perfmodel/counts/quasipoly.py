@@ -94,9 +94,10 @@ class Count:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able dictionary from which :meth:`from_json` makes an equal count."""
+        polynomial, assumptions = self._texts
         return {
-            "polynomial": str(self.polynomial),
-            "assumptions": str(self.assumptions),
+            "polynomial": polynomial,
+            "assumptions": assumptions,
             "exact": self.exact,
             "granularity": self.granularity,
         }
@@ -104,9 +105,14 @@ class Count:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Count:
         """Read what :meth:`to_json` wrote."""
-        return cls.from_text(
-            data["polynomial"], data["assumptions"], data["exact"], data["granularity"]
-        )
+        texts = data["polynomial"], data["assumptions"]
+        count = cls.from_text(*texts, data["exact"], data["granularity"])
+        count.__dict__["_texts"] = texts  # isl may write what it reads in another order
+        return count
+
+    @cached_property
+    def _texts(self) -> tuple[str, str]:
+        return str(self.polynomial), str(self.assumptions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Count.from_json, (self.to_json(),))
@@ -157,9 +163,11 @@ class Count:
             return NotImplemented
         if (self.exact, self.granularity) != (other.exact, other.granularity):
             return False
+        from perfmodel.counts.vanishing import vanishes
+
         assumptions = self._common_assumptions(other)
         difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
-        return bool(difference.is_zero()) or _vanishes(difference)
+        return bool(difference.is_zero()) or vanishes(difference)
 
     # }}}
 
@@ -240,9 +248,7 @@ class Count:
         self, arrays: Mapping[str, NDArray[np.int64]], shape: tuple[int, ...]
     ) -> None:
         assumed = self._assumed
-        good = np.zeros(shape, dtype=bool)
-        for mask in assumed.masks(assumed.atoms(arrays)):
-            good |= mask
+        good = assumed.evaluate(arrays, shape) == 1
         if not good.all():
             indices = tuple(int(i) for i in np.flatnonzero(~good))
             values = {n: int(arrays[n].flat[indices[0]]) for n in assumed.parameters}
@@ -301,15 +307,3 @@ def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArr
     if array.size and array.min() < 0:
         raise ParameterError(name, f"is {array.min()} somewhere, which is negative", allowed)
     return array.astype(np.int64)
-
-
-def _vanishes(polynomial: isl.PwQPolynomial) -> bool:
-    """Whether it is zero on its whole domain, though isl keeps terms that cancel.
-
-    Where isl cannot tell (floors and remainders that cancel), the difference is evaluated on
-    every residue class: a quasi-polynomial of degree d in one parameter with period p vanishes
-    if it does at d + 1 points of each class.
-    """
-    from perfmodel.counts.translation import vanishes
-
-    return vanishes(polynomial)

@@ -91,7 +91,7 @@ def _write_domain(domain: Domain) -> Json:
     return {
         "launch": domain.launch, "points": str(domain.points), "axes": list(domain.axes),
         "trips": None if domain.trips is None else str(domain.trips),
-        "chance": str(domain.chance), "exact": domain.exact,
+        "chance": str(domain.chance), "exact": domain.exact, "tied": sorted(domain.tied),
     }
 
 
@@ -99,7 +99,7 @@ def _read_domain(data: Json) -> Domain:
     trips = None if data["trips"] is None else Fraction(data["trips"])
     return Domain(
         data["launch"], isl.Set(data["points"]), tuple(data["axes"]), trips,
-        Fraction(data["chance"]), data["exact"],
+        Fraction(data["chance"]), data["exact"], frozenset(data["tied"]),
     )
 
 

@@ -38,6 +38,7 @@ from perfmodel.counts.polytopes import (
 )
 from perfmodel.errors import NotCountableError
 
+PARAM = isl.dim_type.param
 CASES = 400  # polytopes looked at before a set counts as too hard
 RESIDUES = 64
 
@@ -83,7 +84,8 @@ def sum_of_polytope(basic: isl.BasicSet) -> isl.PwQPolynomial:
             todo.extend(_summed_over(_best_variable(case), case))
         else:
             done.append(case)
-    return total_of(done)
+    parameters = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
+    return total_of(done, parameters)
 
 
 # {{{ one variable
@@ -96,12 +98,12 @@ def _best_variable(case: Case) -> str:
         lower = sum(form[name] > 0 for form in rows)
         kept = set(case.polytope.variables) - {name}
         later = lcm(1, *(abs(form[name]) for form in rows if kept & set(form)))
-        return _residues(case.value, name) * later, lower * (len(rows) - lower), len(rows)
+        return period_in(case.value, name) * later, lower * (len(rows) - lower), len(rows)
 
     return min(case.polytope.variables, key=cost)
 
 
-def _residues(value: Polynomial, name: str) -> int:
+def period_in(value: Polynomial, name: str) -> int:
     """Return the period in a variable of the floors that it is in."""
     return lcm(1, *(
         atom.denominator // gcd(atom.denominator, dict(atom.form)[name])
@@ -111,7 +113,7 @@ def _residues(value: Polynomial, name: str) -> int:
 
 def _summed_over(name: str, case: Case) -> Iterator[Case]:
     """Yield cases whose sums add up to the case's, without the variable (or not in floors)."""
-    period = _residues(case.value, name)
+    period = period_in(case.value, name)
     if period > RESIDUES:
         raise TooHardError
     if period > 1:

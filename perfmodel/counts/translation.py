@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
 from math import lcm
 
 import islpy as isl
@@ -90,11 +89,13 @@ def program_of_polynomial(polynomial: isl.PwQPolynomial) -> Program:
     """Return the evaluation program of a piecewise quasi-polynomial over parameters."""
     polynomial = polynomial.drop_unused_params()
     translator = _Translator(polynomial.get_domain_space())
-    pieces = [
-        Piece(translator.guard(domain), tuple(translator.term(t) for t in value.get_terms()))
-        for domain, value in polynomial.get_pieces()
-    ]
-    return translator.program(pieces)
+    guards: dict[tuple[Term, ...], Guard] = {}
+    for domain, value in polynomial.get_pieces():
+        terms = [translator.term(t) for t in value.get_terms()]
+        key = tuple(sorted(terms, key=lambda term: term.powers))
+        if key:  # it is zero outside all pieces
+            guards[key] = (*guards.get(key, ()), *translator.guard(domain))
+    return translator.program([Piece(guard, terms) for terms, guard in guards.items()])
 
 
 def program_of_set(domain: isl.Set) -> Program:
@@ -102,56 +103,3 @@ def program_of_set(domain: isl.Set) -> Program:
     domain = domain.drop_unused_params()
     translator = _Translator(domain.get_space())
     return translator.program([Piece(translator.guard(domain), (Term(Fraction(1), ()),))])
-
-
-def vanishes(polynomial: isl.PwQPolynomial) -> bool:
-    """Whether the function is zero on its whole domain, decided exactly.
-
-    Each piece's value q has period p (the least common multiple of its floors' denominators)
-    and a degree d in each parameter. On the points of one residue class it is a polynomial,
-    which is zero if it vanishes on a grid of d + 1 values in each parameter; a piece that is
-    bounded in a parameter is enumerated through the same grid shifted to its lexicographic
-    minimum. So the test looks at all of the grid that lies in the domain and, where the domain
-    holds too few points of a class, only at these.
-    """
-    polynomial = polynomial.coalesce().drop_unused_params()
-    for domain, value in polynomial.get_pieces():
-        space = value.get_domain_space()
-        translator = _Translator(space)
-        terms = tuple(translator.term(t) for t in value.get_terms())
-        if not terms:
-            continue
-        program = translator.program([Piece(((),), terms)])
-        period = lcm(1, *(f.denominator for f in translator.floors))
-        degree = 1 + max(sum(e for _, e in t.powers) for t in terms)
-        if not _zero_on_grid(program, domain, period * (degree + 1)):
-            return False
-    return True
-
-
-def _zero_on_grid(program: Program, domain: isl.Set, extent: int) -> bool:
-    inside = program_of_set(domain)
-    start = _least_values(domain, program.parameters)
-    for offset in product(range(extent), repeat=len(program.parameters)):
-        point = [s + o for s, o in zip(start, offset, strict=True)]
-        values = dict(zip(program.parameters, point, strict=True))
-        if inside.holds(*(values[name] for name in inside.parameters)) and program.exact(*point):
-            return False
-    return True
-
-
-def _least_values(domain: isl.Set, parameters: tuple[str, ...]) -> list[int]:
-    least = []
-    for name in parameters:
-        index = domain.find_dim_by_name(PARAM, name)
-        if index < 0:
-            least.append(0)
-            continue
-        as_set = domain.move_dims(isl.dim_type.set, 0, PARAM, index, 1).project_out_all_params()
-        low = as_set.lexmin() if as_set.dim_has_lower_bound(isl.dim_type.set, 0) else None
-        point = low.sample_point() if low is not None and not low.is_empty() else None
-        if point is None or point.is_void():
-            least.append(0)
-        else:
-            least.append(int(fraction(point.get_coordinate_val(isl.dim_type.set, 0))))
-    return least

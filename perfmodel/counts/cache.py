@@ -1,0 +1,159 @@
+"""Counts that were made before: in memory, and on disk for later processes.
+
+An entry's name is a hash of all that the counts depend on: the kernel's content (Loopy's own
+persistent key), the options of the count, the versions of the libraries and the source of this
+room. On disk it is one JSON file, moved into place whole, so that processes may share a folder.
+Entries that cannot be read are made again; a folder that cannot be written is done without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from loopy.tools import LoopyKeyBuilder
+
+from perfmodel.counts.barvinok import can_count, warn_once
+from perfmodel.counts.kernel import KernelCounts
+
+SCHEMA = "perfmodel.counts-cache/1"
+IN_MEMORY = 256  # entries; those used longest ago are dropped
+ON_DISK_BYTES = 128 * 2**20
+
+_memory: OrderedDict[str, KernelCounts] = OrderedDict()
+_lock = Lock()
+
+
+def key_of(t_unit: Any, *options: object) -> str | None:
+    """Return what identifies the counts of a kernel.
+
+    None where ``PERFMODEL_NO_CACHE`` is set, or where Loopy cannot say what the kernel holds.
+    """
+    if os.environ.get("PERFMODEL_NO_CACHE", "0") not in ("", "0"):
+        return None
+    try:
+        content = LoopyKeyBuilder()(t_unit)
+    except (TypeError, NotImplementedError):
+        return None
+    texts = [
+        repr(sorted(option.items())) if isinstance(option, Mapping) else repr(option)
+        for option in options
+    ]
+    return hashlib.sha256("\0".join([content, *texts, _environment()]).encode()).hexdigest()
+
+
+def remembered(key: str | None, make: Callable[[], KernelCounts]) -> KernelCounts:
+    """Return the counts with this key, made where no cache has them."""
+    if not can_count():
+        warn_once()
+    if key is None:
+        return make()
+    with _lock:
+        counts = _memory.get(key)
+        if counts is not None:
+            _memory.move_to_end(key)
+            return counts
+    path = folder() / f"{key}.json"
+    counts = _read(path)
+    if counts is None:
+        counts = make()
+        _write(path, counts)
+    with _lock:
+        _memory[key] = counts
+        while len(_memory) > IN_MEMORY:
+            _memory.popitem(last=False)
+    return counts
+
+
+def forget() -> None:
+    """Drop the entries in memory (those on disk stay)."""
+    with _lock:
+        _memory.clear()
+
+
+def folder() -> Path:
+    """Return where entries are on disk: ``$XDG_CACHE_HOME/perfmodel/counts``."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base) / "perfmodel" / "counts"
+
+
+@lru_cache(maxsize=1)
+def _environment() -> str:
+    """Return versions of the libraries, and the hash of this room's source."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(source.read_bytes())
+    libraries = ("loopy", "islpy", "islpy-barvinok", "pymbolic", "numpy")
+    return repr(([_version(name) for name in libraries], can_count(), digest.hexdigest()))
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+# {{{ on disk
+
+def _read(path: Path) -> KernelCounts | None:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        counts = document["counts"]
+        if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
+            return None
+        found = KernelCounts.from_json(counts)
+        os.utime(path)  # what was used longest ago is dropped first
+    except Exception:  # whatever is the matter with an entry, it is made again
+        return None
+    return found
+
+
+def _write(path: Path, counts: KernelCounts) -> None:
+    content = counts.to_json()
+    document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(document, stream)
+        os.replace(temporary, path)
+        _trim(path.parent)
+    except OSError:  # read-only, full, or another process tidied up
+        if temporary is not None:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+def _digest(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _trim(directory: Path) -> None:
+    """Drop the entries used longest ago while all together are too large."""
+    entries = []
+    for entry in os.scandir(directory):
+        with suppress(OSError):
+            status = entry.stat()
+            entries.append((status.st_mtime, status.st_size, entry.path))
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in sorted(entries):
+        if total <= ON_DISK_BYTES:
+            break
+        with suppress(OSError):
+            os.unlink(path)
+        total -= size
+
+# }}}
