@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perfmodel.counts.counting import count
-    from perfmodel.counts.kernel import (
+    from perfmodel.counts.kernel import KernelCounts
+    from perfmodel.counts.quasipoly import Count
+    from perfmodel.counts.rows import (
         AccessCount,
         BarrierCount,
-        KernelCounts,
         LaunchCount,
         LaunchShape,
         OperationCount,
+        Utilization,
     )
-    from perfmodel.counts.quasipoly import Count
 
 _HOMES = {
-    "AccessCount": "kernel",
-    "BarrierCount": "kernel",
+    "AccessCount": "rows",
+    "BarrierCount": "rows",
     "Count": "quasipoly",
     "KernelCounts": "kernel",
-    "LaunchCount": "kernel",
-    "LaunchShape": "kernel",
-    "OperationCount": "kernel",
+    "LaunchCount": "rows",
+    "LaunchShape": "rows",
+    "OperationCount": "rows",
+    "Utilization": "rows",
     "count": "counting",
 }
 
@@ -40,6 +42,7 @@ __all__ = [
     "LaunchCount",
     "LaunchShape",
     "OperationCount",
+    "Utilization",
     "count",
 ]
 

@@ -29,7 +29,8 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
         for index in reversed(range(len(whole.axes))):
             if not whole.axes[index]:
                 points = points.project_out(SET, index, 1)
-        order = sorted(range(points.dim(SET)), key=lambda k, axes=_hardware(whole.axes): axes[k])
+        axes = [axis for axis in whole.axes if axis]
+        order = sorted(range(len(axes)), key=axes.__getitem__)
         names = [f"w{k}" for k in range(points.dim(SET))]
         target = ", ".join(names[k] for k in order)
         points = points.apply(isl.Map(f"{{ [{', '.join(names)}] -> [{target}] }}")).coalesce()
@@ -44,7 +45,3 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
         count = cardinalities.wrap(number, Fraction(1), exact, "workitem")
         total = total + count.times(cardinalities.repeats(launch))
     return total
-
-
-def _hardware(axes: tuple[str, ...]) -> list[str]:
-    return [axis for axis in axes if axis]

@@ -12,9 +12,9 @@ import islpy as isl
 
 from perfmodel.counts.axes import completed
 from perfmodel.counts.cardinality import Cardinalities
+from perfmodel.counts.locality import Site
 from perfmodel.counts.program import Access, Domain
 from perfmodel.counts.quasipoly import Count
-from perfmodel.counts.locality import Site
 from perfmodel.counts.translation import fraction, program_of_polynomial
 
 SET, IN, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param

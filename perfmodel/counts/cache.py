@@ -83,8 +83,8 @@ def forget() -> None:
 
 def folder() -> Path:
     """Return where entries are on disk: ``$XDG_CACHE_HOME/perfmodel/counts``."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "perfmodel" / "counts"
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "perfmodel" / "counts"
 
 
 @lru_cache(maxsize=1)
@@ -128,12 +128,12 @@ def _write(path: Path, counts: KernelCounts) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             json.dump(document, stream)
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
         _trim(path.parent)
     except OSError:  # read-only, full, or another process tidied up
         if temporary is not None:
             with suppress(OSError):
-                os.unlink(temporary)
+                Path(temporary).unlink()
 
 
 def _digest(content: Any) -> str:
@@ -153,7 +153,7 @@ def _trim(directory: Path) -> None:
         if total <= ON_DISK_BYTES:
             break
         with suppress(OSError):
-            os.unlink(path)
+            Path(path).unlink()
         total -= size
 
 # }}}

@@ -7,7 +7,7 @@ form of earlier atoms. Nothing here knows isl.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 
 @dataclass(frozen=True)
 class Affine:
@@ -65,6 +66,24 @@ class Piece:
 
     guard: Guard
     terms: tuple[Term, ...]
+
+
+def remainder_in(
+    form: Affine, floors: Sequence[Floor], first: int
+) -> tuple[Floor, int, int] | None:
+    """Return (floor, sign, c) where the form is ``sign * (numerator mod denominator) + c``.
+
+    ``first`` is the position of the first floor among the atoms.
+    """
+    for atom, coefficient in form.coefficients:
+        if atom >= first:
+            floor = floors[atom - first]
+            sign = -1 if coefficient > 0 else 1
+            rest = tuple(pair for pair in form.coefficients if pair[0] != atom)
+            same = rest == tuple((a, sign * c) for a, c in floor.numerator.coefficients)
+            if same and coefficient == -sign * floor.denominator:
+                return floor, sign, form.constant - sign * floor.numerator.constant
+    return None
 
 
 def guard_source(guard: Guard) -> str:

@@ -8,7 +8,7 @@ evaluated, ``&&`` stops at the first false operand.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import loopy as lp
@@ -28,16 +28,22 @@ from loopy.symbolic import (
 )
 from pymbolic.mapper import Mapper
 
+from perfmodel.counts.values import (
+    COMPLEX,
+    INT,
+    Type,
+    flat_terms,
+    in_memory,
+    is_index,
+    is_sign,
+    memory_type,
+    promote,
+    real_part,
+)
 from perfmodel.errors import NotCountableError
 
 Condition = tuple[Any, bool]  # an expression and the truth value it must have
-Type = np.dtype  # the C type of an expression, as NumPy's
-INT = np.dtype(np.int32)
 
-COMPLEX: Mapping[Type[Any], Type[Any]] = {
-    np.dtype("complex64"): np.dtype("float32"),
-    np.dtype("complex128"): np.dtype("float64"),
-}
 # Real operations of pyopencl's complex helpers, for complex-complex operands.
 COMPLEX_OPERATIONS: Mapping[str, tuple[tuple[str, int], ...]] = {
     "add": (("add", 2),),
@@ -53,6 +59,22 @@ MIXED_OPERATIONS: Mapping[str, tuple[tuple[str, int], ...]] = {
 }
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to count beside the default.
+
+    Attributes
+    ----------
+    include_index_arithmetic : bool
+        Whether integer arithmetic on inames and size parameters is counted.
+    group_multiply_add : bool
+        Whether a product that is added at once counts as one operation of kind ``madd``.
+    """
+
+    include_index_arithmetic: bool = False
+    group_multiply_add: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,6 +108,8 @@ class Walk(Mapper):  # type: ignore[misc]
     in_test, in_index : int
         How deep the walk is inside a test, whose integer arithmetic is not counted, and inside
         index arithmetic, which is not counted at all.
+    group_multiply_add : bool
+        Whether a product that is added at once counts as one ``madd``.
     vector_iname : str
         The iname along which the instruction is vectorised, or "".
     operations, accesses : list
@@ -100,6 +124,7 @@ class Walk(Mapper):  # type: ignore[misc]
     in_test: int = 0
     in_index: int = 0
     vector_iname: str = ""
+    group_multiply_add: bool = False
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
 
@@ -213,7 +238,39 @@ class Walk(Mapper):  # type: ignore[misc]
     # {{{ arithmetic
 
     def map_sum(self, expr: p.Sum) -> Type[Any]:
-        return self.fold("add", flat_terms(expr))
+        before = len(self.operations)
+        terms = flat_terms(expr)
+        dtype = self.fold("add", terms)
+        if self.group_multiply_add:
+            self.join_products(terms, before)
+        return dtype
+
+    def join_products(self, terms: list[Any], before: int) -> None:
+        """Turn pairs of a sum's own additions and its terms' products into ``madd``.
+
+        Of n terms that are products at most n - 1 meet an addition: a*b + c*d is a product and
+        one ``madd``.
+        """
+        products = sum(isinstance(term, p.Product) and not is_index(self.kernel, term)
+                       and sum(not is_sign(c) for c in term.children) > 1 for term in terms)
+        for _ in range(min(products, len(terms) - 1)):
+            addition = self.last("add", before)
+            product = self.last("mul", before)
+            if addition is None or product is None:
+                return
+            if self.operations[addition].dtype != self.operations[product].dtype:
+                return
+            self.operations.append(replace(self.operations[product], kind="madd"))
+            for k in sorted((addition, product), reverse=True):
+                del self.operations[k]
+
+    def last(self, kind: str, before: int) -> int | None:
+        """Return the position of the last operation of a kind under the present conditions."""
+        for k in reversed(range(before, len(self.operations))):
+            found = self.operations[k]
+            if found.kind == kind and found.conditions == self.conditions:
+                return k
+        return None
 
     def map_product(self, expr: p.Product) -> Type[Any]:
         return self.fold("mul", [c for c in expr.children if not is_sign(c)])
@@ -380,81 +437,17 @@ class Walk(Mapper):  # type: ignore[misc]
             self.literal = outer
 
 
-def in_memory(variable: Any) -> bool:
-    """Whether accesses to the variable go to memory (scalars and value arguments do not)."""
-    if isinstance(variable, lp.ValueArg):
-        return False
-    if isinstance(variable, lp.TemporaryVariable):
-        return variable.address_space != lp.AddressSpace.PRIVATE or variable.shape != ()
-    return True
-
-
-def memory_type(variable: Any) -> Type[Any]:
-    """Return the type that a variable's values have in memory, where a bool is a char."""
-    if variable.dtype is None:
-        return INT
-    dtype = np.dtype(variable.dtype.numpy_dtype)
-    return np.dtype(np.int8) if dtype.kind == "b" else dtype
-
-
-def is_sign(expr: Any) -> bool:
-    """Whether a factor is free: it only changes the sign, or nothing."""
-    return p.is_constant(expr) and expr in (1, -1)
-
-
-def flat_terms(expr: p.Sum) -> list[Any]:
-    """Return the terms of nested sums, which C code prints without parentheses."""
-    terms: list[Any] = []
-    for child in expr.children:
-        terms.extend(flat_terms(child) if isinstance(child, p.Sum) else [child])
-    return terms
-
-
-def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
-    """Whether an expression is made of inames, integer parameters and whole numbers only."""
-    if p.is_constant(expr):
-        return isinstance(expr, (int, np.integer)) or (
-            isinstance(expr, (float, np.floating)) and float(expr).is_integer()
-        )
-    if not isinstance(expr, (p.Variable, p.Sum, p.Product, p.FloorDiv, p.Remainder)):
-        return False
-    return all(
-        name in kernel.all_inames() or is_size(kernel.arg_dict.get(name))
-        for name in get_dependencies(expr)
-    )
-
-
-def is_size(argument: Any) -> bool:
-    """Whether a kernel argument is an integer passed by value."""
-    return isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
-
-
-def real_part(dtype: Type[Any]) -> Type[Any]:
-    """Return the type of a complex type's parts; any other type unchanged."""
-    return COMPLEX[dtype] if dtype in COMPLEX else dtype
-
-
-def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
-    """Return the C type of an operation on operands of these types."""
-    for wide, narrow in ((left, right), (right, left)):
-        if wide.kind in "fc" and narrow.kind in "iub":
-            return wide  # C converts the integer to the other's type
-    result = np.promote_types(left, right)
-    if result.kind in "iub" and result.itemsize < 4:
-        return INT  # C's integer promotions
-    return result
-
-
 def walk_instruction(
     kernel: lp.LoopKernel, callables: Mapping[Any, Any], instruction: MultiAssignmentBase,
-    include_index_arithmetic: bool, vector_iname: str = "",
+    options: Options, vector_iname: str = "",
 ) -> Walk:
     """Return the finished walk over an assignment: its right side, then its stores."""
     targets = instruction.assignees
     first = kernel.get_var_descriptor(_assigned_name(targets[0])) if targets else None
     literal = real_part(memory_type(first)) if first is not None else INT
     walk = Walk(
-        kernel, callables, literal, include_index_arithmetic, vector_iname=vector_iname
+        kernel, callables, literal, options.include_index_arithmetic,
+        vector_iname=vector_iname, group_multiply_add=options.group_multiply_add,
     )
     walk.rec(instruction.expression)
     for target in targets:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import islpy as isl
@@ -16,7 +16,7 @@ from loopy.kernel.instruction import BarrierInstruction, CInstruction, MultiAssi
 from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.domains import Domains, Statistics
-from perfmodel.counts.expressions import Condition, Walk, walk_instruction
+from perfmodel.counts.expressions import Condition, Options, Walk, walk_instruction
 from perfmodel.counts.indexing import Indexing
 from perfmodel.counts.program import (
     Access,
@@ -40,11 +40,12 @@ from perfmodel.counts.tree import (
 from perfmodel.errors import NotCountableError
 
 SET = isl.dim_type.set
+Declared = Mapping[str, Mapping[tuple[str, str], int]]
 _INT = np.dtype(np.int32)
 
 
 def extract(
-    t_unit: lp.TranslationUnit, statistics: Statistics, include_index_arithmetic: bool = False
+    t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
 ) -> Program:
     """Return what the scheduled kernel executes.
 
@@ -54,22 +55,26 @@ def extract(
         Linearized, with one entry point.
     statistics : mapping of str to Fraction
         Mean trip counts and probabilities.
+    declared : mapping of str to mapping of (str, str) to int
+        Operations by type and kind of the instructions whose code is opaque.
     """
-    (entry,) = t_unit.entrypoints
-    return _Extraction(t_unit, entry, statistics, include_index_arithmetic).program()
+    return _Extraction(t_unit, statistics, declared, options).program()
 
 
 class _Extraction:
     """Collects the statements of one kernel while its schedule is walked."""
 
     def __init__(
-        self, t_unit: lp.TranslationUnit, entry: str, statistics: Statistics, index: bool
+        self, t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared,
+        options: Options,
     ) -> None:
+        (entry,) = t_unit.entrypoints
         self.kernel = t_unit[entry]
         self.callables = t_unit.callables_table
         self.domains = Domains(self.kernel, statistics)
         self.indexing = Indexing(self.kernel, self.domains)
-        self.include_index_arithmetic = index
+        self.declared = declared
+        self.options = options
         self.launches: list[Launch] = []
         self.barriers: list[BarrierSite] = []
         self.operations: dict[Domain, dict[tuple[str, str], int]] = defaultdict(
@@ -150,7 +155,9 @@ class _Extraction:
 
     def evaluate_test(self, test: Any, node: Node, loops: tuple[str, ...]) -> None:
         first = self.kernel.id_to_insn[next(instructions_in(node))]
-        walk = Walk(self.kernel, self.callables, _INT, self.include_index_arithmetic)
+        walk = Walk(
+            self.kernel, self.callables, _INT, self.options.include_index_arithmetic
+        )
         walk.walk_test(test)
         inames = {n for n in first.within_inames if self.domains.axes[n] or n in loops}
         self.record(walk, inames, ())
@@ -158,21 +165,31 @@ class _Extraction:
     def run(self, identifier: str) -> None:
         instruction = self.kernel.id_to_insn[identifier]
         if isinstance(instruction, CInstruction):
-            raise NotCountableError(
-                f"the C instruction '{identifier}'",
-                "its code is opaque",
-                f"declare what it does with statistics={{'{identifier}': {{...}}}}",
-            )
+            self.run_opaque(instruction)
+            return
         if isinstance(instruction, BarrierInstruction) or not isinstance(
             instruction, MultiAssignmentBase
         ):
             return
         vector = self.vector_iname(instruction)
         walk = walk_instruction(
-            self.kernel, self.callables, instruction, self.include_index_arithmetic, vector
+            self.kernel, self.callables, instruction, self.options, vector
         )
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
         self.record(walk, instruction.within_inames, conditions, vector)
+
+    def run_opaque(self, instruction: CInstruction) -> None:
+        if instruction.id not in self.declared:
+            raise NotCountableError(
+                f"the C instruction '{instruction.id}'", "its code is opaque to Loopy",
+                "declare the operations of one execution, as in "
+                f"count(..., declared={{'{instruction.id}': {{('float32', 'add'): 2}}}}), or {{}}",
+            )
+        launch = len(self.launches) - 1
+        tests = tuple((test, True) for test in sorted(instruction.predicates, key=str))
+        domain = self.domains.domain(launch, instruction.within_inames, tests)
+        for key, amount in self.declared[instruction.id].items():
+            self.operations[domain][key] += amount
 
     def vector_iname(self, instruction: MultiAssignmentBase) -> str:
         """Return the iname along which Loopy vectorises an instruction, or ""."""

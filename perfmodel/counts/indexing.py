@@ -13,10 +13,11 @@ from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.symbolic import LinearSubscript, get_dependencies, guarded_pwaff_from_expr
 
 from perfmodel.counts.domains import Domains
-from perfmodel.counts.expressions import AccessEvent, memory_type
+from perfmodel.counts.expressions import AccessEvent
 from perfmodel.counts.flattened import Digit, digits
 from perfmodel.counts.lanes import NOTHING, Lanes, quasi_polynomial
 from perfmodel.counts.program import Access, Domain, LaneStride
+from perfmodel.counts.values import memory_type
 
 SET = isl.dim_type.set
 SPACES = {

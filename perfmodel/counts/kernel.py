@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -17,103 +16,19 @@ from perfmodel.counts.locality import UNITS, Lines
 from perfmodel.counts.program import Access, Domain, Program
 from perfmodel.counts.quasipoly import Count, whole
 from perfmodel.counts.record import read_program, write_program
+from perfmodel.counts.rows import (
+    GRANULARITIES,
+    AccessCount,
+    BarrierCount,
+    LaunchCount,
+    LaunchShape,
+    OperationCount,
+    Utilization,
+)
 from perfmodel.counts.tree import Node
 from perfmodel.errors import CountsSchemaError, UnknownArrayError, UnknownGranularityError
 
 SCHEMA = "perfmodel.counts/1"
-GRANULARITIES = ("workitem", "subgroup", "workgroup")
-
-
-@dataclass(frozen=True)
-class OperationCount:
-    """Real operations of one type and kind, over all work-items of the launch sequence."""
-
-    dtype: str
-    kind: str
-    count: Count
-
-
-@dataclass(frozen=True)
-class AccessCount:
-    """Accesses to one array in one direction whose lanes are one distance apart.
-
-    Attributes
-    ----------
-    space, direction, array, dtype : str
-        Address space (``global``, ``local``, ``private``), ``load`` or ``store``, name, type.
-    bits : int
-        Size of one access.
-    indirect : bool
-        Whether the address depends on data; the stride is then unknown and given as 0.
-    stride : Count
-        Distance between neighbouring lanes' addresses, in units of the access size.
-    count, subgroups, workgroups : Count
-        Executions at work-item, sub-group and work-group granularity. Where the lanes of an
-        access are at different distances, its sub-groups and work-groups are counted in the row
-        of the smallest.
-    footprint, filled : Count or None
-        Distinct cells |F| of the array in this direction, and |F| with its gaps filled for this
-        stride (None where the stride is below 2, or they are not known).
-    """
-
-    space: str
-    direction: str
-    array: str
-    dtype: str
-    bits: int
-    indirect: bool
-    stride: Count
-    count: Count
-    subgroups: Count
-    workgroups: Count
-    footprint: Count | None
-    filled: Count | None
-
-    def at(self, granularity: str) -> Count:
-        """Return the executions at a granularity."""
-        return {
-            "workitem": self.count, "subgroup": self.subgroups, "workgroup": self.workgroups
-        }[granularity]
-
-
-@dataclass(frozen=True)
-class BarrierCount:
-    """Barriers of one scope (``local`` or ``global``) met by work-items."""
-
-    scope: str
-    count: Count
-
-
-@dataclass(frozen=True)
-class LaunchCount:
-    """One device kernel: its group's shape and how many groups are started."""
-
-    name: str
-    group_shape: tuple[int, ...]
-    launches: Count
-    work_groups: Count
-
-
-@dataclass(frozen=True)
-class LaunchShape:
-    """What a launch asks of the device: group shape, and bytes of local and private arrays."""
-
-    group_shape: tuple[int, ...]
-    local_bytes: int
-    private_bytes: int
-
-
-@dataclass(frozen=True, eq=False)
-class Utilization:
-    """The ratio of used cells to all cells between them, for one array and direction."""
-
-    cells: Count
-    filled: tuple[Count, ...]
-
-    def __call__(self, **sizes: int) -> Fraction:
-        """Return the ratio at the given sizes."""
-        most = max(Fraction(filled(**sizes)) for filled in self.filled)
-        return Fraction(self.cells(**sizes)) / most if most else Fraction(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,15 +188,18 @@ class KernelCounts:
         return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
 
     def idle_lanes(self) -> Count:
-        """Return the lanes that do nothing: those of partly filled sub-groups, and work-items
-        that execute no operation and no access."""
-        slots = _sum((
+        """Return the lanes of the launch that do nothing.
+
+        These are the lanes of partly filled sub-groups that hold no work-item, and the
+        work-items that execute no operation and no access.
+        """
+        slots = _sum(
             _per_group(
                 r, -(-_items(r.group_shape) // self.subgroup_size) * self.subgroup_size,
                 "workitem",
             )
             for r in self.launch_table
-        ))
+        )
         return slots + -1 * active_work_items(self._cardinalities)
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:

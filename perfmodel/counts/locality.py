@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import gcd
+from typing import Any
 
 import islpy as isl
 
@@ -61,7 +62,7 @@ class Lines:
             launch = self.cardinalities.program.launches[domain.launch]
             whole = completed(domain, launch)
             unit = self._unit(whole, per)
-            lines, aligned = self._lines(access)
+            lines, aligned = self._lines(access, access.cells)
             exact = exact and aligned and domain.exact and access.cells_exact
             exact = exact and domain.chance == 1
             targets = [("lines", unit.flat_range_product(lines))]
@@ -117,9 +118,8 @@ class Lines:
                 kept = kept.project_out(OUT, index, 1)
         return kept
 
-    def _lines(self, access: Access) -> tuple[isl.Map, bool]:
+    def _lines(self, access: Access, cells: Any) -> tuple[isl.Map, bool]:
         """Return the map from an instance to (row, line), and whether rows begin on lines."""
-        cells = access.cells
         per_line = max(1, self.line_bytes * 8 // access.bits)
         axes = [f"x{k}" for k in range(len(access.strides))]
         if self.sizes:

@@ -8,7 +8,7 @@ name or the floor of a form over a positive integer. Functions return new values
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from math import comb, gcd
 from typing import NamedTuple
 
@@ -166,7 +166,7 @@ def involves(polynomial: Polynomial, name: str) -> bool:
 
 # {{{ power sums
 
-@lru_cache(maxsize=None)
+@cache
 def faulhaber(power: int) -> tuple[Fraction, ...]:
     """Return the coefficients of S with S(t) - S(t-1) = t**power and S(0) = 0.
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perfmodel.counts.evaluation import Affine, Constraint, Guard, Program, Term
+from perfmodel.counts.evaluation import (
+    Affine,
+    Constraint,
+    Guard,
+    Program,
+    Term,
+    remainder_in,
+)
 
 
 @dataclass(frozen=True)
@@ -133,22 +140,14 @@ class _Writer:
 
     def remainder(self, form: Affine) -> tuple[str, int, int] | None:
         """Return (r, sign, c) where the form is ``sign * r + c`` with r the text ``f mod d``."""
-        first = len(self.program.parameters)
-        for atom, c in form.coefficients:
-            if atom < first:
-                continue
-            floor = self.program.floors[atom - first]
-            sign = -1 if c > 0 else 1
-            rest = [pair for pair in form.coefficients if pair[0] != atom]
-            numerator = floor.numerator
-            same = [(a, sign * k) for a, k in numerator.coefficients] == rest
-            if c == -sign * floor.denominator and same:
-                text = self.form(numerator)
-                if len(numerator.coefficients) > 1 or numerator.constant:
-                    text = f"({text})"
-                remainder = self.notation.remainder.format(text, floor.denominator)
-                return remainder, sign, form.constant - sign * numerator.constant
-        return None
+        found = remainder_in(form, self.program.floors, len(self.program.parameters))
+        if found is None:
+            return None
+        floor, sign, constant = found
+        text = self.form(floor.numerator)
+        if len(floor.numerator.coefficients) > 1 or floor.numerator.constant:
+            text = f"({text})"
+        return self.notation.remainder.format(text, floor.denominator), sign, constant
 
     # }}}
 

@@ -129,10 +129,10 @@ class Count:
         if other.granularity != self.granularity:
             raise GranularityError(self.granularity, other.granularity)
         assumptions = self._common_assumptions(other)
-        return Count(
-            self.polynomial.add(other.polynomial), assumptions,
-            self.exact and other.exact, self.granularity,
-        )
+        total = self.polynomial.add(other.polynomial)
+        if total.n_piece() > 1:
+            total = total.gist_params(assumptions).coalesce()
+        return Count(total, assumptions, self.exact and other.exact, self.granularity)
 
     __radd__ = __add__
 

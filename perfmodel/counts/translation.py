@@ -15,6 +15,7 @@ from perfmodel.counts.evaluation import (
     Piece,
     Program,
     Term,
+    remainder_in,
 )
 
 PARAM, DIV = isl.dim_type.param, isl.dim_type.div
@@ -65,9 +66,18 @@ class _Translator:
             constraints = []
             for constraint in basic.get_constraints():
                 form, _ = self.affine(constraint.get_aff())
-                constraints.append(Constraint(form, bool(constraint.is_equality())))
+                if constraint.is_equality() or not self.always(form):
+                    constraints.append(Constraint(form, bool(constraint.is_equality())))
             conjunctions.append(tuple(constraints))
         return tuple(conjunctions)
+
+    def always(self, form: Affine) -> bool:
+        """Whether ``form >= 0`` is one of the two constraints that define a floor."""
+        found = remainder_in(form, list(self.floors), self.n_params)
+        if found is None:
+            return False
+        floor, sign, constant = found
+        return constant >= (0 if sign > 0 else floor.denominator - 1)
 
     def term(self, term: isl.Term) -> Term:
         powers = {}

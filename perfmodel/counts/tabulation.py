@@ -1,0 +1,125 @@
+"""From a program to the tables of :class:`~perfmodel.counts.kernel.KernelCounts`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from perfmodel.counts.cardinality import Cardinalities
+from perfmodel.counts.footprint import Footprint, Site
+from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.program import Access, Domain, LaneStride, Program
+from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.rows import (
+    GRANULARITIES,
+    AccessCount,
+    BarrierCount,
+    LaunchCount,
+    LaunchShape,
+    OperationCount,
+)
+
+
+def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> KernelCounts:
+    """Return the counts of a program (Algorithm 1), each distinct set counted once."""
+    cardinalities = Cardinalities(program, subgroup_size)
+    launches = tuple(
+        LaunchCount(launch.name, launch.group_shape, cardinalities.repeats(i),
+                    cardinalities.work_groups(i))
+        for i, launch in enumerate(program.launches)
+    )
+    operations = _operation_rows(program, cardinalities)
+    accesses = _access_rows(program, cardinalities)
+    barriers: dict[str, Count] = {}
+    for site in program.barriers:
+        met = cardinalities.barriers(site)
+        barriers[site.scope] = met + barriers[site.scope] if site.scope in barriers else met
+    used = set(program.assumptions.drop_unused_params().get_var_names(isl.dim_type.param))
+    for made in (*(row.count for row in operations), *(row.count for row in accesses),
+                 *(launch.work_groups for launch in launches)):
+        used |= set(made.parameters)
+    return KernelCounts(
+        program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
+        launches, operations, accesses,
+        tuple(BarrierCount(scope, met) for scope, met in sorted(barriers.items())),
+        program,
+    )
+
+
+def _operation_rows(
+    program: Program, cardinalities: Cardinalities
+) -> tuple[OperationCount, ...]:
+    totals: dict[tuple[str, str], Count] = {}
+    for statement in program.statements:
+        for operation in statement.operations:
+            key = (operation.dtype, operation.kind)
+            part = operation.amount * cardinalities.count(statement.domain)
+            totals[key] = totals[key] + part if key in totals else part
+    return tuple(OperationCount(*key, totals[key]) for key in sorted(totals))
+
+
+def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[AccessCount, ...]:
+    sites: dict[tuple[str, str, str], list[Site]] = defaultdict(list)
+    for statement in program.statements:
+        for access in statement.accesses:
+            sites[access.space, access.direction, access.array].append(
+                (statement.domain, access)
+            )
+    rows: list[AccessCount] = []
+    for key in sorted(sites):
+        rows.extend(_rows_of_array(sites[key], cardinalities))
+    return tuple(rows)
+
+
+def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[AccessCount]:
+    sample = sites[0][1]
+    groups: dict[tuple[str, str, int], list[_Part]] = defaultdict(list)
+    for domain, access in sites:
+        for part in _parts(domain, access, cardinalities):
+            distance = "indirect" if part.stride is None else str(part.stride.distance)
+            groups[distance, access.dtype, access.bits].append(part)
+    footprint = Footprint(sites, cardinalities)
+    cells = footprint.count() if sample.space != "private" else None
+    rows = []
+    for (distance, dtype, bits), parts in sorted(groups.items(), key=lambda item: item[0]):
+        stride = parts[0].stride
+        wide = stride is not None and distance not in ("{ 0 }", "{ 1 }")
+        total = {
+            g: sum((part.counts[g] for part in parts[1:]), parts[0].counts[g])
+            for g in GRANULARITIES
+        }
+        rows.append(AccessCount(
+            sample.space, sample.direction, sample.array, dtype, bits, stride is None,
+            Count.constant(0, "cell") if stride is None else Count(
+                stride.distance, granularity="cell"
+            ),
+            total["workitem"], total["subgroup"], total["workgroup"], cells,
+            footprint.filled(stride) if stride is not None and wide and cells is not None
+            and sample.space == "global" else None,
+        ))
+    return rows
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The executions of one access at one lane stride (None: it depends on data)."""
+
+    stride: LaneStride | None
+    counts: dict[str, Count]
+
+
+def _parts(domain: Domain, access: Access, cardinalities: Cardinalities) -> list[_Part]:
+    if len(access.lane_stride) < 2:
+        stride = access.lane_stride[0] if access.lane_stride else None
+        return [_Part(stride, {g: cardinalities.count(domain, g) for g in GRANULARITIES})]
+    # Sub-groups are not divided, and what is left for the first distance needs no set of its own.
+    whole = {g: cardinalities.count(domain, g) for g in GRANULARITIES}
+    none = {g: 0 * whole[g] for g in GRANULARITIES}
+    others = []
+    for stride in access.lane_stride[1:]:
+        part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
+        others.append(_Part(stride, {**none, "workitem": cardinalities.count(part)}))
+    left = sum((-1 * part.counts["workitem"] for part in others), whole["workitem"])
+    return [_Part(access.lane_stride[0], {**whole, "workitem": left}), *others]

@@ -1,0 +1,84 @@
+"""What Loopy's variables and expressions are to the generated C code: types, memory, indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+from loopy.symbolic import get_dependencies
+
+Type = np.dtype  # the C type of an expression, as NumPy's
+INT = np.dtype(np.int32)
+
+COMPLEX: Mapping[Type[Any], Type[Any]] = {
+    np.dtype("complex64"): np.dtype("float32"),
+    np.dtype("complex128"): np.dtype("float64"),
+}
+
+
+def in_memory(variable: Any) -> bool:
+    """Whether accesses to the variable go to memory (scalars and value arguments do not)."""
+    if isinstance(variable, lp.ValueArg):
+        return False
+    if isinstance(variable, lp.TemporaryVariable):
+        return variable.address_space != lp.AddressSpace.PRIVATE or variable.shape != ()
+    return True
+
+
+def memory_type(variable: Any) -> Type[Any]:
+    """Return the type that a variable's values have in memory, where a bool is a char."""
+    if variable.dtype is None:
+        return INT
+    dtype = np.dtype(variable.dtype.numpy_dtype)
+    return np.dtype(np.int8) if dtype.kind == "b" else dtype
+
+
+def is_sign(expr: Any) -> bool:
+    """Whether a factor is free: it only changes the sign, or nothing."""
+    return p.is_constant(expr) and expr in (1, -1)
+
+
+def flat_terms(expr: p.Sum) -> list[Any]:
+    """Return the terms of nested sums, which C code prints without parentheses."""
+    terms: list[Any] = []
+    for child in expr.children:
+        terms.extend(flat_terms(child) if isinstance(child, p.Sum) else [child])
+    return terms
+
+
+def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
+    """Whether an expression is made of inames, integer parameters and whole numbers only."""
+    if p.is_constant(expr):
+        return isinstance(expr, (int, np.integer)) or (
+            isinstance(expr, (float, np.floating)) and float(expr).is_integer()
+        )
+    if not isinstance(expr, (p.Variable, p.Sum, p.Product, p.FloorDiv, p.Remainder)):
+        return False
+    return all(
+        name in kernel.all_inames() or is_size(kernel.arg_dict.get(name))
+        for name in get_dependencies(expr)
+    )
+
+
+def is_size(argument: Any) -> bool:
+    """Whether a kernel argument is an integer passed by value."""
+    return isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
+
+
+def real_part(dtype: Type[Any]) -> Type[Any]:
+    """Return the type of a complex type's parts; any other type unchanged."""
+    return COMPLEX.get(dtype, dtype)
+
+
+def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
+    """Return the C type of an operation on operands of these types."""
+    for wide, narrow in ((left, right), (right, left)):
+        if wide.kind in "fc" and narrow.kind in "iub":
+            return wide  # C converts the integer to the other's type
+    result = np.promote_types(left, right)
+    if result.kind in "iub" and result.itemsize < 4:
+        return INT  # C's integer promotions
+    return result
