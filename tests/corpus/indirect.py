@@ -1,0 +1,180 @@
+"""Indices, loop bounds and predicates that are data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import loopy as lp
+import numpy as np
+
+from .kernel import F32, I32, Arrays, CorpusKernel, at, line, make
+
+
+def gather() -> lp.TranslationUnit:
+    return line(
+        make(
+            "{[i]: 0<=i<n}",
+            "c[i] = 2*a[ind[i]]",
+            [lp.GlobalArg("a", F32, shape="n"), ...],
+            assumes="n>=1",
+            dtypes={"ind": I32},
+        )
+    )
+
+
+def scatter() -> lp.TranslationUnit:
+    return line(
+        make(
+            "{[i]: 0<=i<n}",
+            "c[ind[i]] = a[i]",
+            [lp.GlobalArg("c", F32, shape="n"), ...],
+            assumes="n>=1",
+            dtypes={"ind": I32, "a": F32},
+        )
+    )
+
+
+def gather_through_temporary() -> lp.TranslationUnit:
+    return line(
+        make(
+            "{[i]: 0<=i<n}",
+            """
+        <> where = ind[i]
+        c[i] = a[where] + a[where+1]
+        """,
+            [lp.GlobalArg("a", F32, shape="n+1"), lp.GlobalArg("c", F32, shape="n"), ...],
+            assumes="n>=1",
+            dtypes={"ind": I32},
+        )
+    )
+
+
+def gather_of_rows() -> lp.TranslationUnit:
+    unit = make(
+        "{[i,j]: 0<=i<n and 0<=j<8}",
+        "c[i, j] = a[ind[i], j]",
+        [lp.GlobalArg("a", F32, shape="n,8"), ...],
+        assumes="n>=1",
+        dtypes={"ind": I32},
+    )
+    return line(line(unit, "i", 4, 1), "j", 8, 0)
+
+
+def _indices(parameters: Mapping[str, int]) -> Arrays:
+    n = parameters["n"]
+    return {"ind": (np.arange(n, dtype=np.int32) * 5 + 2) % n}
+
+
+def csr_product() -> lp.TranslationUnit:
+    unit = make(
+        ["{[i]: 0<=i<n}", "[first, last] -> {[j]: first<=j<last}"],
+        """
+        for i
+            <> first = rows[i]
+            <> last = rows[i+1]
+            y[i] = sum(j, values[j]*x[columns[j]])
+        end
+        """,
+        [
+            lp.GlobalArg("values,x", F32, shape=None),
+            lp.GlobalArg("y", F32, shape="n"),
+            lp.GlobalArg("rows", I32, shape="n+1"),
+            lp.GlobalArg("columns", I32, shape=None),
+            ...,
+        ],
+        assumes="n>=1",
+    )
+    return line(unit)
+
+
+def row_lengths(parameters: Mapping[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Entries of each row of the sparse matrix: 0 to 4."""
+    return (np.arange(parameters["n"], dtype=np.int32) * 3 + 1) % 5
+
+
+def _sparse(parameters: Mapping[str, int]) -> Arrays:
+    lengths = row_lengths(parameters)
+    rows = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return {"rows": rows, "columns": (np.arange(rows[-1], dtype=np.int32) * 7) % parameters["n"]}
+
+
+def data_predicate() -> lp.TranslationUnit:
+    """The predicate reads an array: that load always happens, what it guards only sometimes."""
+    return line(
+        make(
+            "{[i]: 0<=i<n}",
+            """
+        if flag[i] > 0
+            c[i] = a[i]*a[i] + 1
+        else
+            c[i] = 0
+        end
+        """,
+            [lp.GlobalArg("a,c", F32, shape="n"), lp.GlobalArg("flag", I32, shape="n"), ...],
+            assumes="n>=1",
+            seq_dependencies=True,
+        )
+    )
+
+
+def data_if_expression() -> lp.TranslationUnit:
+    return line(
+        make(
+            "{[i]: 0<=i<n}",
+            "c[i] = if(flag[i] > 0, a[i]*b[i], a[i]+1)",
+            [lp.GlobalArg("a,b,c", F32, shape="n"), lp.GlobalArg("flag", I32, shape="n"), ...],
+            assumes="n>=1",
+        )
+    )
+
+
+def data_trip_count() -> lp.TranslationUnit:
+    unit = make(
+        ["{[i]: 0<=i<n}", "[length] -> {[j]: 0<=j<length}"],
+        """
+        for i
+            <> length = lengths[i]
+            y[i] = sum(j, a[i, j]*a[i, j])
+        end
+        """,
+        [
+            lp.GlobalArg("a", F32, shape="n,5"),
+            lp.GlobalArg("y", F32, shape="n"),
+            lp.GlobalArg("lengths", I32, shape="n"),
+            ...,
+        ],
+        assumes="n>=1",
+    )
+    return line(lp.assume(unit, "n>=1"))
+
+
+def _flags(parameters: Mapping[str, int]) -> Arrays:
+    return {"flag": (np.arange(parameters["n"], dtype=np.int32) % 4 == 1).astype(np.int32)}
+
+
+def _lengths(parameters: Mapping[str, int]) -> Arrays:
+    return {"lengths": row_lengths(parameters)}
+
+
+def _mean_row(loop: str) -> Callable[[Mapping[str, int]], Mapping[str, Fraction]]:
+    def statistics(parameters: Mapping[str, int]) -> Mapping[str, Fraction]:
+        return {loop: Fraction(int(row_lengths(parameters).sum()), parameters["n"])}
+
+    return statistics
+
+
+def _flagged(parameters: Mapping[str, int]) -> Mapping[str, Fraction]:
+    return {"flag[i] > 0": Fraction(int(_flags(parameters)["flag"].sum()), parameters["n"])}
+
+
+KERNELS = (
+    CorpusKernel("gather", gather, at(n=(16, 21)), _indices),
+    CorpusKernel("scatter", scatter, at(n=(16, 21)), _indices),
+    CorpusKernel("gather_through_temporary", gather_through_temporary, at(n=(16, 21)), _indices),
+    CorpusKernel("gather_of_rows", gather_of_rows, at(n=(8, 11)), _indices),
+    CorpusKernel("csr_product", csr_product, at(n=(20, 35)), _sparse, statistics=_mean_row("j")),
+    CorpusKernel("data_predicate", data_predicate, at(n=(16, 24)), _flags, statistics=_flagged),
+    CorpusKernel("data_if_expression", data_if_expression, at(n=(16, 24)), _flags, statistics=_flagged),
+    CorpusKernel("data_trip_count", data_trip_count, at(n=(20, 35)), _lengths, statistics=_mean_row("j")),
+)

@@ -1,0 +1,103 @@
+"""The value that every corpus module lists, and helpers to write kernels shortly."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+LANGUAGE = (2018, 2)
+Arrays = Mapping[str, "np.ndarray[Any, Any]"]
+
+
+@dataclass(frozen=True)
+class CorpusKernel:
+    """A kernel to count: how to build it and where to compare.
+
+    *parameters* are the sizes at which it is executed. *arrays* makes the contents that steer its execution for given
+    parameters; *statistics* says what a counter must be told about those contents: the mean trip count of a loop by
+    its variable, the probability of a predicate by its text. *realistic* marks what a benchmark of the counters
+    should time.
+    """
+
+    name: str
+    builder: Callable[[], lp.TranslationUnit]
+    parameters: tuple[tuple[tuple[str, int], ...], ...]
+    arrays: Callable[[Mapping[str, int]], Arrays] | None = None
+    theme: str = ""
+    statistics: Callable[[Mapping[str, int]], Mapping[str, Fraction]] | None = None
+    realistic: bool = False
+    note: str = field(default="", compare=False)
+
+    def build(self) -> lp.TranslationUnit:
+        """The kernel, without what Loopy warns of while it is transformed."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.builder()
+
+    @property
+    def cases(self) -> tuple[dict[str, int], ...]:
+        """The parameter sets as dictionaries."""
+        return tuple(dict(case) for case in self.parameters)
+
+    @property
+    def data_dependent(self) -> bool:
+        """Whether its counts depend on what arrays hold."""
+        return self.statistics is not None
+
+    def contents(self, parameters: Mapping[str, int]) -> Arrays:
+        """Array contents at *parameters* (empty where they don't matter)."""
+        return self.arrays(parameters) if self.arrays is not None else {}
+
+
+def at(**ranges: int | tuple[int, ...]) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """Parameter sets: ``at(n=(16, 17), m=3)`` is n=16, m=3 and n=17, m=3 (single numbers are repeated)."""
+    longest = max(len(values) if isinstance(values, tuple) else 1 for values in ranges.values())
+    columns = {name: values if isinstance(values, tuple) else (values,) * longest for name, values in ranges.items()}
+    return tuple(tuple((name, values[row]) for name, values in columns.items()) for row in range(longest))
+
+
+NONE = ((),)  # a kernel without size parameters
+
+
+def make(
+    domains: str | list[str],
+    statements: str | list[Any],
+    arguments: list[Any] | None = None,
+    assumes: str | None = None,
+    dtypes: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> lp.TranslationUnit:
+    """`lp.make_kernel` in the language version used here, *dtypes* by comma-separated names."""
+    unit = lp.make_kernel(
+        domains,
+        statements,
+        arguments if arguments is not None else [...],
+        assumptions=assumes,
+        lang_version=LANGUAGE,
+        **options,
+    )
+    if dtypes:
+        by_name = {name.strip(): dtype for names, dtype in dtypes.items() for name in names.split(",")}
+        unit = lp.add_dtypes(unit, by_name)
+    return unit
+
+
+def line(unit: lp.TranslationUnit, iname: str = "i", size: int = 16, axis: int = 0) -> lp.TranslationUnit:
+    """Split *iname* over groups and work-items of one axis."""
+    return lp.split_iname(unit, iname, size, outer_tag=f"g.{axis}", inner_tag=f"l.{axis}")
+
+
+def plane(
+    unit: lp.TranslationUnit, slow: str = "i", fast: str = "j", size: tuple[int, int] = (8, 8)
+) -> lp.TranslationUnit:
+    """Split two inames over two axes; *fast* is axis 0."""
+    return line(line(unit, slow, size[0], 1), fast, size[1], 0)
+
+
+F32, F64, I8, I32, I64, C64, C128 = np.float32, np.float64, np.int8, np.int32, np.int64, np.complex64, np.complex128

@@ -1,0 +1,162 @@
+"""Execute generated OpenCL C by brute force: group by group, work-item by work-item, from barrier to barrier."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from .dtypes import CType
+from .executed import Executed, Grid, Instance
+from .functions import NEGATION, Vec
+from .source import BufferName, Launch, launches, program
+from .statements import BARRIER
+from .translate import KernelCode, kernel_code
+
+Item = tuple[int, int, int]
+
+
+class Memory(dict[int, Any]):
+    """An array by address; what nobody wrote is *fill* of its address."""
+
+    def __init__(self, fill: Callable[[int], Any] = lambda address: 0) -> None:
+        super().__init__()
+        self.fill = fill
+
+    def __missing__(self, address: int) -> Any:
+        return self.fill(address)
+
+
+def _fill(kind: CType) -> Callable[[int], Any]:
+    """Reproducible data for an array that nobody supplied: floats in [0.5, 1.5), integers 0 to 6."""
+
+    def element(address: int) -> Any:
+        return (address * 7919 + 13) % 101 / 101 + 0.5
+
+    if kind.lanes > 1:
+        return lambda address: Vec(element(kind.lanes * address + lane) for lane in range(kind.lanes))
+    if kind.complex:
+        return lambda address: complex(element(address), element(address + 1))
+    return (lambda address: (address * 7919 + 13) % 7) if kind.integral else element
+
+
+def initial_memory(kind: CType, values: np.ndarray[Any, Any] | None) -> Memory:
+    """An array before the first launch: *values* in memory order, or reproducible numbers."""
+    memory = Memory(_fill(kind))
+    if values is not None:
+        flat = values.ravel(order="K").tolist()
+        if kind.lanes > 1:
+            flat = [Vec(flat[first : first + kind.lanes]) for first in range(0, len(flat), kind.lanes)]
+        memory.update(enumerate(flat))
+    return memory
+
+
+def _run_group(function: Callable[..., Any], barriers: bool, items: Item, group: Item) -> None:
+    width, height, depth = items
+    lanes = [(x, y, z) for z, y, x in product(range(depth), range(height), range(width))]
+    if not barriers:
+        for lane, local in enumerate(lanes):
+            function(*local, *group, lane)
+        return
+    waiting: list[Iterator[None]] = [function(*local, *group, lane) for lane, local in enumerate(lanes)]
+    while waiting:
+        arrived = [item for item in waiting if next(item, "finished") != "finished"]
+        if arrived and len(arrived) != len(waiting):
+            raise RuntimeError("work-items of one group met different barriers")
+        waiting = arrived
+
+
+def _instances(code: KernelCode, log: list[list[Any]], launch: int, group: int) -> Iterator[Instance]:
+    for occurrence, entries in zip(code.occurrences, log, strict=True):
+        by_iteration: dict[tuple[int, ...], list[tuple[int, int]]] = defaultdict(list)
+        for iteration, lane, address in entries:
+            by_iteration[iteration].append((lane, address))
+        entries.clear()
+        for iteration, touched in by_iteration.items():
+            yield Instance(occurrence, launch, group, iteration, tuple(touched))
+
+
+class _Execution:
+    """The state of one execution: memory, and what was counted so far."""
+
+    def __init__(self, parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        self.parameters = parameters
+        self.arrays = arrays
+        self.memory: dict[str, Memory] = {}
+        self.operations: Counter[tuple[str, str]] = Counter()
+        self.instances: list[Instance] = []
+        self.grids: list[Grid] = []
+
+    def arguments(self, code: KernelCode, launch: Launch) -> dict[str, Any]:
+        """Kernel arguments by Python name: what the host code set, by position."""
+        given, bound = dict(launch.arguments), {}
+        for position, (name, kind, form) in enumerate(code.parameters):
+            value = given.get(position, BufferName(name))
+            if form == "pointer":
+                root = value.name if isinstance(value, BufferName) else name
+                if root not in self.memory:
+                    self.memory[root] = initial_memory(kind, self.arrays.get(root))
+                bound[f"M_v_{name}"] = self.memory[root]
+            else:
+                missing = isinstance(value, BufferName)
+                bound[f"v_{name}"] = self.parameters.get(name, 1.5) if missing else value
+        return bound
+
+    def launch(self, code: KernelCode, launch: Launch) -> None:
+        hits = [0] * len(code.sites)
+        log: list[list[Any]] = [[] for _ in code.occurrences]
+        bound = self.arguments(code, launch)
+        shared = {name: Memory() for name in code.local_arrays}
+        function = code.function({**bound, **shared}, hits, log, Memory)
+        number, busy = len(self.grids), 0
+        groups = [(x, y, z) for z, y, x in product(*(range(extent) for extent in reversed(launch.groups)))]
+        for index, group in enumerate(groups):
+            for memory in shared.values():
+                memory.clear()
+            _run_group(function, code.barriers, launch.items, group)
+            found = list(_instances(code, log, number, index))
+            busy += len({lane for instance in found for lane, _ in instance.touched})
+            self.instances.extend(found)
+        for site, times in enumerate(hits):
+            for operation, each in code.sites[site].items():
+                self.operations[operation] += times * each
+        size = launch.items[0] * launch.items[1] * launch.items[2]
+        self.grids.append(Grid(launch.name, launch.groups, launch.items, len(groups) * size - busy))
+
+
+def run(
+    t_unit: lp.TranslationUnit,
+    parameters: Mapping[str, Any],
+    subgroup_size: int = 32,
+    arrays: Mapping[str, np.ndarray[Any, Any]] | None = None,
+) -> tuple[Executed, dict[str, Memory]]:
+    """As `execute`, with the contents of global memory afterwards, by array and address."""
+    source = program(t_unit)
+    state, codes = _Execution(parameters, arrays or {}), {}
+    for launch in launches(source, parameters):
+        if launch.name not in codes:
+            codes[launch.name] = kernel_code(source, launch.name)
+        state.launch(codes[launch.name], launch)
+    barriers = state.operations.pop(BARRIER, 0)
+    negations = sum(times for (_, kind), times in state.operations.items() if kind == NEGATION)
+    operations = tuple(sorted((key, times) for key, times in state.operations.items() if times and key[1] != NEGATION))
+    executed = Executed(subgroup_size, operations, negations, barriers, tuple(state.grids), tuple(state.instances))
+    return executed, state.memory
+
+
+def execute(
+    t_unit: lp.TranslationUnit,
+    parameters: Mapping[str, Any],
+    subgroup_size: int = 32,
+    arrays: Mapping[str, np.ndarray[Any, Any]] | None = None,
+) -> Executed:
+    """Execute *t_unit* at *parameters* and count what its generated code does.
+
+    Parameters are the kernel's scalar arguments (a floating-point one that is left out is 1.5). *arrays* gives
+    contents where they steer the execution; others hold reproducible numbers (integers 0 to 6).
+    """
+    return run(t_unit, parameters, subgroup_size, arrays)[0]

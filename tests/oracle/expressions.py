@@ -1,0 +1,266 @@
+"""C expressions to Python expressions that also note their array accesses, with the operations they stand for.
+
+What is counted: arithmetic on values. What is not: comparisons, logical operators, casts, unary minus and a factor of
+-1; and index arithmetic, which is integer arithmetic in subscripts, loop bounds and conditions, and everything made
+by ``+ - *`` (and integer ``/ %``) from work-item ids, loop variables, integer arguments and whole numbers only,
+whatever type C computes it in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from pycparser import c_ast, c_generator
+
+from .dtypes import INT, LONG, CType, c_type, common, promoted
+from .functions import NEGATION, call
+from .scope import Notes, Variable
+from .source import UnsupportedCode
+
+VALUE, GUARD, INDEX = "value", "guard", "index"  # what arithmetic counts: all of it, that on floats, none
+_KINDS = {
+    "+": "add",
+    "-": "add",
+    "*": "mul",
+    "/": "div",
+    "%": "div",
+    "<<": "shift",
+    ">>": "shift",
+    "&": "bitwise",
+    "|": "bitwise",
+    "^": "bitwise",
+}
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+_LOGICAL = {"&&": "and", "||": "or"}
+_FLOAT, _DOUBLE = CType("float32"), CType("float64")
+_CONSTANTS = {
+    "INFINITY": ("inf", _FLOAT),
+    "NAN": ("nan", _FLOAT),
+    "HUGE_VALF": ("inf", _FLOAT),
+    "HUGE_VAL": ("inf", _DOUBLE),
+    "FLT_MAX": ("3.4028234663852886e38", _FLOAT),
+    "DBL_MAX": ("1.7976931348623157e308", _DOUBLE),
+    "M_PI": ("3.141592653589793", _DOUBLE),
+    "INT_MIN": (str(-(2**31)), INT),
+    "INT_MAX": (str(2**31 - 1), INT),
+    "LONG_MIN": (str(-(2**63)), LONG),
+    "LONG_MAX": (str(2**63 - 1), LONG),
+    "true": ("1", INT),
+    "false": ("0", INT),
+}
+
+Translated = tuple[str, CType]
+
+
+def text_of(node: c_ast.Node) -> str:
+    return str(c_generator.CGenerator().visit(node))
+
+
+def _whole(node: c_ast.Node) -> bool:
+    if not isinstance(node, c_ast.Constant):
+        return False
+    return float(_number(node.value)[0]).is_integer()
+
+
+def _number(literal: str) -> Translated:
+    text = literal.lower()
+    if text.startswith("0x"):
+        return str(int(text.rstrip("ul"), 16)), INT
+    if any(mark in text for mark in ".ef"):
+        return repr(float(text.rstrip("fl"))), CType("float32" if text.endswith("f") else "float64")
+    kind = LONG if "l" in text or abs(int(text.rstrip("ul"))) >= 2**31 else INT
+    return text.rstrip("ul"), CType("u" + kind.dtype) if "u" in text else kind
+
+
+def is_minus_one(node: c_ast.Node) -> bool:
+    return (
+        isinstance(node, c_ast.UnaryOp)
+        and node.op == "-"
+        and _whole(node.expr)
+        and float(_number(node.expr.value)[0]) == 1
+    )
+
+
+class Expressions:
+    """Translates the expressions of one function; *operations* collects what the current stretch of code computes."""
+
+    def __init__(self, notes: Notes, scope: Mapping[str, Variable], key: str) -> None:
+        self.notes = notes
+        self.scope = dict(scope)
+        self.key = key  # the Python name of the tuple of loop variables in force
+        self.operations: Counter[tuple[str, str]] = Counter()
+
+    # {{{ index arithmetic
+
+    def is_index(self, node: c_ast.Node) -> bool:
+        """Is this index arithmetic by the rule at the top of this module?"""
+        return self._made_of_indices(node) and self._has_index(node)
+
+    def _made_of_indices(self, node: c_ast.Node) -> bool:
+        if isinstance(node, c_ast.ID):
+            return node.name in self.scope and self.scope[node.name].role == "index"
+        if isinstance(node, c_ast.FuncCall):
+            return node.name.name in ("lid", "gid") or (
+                node.name.name.startswith(("loopy_floor_div", "loopy_mod"))
+                and all(map(self._made_of_indices, node.args.exprs))
+            )
+        if isinstance(node, c_ast.UnaryOp):
+            return node.op in "+-" and self._made_of_indices(node.expr)
+        if isinstance(node, c_ast.BinaryOp) and node.op in "+-*/%":
+            parts = (node.left, node.right)
+            return all(map(self._made_of_indices, parts)) and (node.op in "+-*" or not any(map(self._has_point, parts)))
+        return _whole(node)
+
+    def _has_index(self, node: c_ast.Node) -> bool:
+        if isinstance(node, c_ast.ID | c_ast.FuncCall):
+            return True
+        return any(self._has_index(child) for _, child in node.children())
+
+    def _has_point(self, node: c_ast.Node) -> bool:
+        if isinstance(node, c_ast.Constant):
+            return "float" in _number(node.value)[1].dtype
+        return any(self._has_point(child) for _, child in node.children())
+
+    # }}}
+
+    def index(self, node: c_ast.Node) -> str:
+        return self.translate(node, INDEX)[0]
+
+    def translate(self, node: c_ast.Node, mode: str) -> Translated:
+        """The Python text and the C type of *node*."""
+        if mode == VALUE and self.is_index(node):
+            mode = INDEX
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise UnsupportedCode(f"{type(node).__name__}: {text_of(node)}")
+        translated: Translated = method(node, mode)
+        return translated
+
+    def _count(self, kind: CType, operation: str, mode: str, times: int = 1) -> None:
+        if mode == VALUE or (mode == GUARD and not kind.integral):
+            self.operations[kind.dtype, operation] += times * kind.lanes
+
+    def _constant(self, node: c_ast.Constant, mode: str) -> Translated:
+        return _number(node.value)
+
+    def _id(self, node: c_ast.ID, mode: str) -> Translated:
+        if node.name not in self.scope:
+            if node.name in _CONSTANTS:
+                return _CONSTANTS[node.name]
+            raise UnsupportedCode(f"unknown name {node.name}")
+        variable = self.scope[node.name]
+        if variable.role == "array":  # a zero-dimensional array in local memory
+            return self.load(variable, "0", text_of(node)), variable.type
+        return variable.python + ("[0]" if variable.role == "cell" else ""), variable.type
+
+    def _unaryop(self, node: c_ast.UnaryOp, mode: str) -> Translated:
+        if node.op == "*":
+            variable = self.scope[node.expr.name]
+            if variable.role == "cell":
+                return f"{variable.python}[0]", variable.type
+            return self.load(variable, "0", text_of(node)), variable.type
+        operand, kind = self.translate(node.expr, GUARD if node.op == "!" else mode)
+        if node.op == "~":
+            self._count(promoted(kind), "bitwise", mode)
+        if node.op == "!":
+            return f"(not {operand})", INT
+        return f"({node.op}{operand})", promoted(kind)
+
+    def _binaryop(self, node: c_ast.BinaryOp, mode: str) -> Translated:
+        if node.op in _LOGICAL:
+            left, _ = self.translate(node.left, INDEX if mode == INDEX else GUARD)
+            right = self._sometimes(node.right, INDEX if mode == INDEX else GUARD)[0]
+            return f"({left} {_LOGICAL[node.op]} {right})", INT
+        if node.op in _COMPARISONS:
+            inner = INDEX if mode == INDEX else GUARD
+            return f"({self.translate(node.left, inner)[0]} {node.op} {self.translate(node.right, inner)[0]})", INT
+        (left, left_type), (right, right_type) = self.translate(node.left, mode), self.translate(node.right, mode)
+        kind = promoted(left_type) if node.op in ("<<", ">>") else common(left_type, right_type)
+        negation = node.op == "*" and (is_minus_one(node.left) or is_minus_one(node.right))
+        self._count(kind, NEGATION if negation else _KINDS[node.op], mode)
+        if node.op in "/%" and kind.integral:
+            return f"{'quotient' if node.op == '/' else 'remainder'}({left}, {right})", kind
+        return f"({left} {node.op} {right})", kind
+
+    def _sometimes(self, node: c_ast.Node, mode: str) -> Translated:
+        """An operand that is not always evaluated: its operations are counted when it is."""
+        before, self.operations = self.operations, Counter()
+        text, kind = self.translate(node, mode)
+        inner, self.operations = self.operations, before
+        return (f"({text} if hit({self.notes.site(inner)}) else 0)" if inner else text), kind
+
+    def _ternaryop(self, node: c_ast.TernaryOp, mode: str) -> Translated:
+        condition, _ = self.translate(node.cond, INDEX if mode == INDEX else GUARD)
+        (true, true_type), (false, false_type) = self._sometimes(node.iftrue, mode), self._sometimes(node.iffalse, mode)
+        same = true_type == false_type
+        return f"({true} if {condition} else {false})", true_type if same else common(true_type, false_type)
+
+    def _cast(self, node: c_ast.Cast, mode: str) -> Translated:
+        kind = c_type(" ".join(node.to_type.type.type.names))
+        if isinstance(node.expr, c_ast.ExprList):
+            parts = [self.translate(part, mode)[0] for part in node.expr.exprs]
+            return f"Vec(({', '.join(parts)},))", kind
+        operand, was = self.translate(node.expr, mode)
+        return (f"int({operand})" if kind.integral and not was.integral and was.lanes == 1 else operand), kind
+
+    def _funccall(self, node: c_ast.FuncCall, mode: str) -> Translated:
+        name = node.name.name
+        arguments = node.args.exprs if node.args else []
+        if name in ("lid", "gid"):
+            return f"{name}{arguments[0].value}", INT
+        inner = INDEX if mode == INDEX else mode
+        if name in self.notes.helpers:
+            return self.helper_call(name, arguments, inner)
+        translated = [self.translate(argument, inner) for argument in arguments]
+        found = call(name, tuple(kind for _, kind in translated), bool(arguments) and is_minus_one(arguments[0]))
+        if found is None:
+            raise UnsupportedCode(f"unknown function {name}")
+        function, result, operations = found
+        for dtype, kind, times in operations:
+            self._count(CType(dtype), kind, mode, times)
+        return f"f_{function}({', '.join(text for text, _ in translated)})", result
+
+    def helper_call(self, name: str, arguments: list[c_ast.Node], mode: str) -> Translated:
+        """A call of a function of the program that returns a value; scalars and addresses of scalars go in."""
+        parts = [
+            self.scope[argument.expr.name].python
+            if isinstance(argument, c_ast.UnaryOp) and argument.op == "&"
+            else self.translate(argument, mode)[0]
+            for argument in arguments
+        ]
+        return f"h_{name}({', '.join(parts)})", c_type(self.notes.helpers[name][0])
+
+    def _arrayref(self, node: c_ast.ArrayRef, mode: str) -> Translated:
+        variable = self.array(node)
+        return self.load(variable, self.index(node.subscript), text_of(node)), variable.type
+
+    def _structref(self, node: c_ast.StructRef, mode: str) -> Translated:
+        lane = int(node.field.name.lstrip("s"), 16)
+        if not isinstance(node.name, c_ast.ArrayRef):
+            text, kind = self.translate(node.name, mode)
+            return f"{text}[{lane}]", CType(kind.dtype)
+        variable = self.array(node.name)
+        index, lanes, kind = self.index(node.name.subscript), variable.type.lanes, CType(variable.type.dtype)
+        number = self.notes.occurrence(variable, "load", kind, text_of(node))
+        address = f"{lanes}*({self.address(variable, index)}) + {lane}"
+        return f"{variable.python}[(L{number}(({self.key}, lane, t := {address})) or t) // {lanes}][{lane}]", kind
+
+    def array(self, node: c_ast.ArrayRef) -> Variable:
+        if not isinstance(node.name, c_ast.ID):
+            raise UnsupportedCode(f"nested subscript {text_of(node)}")
+        return self.scope[node.name.name]
+
+    @staticmethod
+    def address(variable: Variable, index: str) -> str:
+        return f"{variable.offset} + {index}" if variable.offset else index
+
+    def load(self, variable: Variable, index: str, text: str) -> str:
+        """Read an array element, noting who read which address in which iteration."""
+        number = self.notes.occurrence(variable, "load", variable.type, text)
+        return f"{variable.python}[L{number}(({self.key}, lane, t := {self.address(variable, index)})) or t]"
+
+    def store(self, variable: Variable, index: str, text: str) -> str:
+        """The target of an assignment to an array element, noted likewise."""
+        number = self.notes.occurrence(variable, "store", variable.type, text)
+        return f"{variable.python}[L{number}(({self.key}, lane, t := {self.address(variable, index)})) or t]"
