@@ -122,7 +122,7 @@ def test_reading_what_was_written() -> None:
 
 def test_counts_of_a_later_schema_are_refused() -> None:
     document = {**count(axpy()).to_json(), "schema": "perfmodel.counts/99"}
-    with pytest.raises(CountsSchemaError, match="perfmodel.counts/99"):
+    with pytest.raises(CountsSchemaError, match=r"perfmodel\.counts/99"):
         KernelCounts.from_json(document)
 
 
@@ -150,7 +150,7 @@ def rows_of_data() -> lp.TranslationUnit:
 
 
 def test_statistics_are_asked_for_by_name() -> None:
-    with pytest.raises(StatisticsNeededError, match="'j'.*statistics") as caught:
+    with pytest.raises(StatisticsNeededError, match=r"'j'.*statistics") as caught:
         count(rows_of_data())
     assert "j" == caught.value.key
 
@@ -221,7 +221,7 @@ def test_unknown_array_lists_those_there_are() -> None:
     counts = count(axpy())
     for ask in (lambda: counts.accesses(array="q"), lambda: counts.footprint("q"),
                 lambda: counts.lines("q"), lambda: counts.bank_conflicts("q")):
-        with pytest.raises(UnknownArrayError, match="'q'.*a, b, c"):
+        with pytest.raises(UnknownArrayError, match=r"'q'.*a, b, c"):
             ask()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -48,10 +49,10 @@ def wrong_lines(
             truth = executed.lines(array, LINE_BYTES, per, direction)
             what = f"lines of {array} ({direction}) per {per}: executed {truth}"
             fixed = counts.lines(array, LINE_BYTES, per, direction, **sizes)
-            if fixed.exact and truth != fixed(**sizes) or truth > fixed(**sizes):
+            if (fixed.exact and truth != fixed(**sizes)) or truth > fixed(**sizes):
                 yield f"{what}, counted {fixed(**sizes)} at these sizes"
             symbolic = counts.lines(array, LINE_BYTES, per, direction)
-            if symbolic.exact and truth != symbolic(**sizes) or truth > symbolic(**sizes):
+            if (symbolic.exact and truth != symbolic(**sizes)) or truth > symbolic(**sizes):
                 yield f"{what}, counted {symbolic}"
 
 

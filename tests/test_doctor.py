@@ -100,6 +100,7 @@ def test_barvinok_never_installed(monkeypatch):
     monkeypatch.setattr(barvinok, "has_barvinok", lambda: False)
     monkeypatch.setattr(barvinok, "is_overwritten", lambda: False)
     part = diagnosis.barvinok_part()
+    assert "note" == part.status
     assert "is not installed" in part.message
     assert barvinok.MENDING_COMMAND == part.mend
 

@@ -110,12 +110,12 @@ def barvinok_part() -> Part:
         return Part("Barvinok", "", WRONG, f"cannot be asked for: {error}", "scripts/setup")
     if barvinok.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
-    message = (
-        "islpy was reinstalled on top of islpy-barvinok, so its sets cannot be counted"
-        if barvinok.is_overwritten()
-        else "islpy-barvinok is not installed, so sets cannot be counted"
-    )
-    return Part("Barvinok", "not in islpy", WRONG, message, barvinok.MENDING_COMMAND)
+    if barvinok.is_overwritten():
+        status, message = WRONG, "islpy was reinstalled on top of islpy-barvinok"
+    else:
+        status, message = NOTE, "islpy-barvinok is not installed"
+    message += ": counting is slower, and some counts may be upper bounds"
+    return Part("Barvinok", "not in islpy", status, message, barvinok.MENDING_COMMAND)
 
 
 def device_parts() -> Iterator[Part]:
