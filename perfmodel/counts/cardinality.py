@@ -9,6 +9,7 @@ import islpy as isl
 
 from perfmodel.counts.axes import in_sub_groups, without_local
 from perfmodel.counts.barvinok import can_count, warn_once
+from perfmodel.counts.factors import factors
 from perfmodel.counts.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly import Count, product
 from perfmodel.counts.summation import sum_of_points
@@ -99,6 +100,15 @@ class Cardinalities:
 
     def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
+        parts = [self._known_size(part) for part in factors(points)]
+        total = parts[0]
+        for part in parts[1:]:
+            total = Cardinality(
+                product(total.polynomial, part.polynomial), total.exact and part.exact
+            )
+        return total
+
+    def _known_size(self, points: isl.Set) -> Cardinality:
         for index in range(points.dim(SET)):
             points = points.set_dim_name(SET, index, f"d{index}")
         key = str(points)

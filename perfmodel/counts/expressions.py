@@ -284,7 +284,7 @@ class Walk(Mapper):  # type: ignore[misc]
         total, only_indices, per_lane = self.literal, True, False
         for position, child in enumerate(children):
             only_indices = only_indices and is_index(self.kernel, child)
-            per_lane = per_lane or self.vector_iname in get_dependencies(child)
+            per_lane = per_lane or self.is_per_lane(child)
             dtype = self.rec(child)
             if position == 0:
                 total = dtype
@@ -293,6 +293,10 @@ class Walk(Mapper):  # type: ignore[misc]
             total = self.combine(kind, total, dtype, per_lane)
             self.in_index -= only_indices
         return total
+
+    def is_per_lane(self, expr: Any) -> bool:
+        """Whether an operation on this operand is made once for each lane of a vector."""
+        return not self.vector_iname or self.vector_iname in get_dependencies(expr)
 
     def combine(
         self, kind: str, left: Type[Any], right: Type[Any], per_lane: bool = True

@@ -17,6 +17,7 @@ from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.domains import Domains, Statistics
 from perfmodel.counts.expressions import Condition, Options, Walk, walk_instruction
+from perfmodel.counts.grid import grid_and_group
 from perfmodel.counts.indexing import Indexing
 from perfmodel.counts.program import (
     Access,
@@ -109,12 +110,13 @@ class _Extraction:
 
     def walk_device(self, node: Device, loops: tuple[str, ...]) -> None:
         instructions = frozenset(instructions_in(node))
-        grid, local = self.kernel.get_grid_sizes_for_insn_ids(
-            instructions, self.callables, return_dict=False
+        grid, local = grid_and_group(
+            self.kernel, self.callables, instructions, self.domains.axes,
+            self.domains.assumptions,
         )
         repeats = self.domains.domain(len(self.launches), loops).points
         self.launches.append(
-            Launch(node.name, tuple(_constant(s) for s in local), tuple(grid), repeats)
+            Launch(node.name, local, grid, repeats)
         )
         self.walk_block(node.body, loops, frozenset())
 
@@ -242,18 +244,6 @@ class _Extraction:
         )
 
     # }}}
-
-
-def _constant(size: Any) -> int:
-    if isinstance(size, int):
-        return size
-    values = {piece.get_constant_val() for _, piece in size.get_pieces() if piece.is_cst()}
-    if len(values) != 1 or not all(piece.is_cst() for _, piece in size.get_pieces()):
-        raise NotCountableError(
-            "a work-group whose shape depends on a parameter", f"its extent is {size}",
-            "fix the local sizes, as OpenCL's compiled code does",
-        )
-    return int(values.pop().to_python())
 
 
 def _independent(joint: isl.Set, alone: isl.Set) -> bool:

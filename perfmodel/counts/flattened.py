@@ -14,6 +14,8 @@ import pymbolic.primitives as p
 from loopy.diagnostic import ExpressionNotAffineError
 from loopy.symbolic import CoefficientCollector
 
+from perfmodel.counts.affine import affine_form
+
 Monomial = tuple[str, ...]  # parameters, sorted, repeated as often as they are multiplied
 
 
@@ -45,6 +47,8 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
         One, the index itself, where it is affine already or cannot be taken apart.
     """
     whole = (Digit(index, 1, None),)
+    if affine_form(index) is not None:
+        return whole
     try:
         coefficients = CoefficientCollector(list(names))(index)
     except (ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):

@@ -10,12 +10,13 @@ import loopy as lp
 import pymbolic.primitives as p
 from loopy.diagnostic import ExpressionToAffineConversionError
 from loopy.kernel.array import FixedStrideArrayDimTag
-from loopy.symbolic import LinearSubscript, get_dependencies, guarded_pwaff_from_expr
+from loopy.symbolic import LinearSubscript, get_dependencies
 
+from perfmodel.counts.affine import pw_aff
 from perfmodel.counts.domains import Domains
 from perfmodel.counts.expressions import AccessEvent
 from perfmodel.counts.flattened import Digit, digits
-from perfmodel.counts.lanes import NOTHING, Lanes, quasi_polynomial
+from perfmodel.counts.lanes import Lanes, quasi_polynomial
 from perfmodel.counts.program import Access, Domain, LaneStride
 from perfmodel.counts.values import memory_type
 
@@ -71,6 +72,7 @@ class Indexing:
         self.line = self._line()
         self._layouts: dict[tuple[str, bool], Layout] = {}
         self._found: dict[object, Resolved] = {}
+        self._shapes: dict[Any, tuple[isl.Set, ...] | None] = {}
         self._functions: dict[Any, isl.PwQPolynomial] = {}
 
     def _line(self) -> isl.Set:
@@ -182,7 +184,7 @@ class Indexing:
         cells = isl.Map.from_domain(isl.Set.universe(space))
         try:
             for index in indices:
-                aff = guarded_pwaff_from_expr(space, index, NOTHING)
+                aff = pw_aff(space, index)
                 cells = cells.flat_range_product(isl.Map.from_pw_aff(aff))
         except ExpressionToAffineConversionError:
             return None
@@ -190,13 +192,18 @@ class Indexing:
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         """Return {[x] : 0 <= x < extent} for each axis."""
+        if shape not in self._shapes:
+            self._shapes[shape] = self._ranges(shape)
+        return self._shapes[shape]
+
+    def _ranges(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         if shape is None:
             return None
         space = self.line.get_space()
         cell = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, 0))
         least = self.line.lower_bound_val(SET, 0, isl.Val(0))
         try:
-            extents = [guarded_pwaff_from_expr(space, extent, NOTHING) for extent in shape]
+            extents = [pw_aff(space, extent) for extent in shape]
         except ExpressionToAffineConversionError:
             return None
         return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)

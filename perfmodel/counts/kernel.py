@@ -121,12 +121,26 @@ class KernelCounts:
             raise UnknownGranularityError(granularity, GRANULARITIES)
         if array is not None:
             self._check_array(array)
-        return _sum((
-            row.at(granularity) for row in self.access_table
-            if space in (None, row.space) and direction in (None, row.direction)
-            and array in (None, row.array) and dtype in (None, row.dtype)
-            and bits in (None, row.bits)
-        ), granularity)
+
+        def asked(row: AccessCount | Access) -> bool:
+            return (
+                space in (None, row.space)
+                and direction in (None, row.direction)
+                and array in (None, row.array)
+                and dtype in (None, row.dtype)
+                and bits in (None, row.bits)
+            )
+
+        if granularity == "workitem":
+            return _sum(row.count for row in self.access_table if asked(row))
+        return _sum(
+            (
+                self._cardinalities.count(domain, granularity)
+                for domain, access in self.access_maps
+                if asked(access)
+            ),
+            granularity,
+        )
 
     def footprint(self, array: str, direction: str = "load") -> Count:
         """Return the number of distinct cells of an array that are touched in a direction."""
@@ -200,7 +214,10 @@ class KernelCounts:
             )
             for r in self.launch_table
         )
-        return slots + -1 * active_work_items(self._cardinalities)
+        active = active_work_items(self._cardinalities)
+        if active.exact:
+            return slots + -1 * active
+        return Count(slots.polynomial, slots.assumptions, False, "workitem")
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:
         found = [

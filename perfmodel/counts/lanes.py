@@ -13,16 +13,12 @@ import islpy as isl
 import numpy as np
 import pymbolic.primitives as p
 from loopy.diagnostic import ExpressionNotAffineError, ExpressionToAffineConversionError
-from loopy.symbolic import (
-    CoefficientCollector,
-    PwQPolyEvaluationMapper,
-    guarded_pwaff_from_expr,
-)
+from loopy.symbolic import CoefficientCollector, PwQPolyEvaluationMapper
 
+from perfmodel.counts.affine import NOTHING, affine_form, pw_aff
 from perfmodel.counts.program import Domain, LaneStride
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
-NOTHING: frozenset[str] = frozenset()
 MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
 LARGE = 1 << 12  # a stride's sign is that at sizes like this
 Step = tuple[isl.Set | None, Any]  # where (None: everywhere), and how far an index moves
@@ -69,6 +65,9 @@ class Lanes:
         if self.domain.tied:
             return self.steps_by_relation(index)
         names = self.domain.names
+        form = affine_form(index)
+        if form is not None:
+            return [(None, form.get(names[self.position or 0], 0))]
         try:
             coefficients = CoefficientCollector(list(names))(index)
         except (ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):
@@ -79,7 +78,7 @@ class Lanes:
         """Return the same for a quasi-affine index, or where loops are tied to lanes."""
         space = self.domain.points.get_space()
         try:
-            here = isl.Map.from_pw_aff(guarded_pwaff_from_expr(space, index, NOTHING))
+            here = isl.Map.from_pw_aff(pw_aff(space, index))
         except ExpressionToAffineConversionError:
             return []
         ahead = _difference(here, self.neighbours(1)).union(
@@ -164,7 +163,7 @@ class _QuasiPolynomial(PwQPolyEvaluationMapper):  # type: ignore[misc]
 
     def map_floor_div(self, expr: p.FloorDiv) -> isl.PwQPolynomial:
         return isl.PwQPolynomial.from_pw_aff(
-            guarded_pwaff_from_expr(self.space, expr, NOTHING)
+            pw_aff(self.space, expr)
         )
 
     map_remainder = map_floor_div

@@ -176,12 +176,12 @@ class Count:
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The size parameters that the count depends on, sorted."""
-        used: set[str] = set()
-        program = self._program
-        for i, name in enumerate(program.parameters):
-            if self.polynomial.involves_dims(isl.dim_type.param, i, 1):
-                used.add(name)
-        return tuple(sorted(used))
+        kind = isl.dim_type.param
+        return tuple(sorted(
+            self.polynomial.get_domain_space().get_dim_name(kind, i)
+            for i in range(self.polynomial.dim(kind))
+            if self.polynomial.involves_dims(kind, i, 1)
+        ))
 
     @cached_property
     def _program(self) -> evaluation.Program:

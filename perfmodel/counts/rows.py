@@ -33,10 +33,8 @@ class AccessCount:
         Whether the address depends on data; the stride is then unknown and given as 0.
     stride : Count
         Distance between neighbouring lanes' addresses, in units of the access size.
-    count, subgroups, workgroups : Count
-        Executions at work-item, sub-group and work-group granularity. Where the lanes of an
-        access are at different distances, its sub-groups and work-groups are counted in the row
-        of the smallest.
+    count : Count
+        Executions by work-items.
     footprint, filled : Count or None
         Distinct cells |F| of the array in this direction, and |F| with its gaps filled for this
         stride (None where the stride is below 2, or they are not known).
@@ -50,16 +48,8 @@ class AccessCount:
     indirect: bool
     stride: Count
     count: Count
-    subgroups: Count
-    workgroups: Count
     footprint: Count | None
     filled: Count | None
-
-    def at(self, granularity: str) -> Count:
-        """Return the executions at a granularity."""
-        return {
-            "workitem": self.count, "subgroup": self.subgroups, "workgroup": self.workgroups
-        }[granularity]
 
 
 @dataclass(frozen=True)

@@ -176,8 +176,9 @@ def without_equalities(case: Case) -> Case:
         step = form[least]
         rest = {name: c for name, c in form.items() if name != least}
         remaining = tuple(v for v in polytope.variables if v != least)
-        if abs(step) == 1:
-            case = _renamed(case, least, combine(rest, -step, {}, 0), remaining)
+        if all(c % step == 0 for c in rest.values()):
+            by = {name: -c // step for name, c in rest.items()}
+            case = _renamed(case, least, by, remaining)
         elif len(names) == 1:
             sign = 1 if step > 0 else -1
             derived = Derived(least, combine(rest, -sign, {}, 0), abs(step))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
@@ -13,7 +13,6 @@ from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program import Access, Domain, LaneStride, Program
 from perfmodel.counts.quasipoly import Count
 from perfmodel.counts.rows import (
-    GRANULARITIES,
     AccessCount,
     BarrierCount,
     LaunchCount,
@@ -75,51 +74,44 @@ def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[Access
 
 def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[AccessCount]:
     sample = sites[0][1]
-    groups: dict[tuple[str, str, int], list[_Part]] = defaultdict(list)
+    totals: dict[tuple[str, str, int], Count] = {}
+    strides: dict[tuple[str, str, int], LaneStride | None] = {}
     for domain, access in sites:
-        for part in _parts(domain, access, cardinalities):
-            distance = "indirect" if part.stride is None else str(part.stride.distance)
-            groups[distance, access.dtype, access.bits].append(part)
+        for stride, count in _parts(domain, access, cardinalities):
+            distance = "indirect" if stride is None else str(stride.distance)
+            key = (distance, access.dtype, access.bits)
+            totals[key] = totals[key] + count if key in totals else count
+            strides.setdefault(key, stride)
     footprint = Footprint(sites, cardinalities)
     cells = footprint.count() if sample.space != "private" else None
     rows = []
-    for (distance, dtype, bits), parts in sorted(groups.items(), key=lambda item: item[0]):
-        stride = parts[0].stride
+    for key in sorted(totals):
+        distance, dtype, bits = key
+        stride = strides[key]
         wide = stride is not None and distance not in ("{ 0 }", "{ 1 }")
-        total = {
-            g: sum((part.counts[g] for part in parts[1:]), parts[0].counts[g])
-            for g in GRANULARITIES
-        }
         rows.append(AccessCount(
             sample.space, sample.direction, sample.array, dtype, bits, stride is None,
             Count.constant(0, "cell") if stride is None else Count(
                 stride.distance, granularity="cell"
             ),
-            total["workitem"], total["subgroup"], total["workgroup"], cells,
+            totals[key], cells,
             footprint.filled(stride) if stride is not None and wide and cells is not None
             and sample.space == "global" else None,
         ))
     return rows
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The executions of one access at one lane stride (None: it depends on data)."""
-
-    stride: LaneStride | None
-    counts: dict[str, Count]
-
-
-def _parts(domain: Domain, access: Access, cardinalities: Cardinalities) -> list[_Part]:
+def _parts(
+    domain: Domain, access: Access, cardinalities: Cardinalities
+) -> list[tuple[LaneStride | None, Count]]:
+    """Return the executions of an access at each of its lane strides (None: data decides)."""
+    whole = cardinalities.count(domain)
     if len(access.lane_stride) < 2:
-        stride = access.lane_stride[0] if access.lane_stride else None
-        return [_Part(stride, {g: cardinalities.count(domain, g) for g in GRANULARITIES})]
-    # Sub-groups are not divided, and what is left for the first distance needs no set of its own.
-    whole = {g: cardinalities.count(domain, g) for g in GRANULARITIES}
-    none = {g: 0 * whole[g] for g in GRANULARITIES}
+        return [(access.lane_stride[0] if access.lane_stride else None, whole)]
     others = []
     for stride in access.lane_stride[1:]:
         part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
-        others.append(_Part(stride, {**none, "workitem": cardinalities.count(part)}))
-    left = sum((-1 * part.counts["workitem"] for part in others), whole["workitem"])
-    return [_Part(access.lane_stride[0], {**whole, "workitem": left}), *others]
+        others.append((stride, cardinalities.count(part)))
+    # what is left for the first distance needs no set of its own
+    left = sum((-1 * count for _, count in others), whole)
+    return [(access.lane_stride[0], left), *others]

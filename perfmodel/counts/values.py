@@ -8,7 +8,6 @@ from typing import Any
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy.symbolic import get_dependencies
 
 Type = np.dtype  # the C type of an expression, as NumPy's
 INT = np.dtype(np.int32)
@@ -51,16 +50,15 @@ def flat_terms(expr: p.Sum) -> list[Any]:
 
 def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
     """Whether an expression is made of inames, integer parameters and whole numbers only."""
-    if p.is_constant(expr):
-        return isinstance(expr, (int, np.integer)) or (
-            isinstance(expr, (float, np.floating)) and float(expr).is_integer()
-        )
-    if not isinstance(expr, (p.Variable, p.Sum, p.Product, p.FloorDiv, p.Remainder)):
-        return False
-    return all(
-        name in kernel.all_inames() or is_size(kernel.arg_dict.get(name))
-        for name in get_dependencies(expr)
-    )
+    if isinstance(expr, p.Variable):
+        return expr.name in kernel.all_inames() or is_size(kernel.arg_dict.get(expr.name))
+    if isinstance(expr, (p.Sum, p.Product)):
+        return all(is_index(kernel, child) for child in expr.children)
+    if isinstance(expr, (p.FloorDiv, p.Remainder)):
+        return is_index(kernel, expr.numerator) and is_index(kernel, expr.denominator)
+    if isinstance(expr, (float, np.floating)):
+        return float(expr).is_integer()
+    return isinstance(expr, (int, np.integer))
 
 
 def is_size(argument: Any) -> bool:

