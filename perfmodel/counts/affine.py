@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import islpy as isl
 import numpy as np
 import pymbolic.primitives as p
-from loopy.symbolic import guarded_pwaff_from_expr
+from loopy.symbolic import get_dependencies, guarded_pwaff_from_expr
 
 NOTHING: frozenset[str] = frozenset()
 Form = dict[str, int]  # coefficients by name; that of "" is the constant
@@ -34,6 +35,15 @@ def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
         kind = isl.dim_type.in_ if kind == isl.dim_type.set else kind
         aff = aff.set_coefficient_val(kind, position, isl.Val(coefficient))
     return isl.PwAff.from_aff(aff)
+
+
+def names_in(expr: Any) -> Set[str]:
+    """Return the names that an expression depends on."""
+    form = affine_form(expr)
+    if form is None:
+        names: frozenset[str] = get_dependencies(expr)
+        return names
+    return form.keys() - {""}
 
 
 def affine_form(expr: Any) -> Form | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -107,6 +108,19 @@ class Cardinalities:
                 product(total.polynomial, part.polynomial), total.exact and part.exact
             )
         return total
+
+    def total(self, sets: Iterable[isl.Set]) -> Cardinality:
+        """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""
+        sizes: dict[str, tuple[Cardinality, int]] = {}
+        for points in sets:
+            size = self.size(points)
+            key = str(size.polynomial)
+            sizes[key] = (size, sizes[key][1] + 1 if key in sizes else 1)
+        exact = all(size.exact for size, _ in sizes.values())
+        number = isl.PwQPolynomial("{ 0 }")
+        for size, times in sizes.values():
+            number = number.add(size.polynomial.scale_val(isl.Val(times)))
+        return Cardinality(number, exact)
 
     def _known_size(self, points: isl.Set) -> Cardinality:
         for index in range(points.dim(SET)):

@@ -10,9 +10,9 @@ import loopy as lp
 import pymbolic.primitives as p
 from loopy.diagnostic import ExpressionToAffineConversionError
 from loopy.kernel.array import FixedStrideArrayDimTag
-from loopy.symbolic import LinearSubscript, get_dependencies
+from loopy.symbolic import LinearSubscript
 
-from perfmodel.counts.affine import pw_aff
+from perfmodel.counts.affine import names_in, pw_aff
 from perfmodel.counts.domains import Domains
 from perfmodel.counts.expressions import AccessEvent
 from perfmodel.counts.flattened import Digit, digits
@@ -138,7 +138,7 @@ class Indexing:
     ) -> Resolved:
         names = {*domain.names, *self.domains.parameters}
         extents = self._extents(layout.shape)
-        if any(not get_dependencies(index) <= names for index in indices):
+        if any(not names_in(index) <= names for index in indices):
             return Resolved(layout, None, False, extents, layout.unit_axis, ())
         taken = [digits(index, domain.names) for index in indices]
         if any(len(found) > 1 for found in taken):

@@ -8,7 +8,6 @@ it lies in memory, its first cell on a line.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from math import gcd
 from typing import Any
 
@@ -73,9 +72,7 @@ class Lines:
             for part, points in self._parts(whole, per):
                 for what, target in targets:
                     _join(reached, (domain.launch, site, part, what), points.apply(target))
-        total = Count.constant(0, "line")
-        for touched in reached.values():
-            total = total + self._size(touched.coalesce())
+        total = self._total([touched.coalesce() for touched in reached.values()])
         return Count(total.polynomial, total.assumptions, exact and total.exact, "line")
 
     def _parts(self, domain: Domain, per: str) -> list[tuple[int, isl.Set]]:
@@ -94,17 +91,18 @@ class Lines:
             total = total + self.cardinalities.count(domain)
         return Count(total.polynomial, total.assumptions, False, "line")
 
-    def _size(self, points: isl.Set) -> Count:
+    def _total(self, sets: list[isl.Set]) -> Count:
         if not self.sizes:
-            number = self.cardinalities.size(points)
-            return self.cardinalities.wrap(number, Fraction(1), True, "line")
+            return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
+        number = self.cardinalities.total([self._fixed(points) for points in sets])
+        return Count(number.polynomial, exact=number.exact, granularity="line")
+
+    def _fixed(self, points: isl.Set) -> isl.Set:
         for name, value in self.sizes.items():
             index = points.find_dim_by_name(PARAM, name)
             if index >= 0:
                 points = points.fix_val(PARAM, index, isl.Val(value))
-        points = points.project_out(PARAM, 0, points.dim(PARAM))
-        number = self.cardinalities.size(points)
-        return Count(number.polynomial, exact=number.exact, granularity="line")
+        return points.project_out(PARAM, 0, points.dim(PARAM))
 
     def _unit(self, domain: Domain, per: str) -> isl.Map:
         """Return the map from an instance to the unit whose lines are summed."""
