@@ -255,3 +255,20 @@ def test_granularities_do_not_mix() -> None:
 
 
 # }}}
+
+
+def test_a_kernel_that_skips_a_hardware_axis_is_refused() -> None:
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i, j < n}",
+        """
+        a[i] = 2*b[i] {id=first}
+        ... gbarrier {id=wait, dep=first}
+        c[j] = a[0] + d[j] {dep=wait}
+        """,
+        [lp.GlobalArg("a, b, c, d", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2), seq_dependencies=False,
+    )
+    t_unit = lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    t_unit = lp.split_iname(t_unit, "j", GROUP, outer_tag="g.1", inner_tag="l.1")
+    with pytest.raises(IncompleteKernelError, match="axis 0 unused"):
+        count(t_unit)

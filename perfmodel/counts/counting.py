@@ -90,7 +90,10 @@ def _count(
     declared: Declared, options: Options,
 ) -> KernelCounts:
     scheduled = schedule(t_unit)
-    program = extract(scheduled, _fractions(statistics), declared, options)
+    try:
+        program = extract(scheduled, _fractions(statistics), declared, options)
+    except LoopyError as error:  # for example a hardware axis that is left out
+        raise IncompleteKernelError(str(error)) from error
     return tabulate(program, subgroup_size, _launch_shape(scheduled, program))
 
 
