@@ -163,16 +163,13 @@ def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
 
 def _arranged(whole: isl.Set, names: list[str], assumptions: isl.Set) -> isl.Set:
     """Return the set over exactly these dimensions, in this order, under the assumptions."""
-    for index in reversed(range(whole.dim(SET))):
-        if whole.get_dim_name(SET, index) not in names:
-            whole = whole.project_out(SET, index, 1)
+    whole = whole.project_out_except(names, [SET])
     for target, name in enumerate(names):
         index = whole.find_dim_by_name(SET, name)
         if index != target:
             # move through the parameters: isl moves only between different types
             whole = whole.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
-    whole = whole.align_params(assumptions.get_space())
-    return whole.intersect_params(assumptions.align_params(whole.get_space())).coalesce()
+    return whole.align_params(assumptions.get_space()).intersect_params(assumptions).coalesce()
 
 
 def _atomic(conditions: Iterable[Condition]) -> Iterable[Condition]:

@@ -69,6 +69,8 @@ def _extent(
     if domain.dim(isl.dim_type.param) != assumptions.dim(isl.dim_type.param):
         return None  # bounds that data give
     position = domain.find_dim_by_name(SET, iname)
+    if axis.startswith("l"):
+        return _lanes(domain.intersect_params(assumptions), position)
     after = domain.dim(SET) - position - 1
     line = domain.project_out(SET, position + 1, after).project_out(SET, 0, position)
     basics = line.intersect_params(assumptions).coalesce().compute_divs().get_basic_sets()
@@ -84,8 +86,6 @@ def _extent(
         if constraint.is_equality() or _uses_divs(constraint.get_aff()):
             return None
         (uppers if coefficient.is_neg() else lowers).append(constraint)
-    if axis.startswith("l"):  # Loopy takes the constant among a lane's bounds
-        uppers = [u for u in uppers if not u.involves_dims(isl.dim_type.param, 0, _params(u))]
     if len(uppers) != 1 or len(lowers) != 1 or not _is_zero_bound(lowers[0]):
         return None
     bound = isl.PwAff.from_aff(uppers[0].get_bound(SET, 0).floor())
@@ -97,8 +97,12 @@ def _uses_divs(aff: isl.Aff) -> bool:
     return any(not aff.get_coefficient_val(divs, k).is_zero() for k in range(aff.dim(divs)))
 
 
-def _params(constraint: isl.Constraint) -> int:
-    return int(constraint.dim(isl.dim_type.param))
+def _lanes(domain: isl.Set, position: int) -> isl.PwAff | None:
+    """Return the constant extent of a local axis that starts at 0, else None."""
+    low, high = domain.dim_min_val(position), domain.dim_max_val(position)
+    if not low.is_zero() or not high.is_int():
+        return None
+    return isl.PwAff(f"{{ [{high.to_python() + 1}] }}")
 
 
 def _is_zero_bound(constraint: isl.Constraint) -> bool:

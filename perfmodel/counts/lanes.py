@@ -7,6 +7,7 @@ divided by distance.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import islpy as isl
@@ -148,7 +149,10 @@ def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomia
     if isinstance(expr, (int, np.integer)):
         return constant(int(expr))
     space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=parameters)
-    found = _QuasiPolynomial(space, NOTHING)(expr)
+    if affine_form(expr) is not None:
+        found = isl.PwQPolynomial.from_pw_aff(pw_aff(space, expr))
+    else:
+        found = _QuasiPolynomial(space, NOTHING)(expr)
     if not found.get_domain_space().is_params():
         found = found.project_domain_on_params()
     return found.drop_unused_params()
@@ -169,6 +173,7 @@ class _QuasiPolynomial(PwQPolyEvaluationMapper):  # type: ignore[misc]
     map_remainder = map_floor_div
 
 
+@cache
 def constant(value: int) -> isl.PwQPolynomial:
     """Return the function that is ``value`` everywhere."""
     return isl.PwQPolynomial(f"{{ {value} }}")

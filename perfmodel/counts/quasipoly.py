@@ -276,9 +276,10 @@ class Count:
 
 def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynomial:
     """Return the product of two functions of parameters, which isl wants aligned first."""
-    for one in (left, right):
-        everywhere = isl.Set.universe(one.get_domain_space())
-        left, right = left.intersect_params(everywhere), right.intersect_params(everywhere)
+    if not left.has_equal_space(right):
+        for one in (left, right):
+            everywhere = isl.Set.universe(one.get_domain_space())
+            left, right = left.intersect_params(everywhere), right.intersect_params(everywhere)
     return left.mul(right)
 
 
