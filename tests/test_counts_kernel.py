@@ -272,3 +272,18 @@ def test_a_kernel_that_skips_a_hardware_axis_is_refused() -> None:
     t_unit = lp.split_iname(t_unit, "j", GROUP, outer_tag="g.1", inner_tag="l.1")
     with pytest.raises(IncompleteKernelError, match="axis 0 unused"):
         count(t_unit)
+
+
+def test_isnan_computes_in_the_type_of_its_argument() -> None:
+    t_unit = kernel("{[i]: 0 <= i < n}", "c[i] = isnan(a[i])", a=np.float32, c=np.int32)
+    assert 37 == count(t_unit).operations("float32", "isnan")(n=37)
+
+
+def test_an_offset_that_loopy_passes_is_aligned() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "c[i] = a[i]",
+        [lp.GlobalArg("a, c", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    assert 3 == count(t_unit).lines("a", 64, per="launch", n=37)()
+    assert not count(t_unit).lines("a", 64, per="launch").exact

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from fractions import Fraction
 from typing import Any
 
@@ -100,11 +102,12 @@ def _count(
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Return the translation unit preprocessed and linearized, or say why it can't be."""
     try:
-        t_unit = _with_callees_inlined(t_unit)
-        if t_unit.state < KernelState.PREPROCESSED:
-            t_unit = lp.preprocess_program(t_unit)
-        if t_unit.state < KernelState.LINEARIZED:
-            t_unit = lp.linearize(t_unit)
+        with redirect_stdout(sys.stderr):  # where Loopy fails it prints the kernel
+            t_unit = _with_callees_inlined(t_unit)
+            if t_unit.state < KernelState.PREPROCESSED:
+                t_unit = lp.preprocess_program(t_unit)
+            if t_unit.state < KernelState.LINEARIZED:
+                t_unit = lp.linearize(t_unit)
     except LoopyError as error:
         raise IncompleteKernelError(str(error)) from error
     if len(t_unit.entrypoints) != 1:

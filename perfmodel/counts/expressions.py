@@ -427,8 +427,7 @@ class Walk(Mapper):  # type: ignore[misc]
             return total
         result = types.get(-1, found[0] if found else self.literal)
         if name not in FREE_FUNCTIONS:
-            complex_operand: Type[Any] = next((t for t in found if t in COMPLEX), result)
-            self.note(complex_operand, "pow" if name in ("pow", "powf") else name)
+            self.note(function_type(found, result), "pow" if name in ("pow", "powf") else name)
         return result
 
     def walk_argument(self, expr: Any, expected: Type[Any] | None) -> Type[Any]:
@@ -439,6 +438,17 @@ class Walk(Mapper):  # type: ignore[misc]
             return self.rec(expr)
         finally:
             self.literal = outer
+
+
+def function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:
+    """Return the type that a function computes in: that of a complex operand, else its result's.
+
+    A function that answers with an integer, such as ``isnan``, computes in its operand's type.
+    """
+    for dtype in operands:
+        if dtype in COMPLEX or (result.kind in "iub" and dtype.kind == "f"):
+            return dtype
+    return result
 
 
 def walk_instruction(

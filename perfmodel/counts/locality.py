@@ -147,7 +147,8 @@ def _join(sets: dict[object, isl.Set], place: object, points: isl.Set) -> None:
 
 def _value(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
     program = program_of_polynomial(function)
-    return int(program.exact(*(sizes[name] for name in program.parameters)))
+    # an offset that Loopy passes by itself is no size of the user's: the base is aligned
+    return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
 
 
 def _divisible(stride: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
