@@ -1,0 +1,175 @@
+"""Time the counting of kernels, ours and the peer's, cold and warm.
+
+Both sides start from the same scheduled unit, pickled once and read anew for every sample, so that
+nothing that Loopy has remembered on the kernel while scheduling it helps either. A sample is taken
+in a fork of a process that has imported everything and counted one other kernel on both sides: it
+pays no imports and finds no memory of the kernel. Cold is the first count there with the caches on
+disk off, the two sides in turns; warm is the same call again, with the same unit, caches on; disk
+is the first call in a process after another has counted the kernel. The clock is the process's CPU
+time: neither side waits for anything.
+
+``ours`` is what the peer's four counters give too; ``all`` adds the other granularities, idle
+lanes, the lines of every array for each unit, bank conflicts and utilisation. The ratio is the
+peer's seconds over ours; a kernel on which a peer's counter fails has none.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import median
+from typing import Any, TextIO
+
+import loopy as lp
+
+from perfmodel.counts.barvinok import can_count
+from perfmodel.counts.counting import schedule
+from scripts.benchmarks.counters import everything, ours, peer
+from scripts.benchmarks.evaluation import evaluation
+from scripts.benchmarks.forked import forked, seconds
+from tests.corpus import CorpusKernel, kernels
+
+FIRST = "matmul_naive_float64"  # counted once before the clock starts: pays a process's one-time costs
+WARM = 5
+LONG_S = 1.0  # a side that takes longer is timed only three times
+
+
+@dataclass
+class Timings:
+    """The samples of one kernel, in CPU seconds."""
+
+    kernel: CorpusKernel
+    pickled: bytes
+    instructions: int
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    peak_bytes: int = 0
+
+    def seconds(self, name: str) -> float | None:
+        """Return the median of a side's samples; None where it failed."""
+        return median(self.samples[name]) if self.samples.get(name) else None
+
+    def enough(self, name: str) -> bool:
+        """Whether a side needs no further samples."""
+        found = self.samples.get(name, [])
+        return name in self.failures or (len(found) >= 3 and min(found) > LONG_S)
+
+
+def measure(names: Sequence[str], repeats: int, progress: TextIO) -> dict[str, Any]:
+    """Return everything that was measured, as a JSON-able dictionary."""
+    warnings.simplefilter("ignore")
+    corpus = {kernel.name: kernel for kernel in kernels()}
+    chosen = [corpus[name] for name in names] or [k for k in corpus.values() if k.realistic]
+    first = _prepared(corpus[FIRST])
+    rows = [_prepared(kernel) for kernel in chosen]
+    _pay_one_time_costs(first.pickled)
+    for turn in range(repeats):
+        print(f"cold, {turn + 1} of {repeats}", file=progress, flush=True)
+        for row in rows:
+            _time_cold(row, first.pickled)
+    for row in rows:
+        print(f"warm: {row.kernel.name}", file=progress, flush=True)
+        _time_repeated(row)
+        ran = forked(partial(_evaluation, row.pickled))
+        row.evaluation = ran.value or {}
+    return {
+        "machine": platform.processor() or platform.machine(),
+        "python": platform.python_version(),
+        "loopy": lp.version.VERSION_TEXT,
+        "barvinok": can_count(),
+        "repeats": repeats,
+        "kernels": [_row(row) for row in rows],
+    }
+
+
+def _prepared(kernel: CorpusKernel) -> Timings:
+    unit = schedule(kernel.build())
+    (entry,) = unit.entrypoints
+    return Timings(kernel, pickle.dumps(unit), len(unit[entry].instructions))
+
+
+def _pay_one_time_costs(first: bytes) -> None:
+    """Import what is imported on first use, on both sides, and use the caches once."""
+    everything(pickle.loads(first))
+    ours(pickle.loads(first), True)
+    peer(pickle.loads(first))
+
+
+def _time_cold(row: Timings, first: bytes) -> None:
+    for name, function in COLD.items():
+        if not row.enough(name):
+            _sample(row, name, partial(_cold, function, first, row.pickled))
+
+
+def _time_repeated(row: Timings) -> None:
+    for name, function in REPEATED.items():
+        if f"{name.split()[0]} cold" not in row.failures:
+            _sample(row, name, partial(function, row.pickled))
+
+
+def _evaluation(pickled: bytes) -> dict[str, Any]:
+    return evaluation(ours(pickle.loads(pickled), False))
+
+
+def _cold(function: Callable[[Any], object], first: bytes, pickled: bytes) -> list[float]:
+    """Time one call on a fresh copy of the unit, with no cache on disk and none in memory.
+
+    The other kernel comes first so that the child has its own copy of the memory that
+    counting touches.
+    """
+    os.environ["PERFMODEL_NO_CACHE"] = "1"
+    lp.set_caching_enabled(False)
+    everything(pickle.loads(first))
+    peer(pickle.loads(first))
+    unit = pickle.loads(pickled)
+    return [seconds(lambda: function(unit))]
+
+
+def _ours_warm(pickled: bytes) -> list[float]:
+    unit = pickle.loads(pickled)
+    ours(unit, True)
+    return [seconds(lambda: ours(unit, True)) for _ in range(WARM)]
+
+
+def _peer_warm(pickled: bytes) -> list[float]:
+    unit = pickle.loads(pickled)
+    first = seconds(lambda: peer(unit))
+    return [seconds(lambda: peer(unit)) for _ in range(1 if first > LONG_S else WARM)]
+
+
+def _ours_disk(pickled: bytes) -> list[float]:
+    """Time the first count in a process, of a kernel that another has counted before."""
+    unit = pickle.loads(pickled)
+    return [seconds(lambda: ours(unit, True))]
+
+
+COLD: dict[str, Callable[[Any], object]] = {
+    "ours cold": lambda unit: ours(unit, False),
+    "peer cold": peer,
+    "all cold": everything,
+}
+REPEATED = {"ours warm": _ours_warm, "peer warm": _peer_warm, "ours disk": _ours_disk}
+
+
+def _sample(row: Timings, name: str, function: Callable[[], list[float]]) -> None:
+    ran = forked(function)
+    if ran.error:
+        row.failures[name] = ran.error
+    else:
+        row.samples.setdefault(name, []).extend(ran.value)
+    if not name.startswith("peer"):
+        row.peak_bytes = max(row.peak_bytes, ran.peak_bytes)
+
+
+def _row(row: Timings) -> dict[str, Any]:
+    times = {f"{name.replace(' ', '_')}_s": row.seconds(name) for name in (*COLD, *REPEATED)}
+    return {
+        "kernel": row.kernel.name, "instructions": row.instructions, **times,
+        "failures": row.failures, "peak_bytes": row.peak_bytes, "evaluation": row.evaluation,
+    }
