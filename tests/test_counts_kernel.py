@@ -279,11 +279,36 @@ def test_isnan_computes_in_the_type_of_its_argument() -> None:
     assert 37 == count(t_unit).operations("float32", "isnan")(n=37)
 
 
-def test_an_offset_that_loopy_passes_is_aligned() -> None:
+def test_unsigned_integers_stay_unsigned_as_in_c() -> None:
+    t_unit = kernel("{[i]: 0 <= i < n}", "c[i] = a[i] ^ (a[i] << 13)", a=np.uint32, c=np.uint32)
+    found = {(row.dtype, row.kind) for row in count(t_unit).operation_table}
+    assert {("uint32", "bitwise"), ("uint32", "shift")} == found
+
+
+def test_lines_need_the_sizes_that_strides_depend_on() -> None:
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 16}", "c[i, j] = a[i, j]",
+        [
+            lp.GlobalArg("a", np.float32, shape="n, 16", dim_tags="stride:ld, stride:1"),
+            lp.GlobalArg("c", np.float32, shape="n, 16"),
+            lp.ValueArg("n, ld", np.int32),
+        ],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    counts = count(t_unit)
+    with pytest.raises(ParameterError, match="'ld' was left out"):
+        counts.lines("a", per="launch", n=5)
+    # rows of 16 float32 that begin 20 cells apart, in lines of 16
+    rows = {(20 * i + j) // 16 for i in range(5) for j in range(16)}
+    assert len(rows) == counts.lines("a", per="launch", n=5, ld=20)()
+
+
+def test_an_offset_that_loopy_passes_leaves_a_bound() -> None:
     t_unit = lp.make_kernel(
         "{[i]: 0 <= i < n}", "c[i] = a[i]",
         [lp.GlobalArg("a, c", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32)],
         assumptions="n >= 1", lang_version=(2018, 2),
     )
-    assert 3 == count(t_unit).lines("a", 64, per="launch", n=37)()
+    lines = count(t_unit).lines("a", 64, per="launch", n=37)
+    assert (3 + 1, False) == (lines(), lines.exact)
     assert not count(t_unit).lines("a", 64, per="launch").exact

@@ -108,7 +108,7 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
                 t_unit = lp.preprocess_program(t_unit)
             if t_unit.state < KernelState.LINEARIZED:
                 t_unit = lp.linearize(t_unit)
-    except LoopyError as error:
+    except (LoopyError, ValueError) as error:  # its scheduler raises either
         raise IncompleteKernelError(str(error)) from error
     if len(t_unit.entrypoints) != 1:
         raise IncompleteKernelError(f"it has {len(t_unit.entrypoints)} entry points, not one")

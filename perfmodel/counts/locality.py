@@ -19,6 +19,7 @@ from perfmodel.counts.evaluation import Term
 from perfmodel.counts.program import Access, Domain
 from perfmodel.counts.quasipoly import Count
 from perfmodel.counts.translation import program_of_polynomial
+from perfmodel.errors import ParameterError
 
 SET, OUT, PARAM = isl.dim_type.set, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
@@ -122,10 +123,11 @@ class Lines:
         axes = [f"x{k}" for k in range(len(access.strides))]
         if self.sizes:
             strides = [_value(stride, self.sizes) for stride in access.strides]
-            offset = _value(access.offset, self.sizes)
+            placed = set(program_of_polynomial(access.offset).parameters) <= set(self.sizes)
+            offset = _value(access.offset, self.sizes) if placed else 0
             address = " + ".join(f"{s}*{x}" for s, x in zip(strides, axes, strict=True))
             line = f"floor(({offset} + {address or 0})/{per_line})"
-            return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{line}] }}")), True
+            return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{line}] }}")), placed
         if access.unit_axis is None:  # every cell on a line of its own
             return cells, not axes
         rows = [x for k, x in enumerate(axes) if k != access.unit_axis]
@@ -147,8 +149,10 @@ def _join(sets: dict[object, isl.Set], place: object, points: isl.Set) -> None:
 
 def _value(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
     program = program_of_polynomial(function)
-    # an offset that Loopy passes by itself is no size of the user's: the base is aligned
-    return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
+    for name in program.parameters:
+        if name not in sizes:
+            raise ParameterError(name, "was left out", program.parameters)
+    return int(program.exact(*(sizes[name] for name in program.parameters)))
 
 
 def _divisible(stride: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:

@@ -76,6 +76,11 @@ def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
     for wide, narrow in ((left, right), (right, left)):
         if wide.kind in "fc" and narrow.kind in "iub":
             return wide  # C converts the integer to the other's type
+    kinds = {left.kind, right.kind}
+    if kinds == {"i", "u"}:  # of equal size the unsigned type wins, as in C
+        signed, unsigned = (left, right) if left.kind == "i" else (right, left)
+        size = max(signed.itemsize, unsigned.itemsize, INT.itemsize)
+        return np.dtype(f"{'u' if unsigned.itemsize == size else 'i'}{size}")
     result = np.promote_types(left, right)
     if result.kind in "iub" and result.itemsize < 4:
         return INT  # C's integer promotions
