@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,6 +26,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 EXAMPLES = int(os.environ.get("PERFMODEL_EXAMPLES", "50"))
+LIMIT_S = 60.0
+FORK = get_context("fork")
 
 
 def counted(kernel: CorpusKernel, sizes: dict[str, int]) -> KernelCounts:
@@ -60,16 +64,40 @@ def test_the_corpus_is_large() -> None:
     assert 60 <= len(CORPUS)
 
 
-@settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
-@given(generated_kernels())
-def test_generated(kernel: GeneratedKernel) -> None:
-    check(kernel)
+def test_generated() -> None:
+    """Random kernels; one in a hundred may be so entangled that counting outlasts the limit."""
+    slow: list[str] = []
+
+    @settings(
+        max_examples=EXAMPLES, deadline=None, derandomize=True, database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(generated_kernels())
+    def check(kernel: GeneratedKernel) -> None:
+        found = disagreements_within(kernel, LIMIT_S)
+        if found is None:
+            slow.append(repr(kernel))
+        else:
+            assert [] == found
+
+    check()
+    assert len(slow) <= EXAMPLES / 100, slow
 
 
-def check(kernel: GeneratedKernel) -> None:
-    executed = oracle.execute(kernel.unit, kernel.case, SUBGROUP_SIZE)
-    counts = count(kernel.unit, SUBGROUP_SIZE)
-    assert [] == compare(executed, counts, kernel.case)
+def disagreements_within(kernel: GeneratedKernel, seconds: float) -> list[str] | None:
+    """Compare in a process of its own, for isl cannot be interrupted; None if it took too long."""
+    receiver, sender = FORK.Pipe(duplex=False)
+    child = FORK.Process(target=send_disagreements, args=(kernel, sender))
+    child.start()
+    found = receiver.recv() if receiver.poll(seconds) else None
+    child.kill()
+    child.join()
+    return found
+
+
+def send_disagreements(kernel: GeneratedKernel, sender: Connection) -> None:
+    try:
+        executed = oracle.execute(kernel.unit, kernel.case, SUBGROUP_SIZE)
+        sender.send(compare(executed, count(kernel.unit, SUBGROUP_SIZE, cache=False), kernel.case))
+    except Exception as error:  # whatever it is, it is the counter's answer
+        sender.send([repr(error)])
