@@ -262,6 +262,31 @@ class UnknownFactError(PerfModelError, LookupError):
         )
 
 
+class MissingFactError(PerfModelError, LookupError):
+    """A model family needs a fact of the device that nobody gave.
+
+    Attributes
+    ----------
+    key : str
+        The fact.
+    family : str
+        The family.
+    device : str
+        The device; empty where no facts were given at all.
+    """
+
+    def __init__(self, key: str, family: str, device: str) -> None:
+        self.key = key
+        self.family = family
+        self.device = device
+        who = f"the family '{family}'" if family else "the model"
+        where = f"the device '{device}' has no such fact" if device else "no device's facts were given"
+        super().__init__(
+            f"{who} needs the fact '{key}', and {where}; add it to the device's facts "
+            "(a YAML file of 'key: {value, unit, source}'), or measure it."
+        )
+
+
 class FactsFormatError(PerfModelError, ValueError):
     """A document is no description of a device.
 

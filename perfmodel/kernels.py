@@ -152,6 +152,14 @@ class KernelClass:
         Words to choose classes by.
     isolates : str or callable, optional
         The feature that dominates the time, or a function of the variant that names it.
+    doubles : str, optional
+        The size parameter which, doubled, doubles the isolated feature's count; by it the
+        isolation is proved on a device.
+    raises : float
+        Least fraction by which the time must rise then, 1 being in proportion [1].
+    contents : mapping
+        Array name to ``draw(generator, shape)``, for arrays that must not hold numbers in
+        [0.5, 2), as the index array of a gather.
     tolerance : float
         Largest relative difference from `reference` [1].
     """
@@ -166,6 +174,9 @@ class KernelClass:
     scalars: Callable[..., Mapping[str, float]] = field(default=lambda **_: {})
     tags: tuple[str, ...] = ()
     isolates: str | Callable[..., str | None] | None = None
+    doubles: str | None = None
+    raises: float = 0.5
+    contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     tolerance: float = 1e-4
 
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:

@@ -42,7 +42,10 @@ class Measurement(BaseModel):
 
     ``samples_s`` are the host-clock times of all runs in order [s], the `dropped` first
     ones too; ``device_samples_s`` the device's own times of the same runs [s], empty where
-    it has no profiling.
+    it has no profiling.  ``place_in_order`` is the place in the shuffled order of the
+    campaign, ``remeasured`` how often the configuration was taken again because its spread
+    was too wide (these are the samples of the best try), ``flags`` words on what stayed
+    suspicious.  Those three are optional: records written before them stay valid.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -68,6 +71,9 @@ class Measurement(BaseModel):
     taken_at: str = ""
     status: Status
     message: str = ""
+    place_in_order: int | None = Field(default=None, ge=0)
+    remeasured: int = Field(default=0, ge=0)
+    flags: tuple[str, ...] = ()
 
     @field_validator("variant")
     @classmethod

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Any
 
-from perfmodel.features import unit
+from perfmodel.features import matches, unit
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Family:
         >>> family.takes("op_float64_add"), family.takes("op_int32_add")
         (True, False)
         """
-        return _matches(self.features, feature)
+        return matches(self.features, feature)
 
     def select(self, features: Iterable[str]) -> tuple[str, ...]:
         """Return those of the features that the family charges for, sorted."""
@@ -83,8 +81,3 @@ class Family:
         return {
             name: weights[name] * value for name, value in values.items() if name in weights
         }
-
-
-@lru_cache(maxsize=4096)
-def _matches(patterns: tuple[str, ...], name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.features.evaluation import Values, evaluate, plan
-from perfmodel.features.names import Feature, feature, operation_feature, unit
+from perfmodel.features.evaluation import Values, evaluate, plan, total
+from perfmodel.features.names import Feature, feature, matches, operation_feature, unit
 from perfmodel.features.stride import stride_class
 
 __all__ = [
@@ -11,8 +11,10 @@ __all__ = [
     "Values",
     "evaluate",
     "feature",
+    "matches",
     "operation_feature",
     "plan",
     "stride_class",
+    "total",
     "unit",
 ]

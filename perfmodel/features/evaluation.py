@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from perfmodel.errors import ParameterError
-from perfmodel.features.names import ACCESS_BITS
+from perfmodel.features.names import ACCESS_BITS, matches
 from perfmodel.features.plan import Plan, build_plan
 from perfmodel.features.stride import CLASS_NAMES, class_code, class_codes
 
@@ -77,6 +77,17 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
     if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
         return _at_arrays(kernel_plan, parameters)
     return _at_point(kernel_plan, parameters)
+
+
+def total(values: Values, patterns: tuple[str, ...]) -> Any:
+    """Return the sum of the features that fit one of the patterns; zero of none.
+
+    Examples
+    --------
+    >>> total({"op_float32_add": 2.0, "op_float32_mul": 3.0, "launches": 1.0}, ("op_float*",))
+    5.0
+    """
+    return sum((value for name, value in values.items() if matches(patterns, name)), 0.0)
 
 
 def _check_names(kernel_plan: Plan, parameters: Mapping[str, Any]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from perfmodel.errors import UnknownFeatureError
 
@@ -113,3 +115,15 @@ def operation_feature(dtype: str, kind: str) -> str:
     ('op_float32_add', 'op_float64_special')
     """
     return f"op_{dtype}_{kind if kind in PLAIN_KINDS else 'special'}"
+
+
+@lru_cache(maxsize=4096)
+def matches(patterns: tuple[str, ...], name: str) -> bool:
+    """Return whether a feature's name fits one of the patterns, written as for file names.
+
+    Examples
+    --------
+    >>> matches(("op_float*_add", "launches"), "op_float64_add")
+    True
+    """
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,76 @@
+"""One kernel at given sizes on a device: what the quantities of a model are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel import features
+from perfmodel.errors import MissingFactError
+
+if TYPE_CHECKING:
+    from perfmodel.counts import Count, KernelCounts
+    from perfmodel.facts import DeviceFacts
+    from perfmodel.features import Values
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A counted kernel at given sizes on a device.
+
+    Parameters
+    ----------
+    counts
+        The counted kernel.
+    parameters
+        Each size parameter with an integer, or with an integer array; arrays are broadcast
+        against each other, to the *sizes' shape*.
+    facts
+        What is known of the device; None where nothing is.
+    family
+        Who asks, for messages.
+    """
+
+    counts: KernelCounts
+    parameters: Mapping[str, Any]
+    facts: DeviceFacts | None = None
+    family: str = field(default="")
+
+    @cached_property
+    def features(self) -> Values:
+        """Values of all features that are not zero (:func:`perfmodel.features.evaluate`)."""
+        return features.evaluate(self.counts, self.parameters)
+
+    def total(self, *patterns: str) -> Any:
+        """Return the sum of the features that match a pattern, as for file names.
+
+        Examples
+        --------
+        ``case.total("op_float*")`` are all floating-point operations.
+        """
+        return features.total(self.features, patterns)
+
+    def value(self, count: Count) -> Any:
+        """Return a count at the sizes: a float, or a float64 array of the sizes' shape."""
+        if any(isinstance(size, np.ndarray | list | tuple) for size in self.parameters.values()):
+            sizes = {name: np.asarray(size) for name, size in self.parameters.items()}
+            shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
+            return np.broadcast_to(count.evaluate(sizes), shape)
+        return float(count(**self.parameters))
+
+    def fact(self, key: str) -> Any:
+        """Return a fact of the device.
+
+        Raises
+        ------
+        MissingFactError
+            If nobody gave it; the message says which family needs it and where to put it.
+        """
+        if self.facts is None or key not in self.facts:
+            device = "" if self.facts is None else self.facts.name
+            raise MissingFactError(key, self.family, device)
+        return self.facts.value(key)
