@@ -1,24 +1,62 @@
-"""The value that a model family is: which features it takes and how they become seconds."""
+"""The value that a model family is: what it takes of a kernel and how that becomes seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
+from perfmodel.families.case import Case
 from perfmodel.features import matches, unit
+
+Quantities: TypeAlias = Callable[[Case], Mapping[str, Any]]
+
+
+def _nothing(_: Case) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Weight:
+    """A number in a family's expression that belongs to the device.
+
+    Parameters
+    ----------
+    name
+        Identifier beginning with ``w_``.
+    unit
+        As in ``s/operation``; empty for a pure number.
+    start
+        A fair guess, in `unit`: where a fit begins.
+    lower, upper
+        Bounds that a fit keeps.
+    fact
+        Key of the device's fact that gives the number. Where the device has the fact the weight is
+        not fitted; where it has not, it is fitted only if asked.
+    """
+
+    name: str
+    unit: str
+    start: float = 1.0
+    lower: float = 0.0
+    upper: float = math.inf
+    fact: str = ""
 
 
 @dataclass(frozen=True)
 class Family:
     r"""A model of run time whose weights are to be fitted.
 
-    The run time is the linear form
+    The run time is an expression in the kernel's features, in quantities that the family computes
+    itself, and in weights. A *sum* in it stands for
 
-    .. math:: T = \sum_i w_i f_i
+    .. math:: \sum_f w_f f
 
-    over the features :math:`f_i` that the family takes, with a weight :math:`w_i` named after its
-    feature, in seconds per unit of it.
+    over all features :math:`f` that fit its patterns and that some measurement exercises, with a
+    weight named after its feature, in seconds per unit of it. Without an expression the run time
+    is the sum ``total`` over :attr:`features`.
 
     Parameters
     ----------
@@ -27,19 +65,42 @@ class Family:
     citation
         Paper and section that define it.
     features
-        Patterns (as for file names) of the features that it takes. All others are no part of the
-        model.
+        Patterns (as for file names) of the features that the linear form takes. All others are no
+        part of the model.
+    sums
+        For each sum in the expression its patterns.
+    quantities
+        Function of a :class:`~perfmodel.families.case.Case` that gives the family's own numbers.
+    units
+        Unit of each quantity; empty for a pure number.
+    weights
+        What is fitted beside the weights of the sums.
+    parts
+        Named steps of the expression, in order; each may use those before it.
+    expression
+        The run time [s], in the language of :mod:`perfmodel.families.expression`.
     additive
         Whether a prediction is the sum of its terms.
     """
 
     name: str
     citation: str
-    features: tuple[str, ...]
+    features: tuple[str, ...] = ()
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    quantities: Quantities = _nothing
+    units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    weights: tuple[Weight, ...] = ()
+    parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    expression: str = ""
     additive: bool = True
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Patterns of all features that get a weight of their own."""
+        return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
+
     def takes(self, feature: str) -> bool:
-        """Return whether the family charges for a feature.
+        """Return whether the family has a weight for a feature.
 
         Examples
         --------
@@ -47,10 +108,10 @@ class Family:
         >>> family.takes("op_float64_add"), family.takes("op_int32_add")
         (True, False)
         """
-        return matches(self.features, feature)
+        return matches(self.patterns, feature)
 
     def select(self, features: Iterable[str]) -> tuple[str, ...]:
-        """Return those of the features that the family charges for, sorted."""
+        """Return those of the features that the family has a weight for, sorted."""
         return tuple(sorted(name for name in set(features) if self.takes(name)))
 
     def weight_unit(self, weight: str) -> str:
@@ -61,7 +122,8 @@ class Family:
         >>> Family("toy", "nowhere", ("launches",)).weight_unit("launches")
         's/launch'
         """
-        return f"s/{unit(weight)}"
+        own = {one.name: one.unit for one in self.weights}
+        return own[weight] if weight in own else f"s/{unit(weight)}"
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the seconds that each feature contributes.
