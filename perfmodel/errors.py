@@ -639,3 +639,119 @@ class StatisticsError(PerfModelError, ValueError):
             f"statistics[{key!r}] is {value!r}; give a non-negative number: a loop's mean trip "
             "count, or a test's probability."
         )
+
+
+class StoreReadOnlyError(OutputError):
+    """A store may be read but not written."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        PerfModelError.__init__(
+            self,
+            f"cannot write '{path}': {problem}; the store is read-only and nothing in it was "
+            "changed: copy its folder to a place that you may write to, and give that.",
+        )
+
+
+class DiskFullError(OutputError):
+    """There is no room left for a record; what was there before is whole."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        PerfModelError.__init__(
+            self,
+            f"cannot write '{path}': {problem}; every record before is kept: make room and "
+            "run the same command again, it goes on from there.",
+        )
+
+
+class NewerSchemaError(StoreFormatError):
+    """A record was written by a newer version of perfmodel.
+
+    Attributes
+    ----------
+    found, known : str
+        The record's schema, and the newest that is known here.
+    """
+
+    def __init__(self, path: object, line: int, found: str, known: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.problem = f"has schema '{found}', newer than '{known}'"
+        self.found = found
+        self.known = known
+        PerfModelError.__init__(
+            self,
+            f"'{self.path}' line {line} has schema '{found}', and the newest known here is "
+            f"'{known}'; update perfmodel to read it. Nothing was changed.",
+        )
+
+
+class ForeignDeviceError(PerfModelError, ValueError):
+    """A store holds the records of one device and was given those of another.
+
+    Attributes
+    ----------
+    path : str
+        The store.
+    holds, given : str
+        The devices, each with its platform.
+    """
+
+    def __init__(self, path: object, holds: str, given: str) -> None:
+        self.path = str(path)
+        self.holds = holds
+        self.given = given
+        super().__init__(
+            f"'{self.path}' holds records of {holds}, not of {given}; a store belongs to one "
+            "device: give another folder (--store), or choose that device (--device)."
+        )
+
+
+class MissingExtraError(PerfModelError, ImportError):
+    """A library that is needed only for this is not installed.
+
+    Attributes
+    ----------
+    library, extra : str
+        The library, and the extra of perfmodel that brings it.
+    """
+
+    def __init__(self, library: str, extra: str) -> None:
+        self.library = library
+        self.extra = extra
+        super().__init__(
+            f"this needs {library}, which is not installed; install it with: "
+            f"pip install 'perfmodel[{extra}]', or in a clone: pip install -e '.[{extra}]'."
+        )
+
+
+class NothingAskedError(PerfModelError, ValueError):
+    """A command was given none of the options that say what to do.
+
+    Attributes
+    ----------
+    allowed : tuple of str
+        The options, of which one at least is needed.
+    """
+
+    def __init__(self, allowed: tuple[str, ...]) -> None:
+        self.allowed = allowed
+        super().__init__(f"nothing was asked for; give at least one of: {', '.join(allowed)}.")
+
+
+class OptionError(PerfModelError, ValueError):
+    """An option of the command line is unknown in this place, or contradicts another.
+
+    Attributes
+    ----------
+    problem, advice : str
+        What was found, and what to give instead.
+    """
+
+    def __init__(self, problem: str, advice: str) -> None:
+        self.problem = problem
+        self.advice = advice
+        super().__init__(f"{problem}; {advice}.")

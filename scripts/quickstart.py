@@ -1,4 +1,7 @@
-"""The main job: measure this machine, fit the weights, predict two kernels, compare."""
+"""The main job: measure this machine, fit the weights, predict kernels that were not fitted on, compare.
+
+Everything goes to a folder of its own, which git ignores; `scripts/fit_device` makes weights to keep.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +50,12 @@ def job(selector: str | None, output: Path) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", help="name, platform or index of the OpenCL device")
-    parser.add_argument("--output", type=Path, default=Path("fitted_weights"), help="folder")
+    parser.add_argument("--output", type=Path, default=Path("quickstart"), help="default: %(default)s")
     options = parser.parse_args(argv)
     try:
         job(options.device, options.output)
     except PerfModelError as error:
-        print(f"quickstart: error: {error}", file=sys.stderr)
+        print(f"quickstart: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     return 0
 

@@ -160,3 +160,13 @@ def test_a_driver_that_crashes_is_a_line_and_not_a_crash(tmp_path):
     assert 1 == done.returncode
     assert "wrong" == part["status"]
     assert "SIGABRT" in part["message"]
+
+
+def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
+    (tmp_path / "card").touch()
+    cards = ((str(tmp_path / "card"), "nvidia", "mend it so"), (str(tmp_path / "none"), "amd", "mend"))
+    monkeypatch.setattr(diagnosis, "_CARDS", cards)
+    (part,) = diagnosis._hidden_cards(("Portable Computing Language",))
+    assert ("OpenCL", "NVIDIA card", "note") == (part.name, part.found, part.status)
+    assert part.mend.startswith("mend it so")
+    assert () == tuple(diagnosis._hidden_cards(("Portable Computing Language", "NVIDIA CUDA")))

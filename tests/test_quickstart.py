@@ -13,10 +13,9 @@ import pytest
 QUICKSTART = Path(__file__).parents[1] / "scripts" / "quickstart.py"
 
 
-def quickstart(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(QUICKSTART), *arguments], capture_output=True, text=True, check=False
-    )
+def quickstart(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(QUICKSTART), *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.device
@@ -43,3 +42,10 @@ def test_an_unknown_device_is_answered_in_one_line(tmp_path):
     assert 1 == len(result.stderr.splitlines())
     assert "no such device" in result.stderr
     assert [] == list(tmp_path.iterdir())
+
+
+def test_what_it_writes_is_never_committed(tmp_path):
+    """Its folder is one of its own, which git ignores: raw data in ``fitted_weights`` stays as it is."""
+    done = quickstart("--help", folder=tmp_path)
+    assert "default: quickstart" in " ".join(done.stdout.split())
+    assert "/quickstart/" in (QUICKSTART.parents[1] / ".gitignore").read_text().splitlines()

@@ -60,10 +60,10 @@ def no_root(tmp_path):
     return {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
 
 
-def setup(project: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def setup(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PIP_", "PYTHON"))}
     return subprocess.run(
-        [project / "scripts" / "setup"], env={**inherited, **environment}, capture_output=True, text=True
+        [project / "scripts" / "setup", *arguments], env={**inherited, **environment}, capture_output=True, text=True
     )
 
 
@@ -126,6 +126,60 @@ def test_no_device_no_root_and_no_network(ready, no_root):
     assert "apt-get install pocl-opencl-icd" in line
 
 
+def test_help_and_unknown_options(copy):
+    done = setup(copy, "--help")
+    assert 0 == done.returncode
+    for option in ("--intel", "--offline-wheels DIR", "--download-wheels DIR"):
+        assert option in done.stdout
+    assert "unknown option '--intell'; there are --intel" in error_of(setup(copy, "--intell"))
+    assert not (copy / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--offline-wheels",), "--offline-wheels needs a folder"),
+        (("--offline-wheels", "nowhere"), "collect them on a machine with a network: scripts/setup --download-wheels"),
+        (("--offline-wheels", "a", "--download-wheels", "b"), "not both"),
+    ],
+)
+def test_wheels_that_cannot_be(copy, arguments, said):
+    assert said in error_of(setup(copy, *arguments))
+    assert not (copy / ".venv").exists()
+
+
+def test_offline_a_missing_wheel_is_named_and_nothing_else_is_tried(ready, tmp_path):
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "nothing-1.0-py3-none-any.whl").touch()
+    (ready / ".venv" / "setup.stamp").unlink()
+    line = error_of(setup(ready, "--offline-wheels", str(tmp_path / "wheels")))
+    assert "Could not find a version that satisfies the requirement setuptools" in line
+    assert "scripts/setup --download-wheels DIR" in line
+
+
+def test_offline_nothing_is_asked_of_apt_or_an_index(ready, tmp_path):
+    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
+    shadow(packages, "pyopencl", NO_DRIVERS)
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "nothing-1.0-py3-none-any.whl").touch()
+    done = setup(ready, "--offline-wheels", str(tmp_path / "wheels"))
+    assert "no OpenCL device works" in error_of(done)
+    assert "pocl-opencl-icd ..." not in done.stderr
+
+
+def test_intel_that_is_there_is_not_installed_again(ready):
+    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
+    (packages / "pyopencl" / ".libs").mkdir(parents=True)
+    (packages / "pyopencl" / "__init__.py").write_text("")
+    library = ready / ".venv" / "lib" / "libintelocl.so"
+    library.touch()
+    (packages / "pyopencl" / ".libs" / "intel.icd").write_text(f"{library}\n")
+    done = setup(ready, "--intel", **NO_INDEX)
+    assert "Intel's OpenCL runtime is there already" in done.stderr
+    library.unlink()
+    assert "Intel's OpenCL runtime could not be installed" in error_of(setup(ready, "--intel", **NO_INDEX))
+
+
 def test_pins_are_the_versions_known_to_work():
     config = configparser.ConfigParser()
     config.read(ROOT / "setup.cfg")
@@ -141,7 +195,10 @@ def test_the_doctor_mends_with_what_setup_installs():
     assert f"readonly BARVINOK='{barvinok.REQUIREMENT}'" in (ROOT / "scripts" / "setup").read_text()
 
 
-@pytest.mark.parametrize("name", ["scripts/setup", "scripts/test", "scripts/quickstart", ".ci/run"])
+PROGRAMS = ("scripts/setup", "scripts/test", "scripts/quickstart", "scripts/fit_device", ".ci/run")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_scripts_are_programs(name):
     assert os.access(ROOT / name, os.X_OK)
     subprocess.run(["bash", "-n", ROOT / name], check=True)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from perfmodel import errors, store
-from perfmodel.store import Measurement
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.store import Measurement, Measurements
+from perfmodel.store.lines import failure
 
 
 class Counts:
@@ -146,7 +155,7 @@ def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"schema": "perfmodel.measurement/2"}, "perfmodel.measurement/2"),
+        ({"schema": "perfmodel.measurement/0"}, "perfmodel.measurement/0"),
         ({"schema": None}, "None"),
         ({"status": "fine"}, "status"),
         ({"surprise": 1}, "surprise"),
@@ -172,15 +181,216 @@ def test_a_store_that_cannot_be_written_is_an_output_error(tmp_path):
         store.prepare(tmp_path / "file" / "inside")
 
 
-def test_rows_of_two_devices_have_no_one_device(tmp_path):
-    store.append(tmp_path, measurement())
-    store.append(tmp_path, measurement(device="E"))
-    found = store.read(tmp_path)
-    with pytest.raises(errors.MixedDevicesError, match="D, E"):
+def test_rows_of_two_devices_have_no_one_device():
+    found = Measurements((measurement(), measurement(device="E"), measurement(device="E", platform="Q")), {})
+    with pytest.raises(errors.MixedDevicesError, match=r"D \(P\), E \(P\), E \(Q\)"):
         found.device  # noqa: B018 -- raises
-    assert "E" == found.of_device("E").device
+    assert 2 == len(found.of_device("E").rows)
+    assert "E" == found.of_device("E", "Q").device
 
 
 def test_records_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
         measurement().kernel = "other"
+
+
+# ---- what cannot be written -----------------------------------------------------------------
+
+
+def device_facts(name="D", driver="1", memory=100, units=2) -> DeviceFacts:
+    facts = {"compute_units": Fact(units, "", "s"), "global_memory_bytes": Fact(memory, "B", "s")}
+    return DeviceFacts.from_mapping(name, "P", driver, facts)
+
+
+def test_records_of_another_device_are_refused_and_nothing_is_written(tmp_path):
+    store.append(tmp_path, measurement())
+    before = (tmp_path / "measurements.jsonl").read_bytes()
+    for other in (measurement(device="E"), measurement(platform="Q")):
+        with pytest.raises(errors.ForeignDeviceError, match=r"holds records of 'D' \(P\), not of") as caught:
+            store.append(tmp_path, other)
+        assert isinstance(caught.value, ValueError)
+    assert before == (tmp_path / "measurements.jsonl").read_bytes()
+
+
+def test_a_store_of_another_device_is_refused_before_anything_is_measured(tmp_path):
+    store.append(tmp_path / "with_rows", measurement())
+    store.prepare(tmp_path / "empty", device_facts())
+    for name in ("with_rows", "empty"):
+        with pytest.raises(errors.ForeignDeviceError, match="--store"):
+            store.prepare(tmp_path / name, device_facts("E"))
+    assert device_facts() == store.read(tmp_path / "empty").facts
+
+
+def test_a_newer_schema_is_an_error_of_its_own_and_is_not_appended_to(tmp_path):
+    document = {**measurement().model_dump(mode="json", by_alias=True), "schema": "perfmodel.measurement/12"}
+    path = tmp_path / "measurements.jsonl"
+    path.write_text(json.dumps(document) + "\n")
+    for attempt in (lambda: store.read(tmp_path), lambda: store.append(tmp_path, measurement())):
+        with pytest.raises(errors.NewerSchemaError, match=r"measurement/12.*measurement/1'; update") as caught:
+            attempt()
+        assert isinstance(caught.value, errors.StoreFormatError)
+        assert ("perfmodel.measurement/12", 1) == (caught.value.found, caught.value.line)
+    assert 1 == len(path.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "advice"),
+    [
+        (errno.ENOSPC, errors.DiskFullError, "make room"),
+        (errno.EDQUOT, errors.DiskFullError, "make room"),
+        (errno.EROFS, errors.StoreReadOnlyError, "read-only"),
+        (errno.EACCES, errors.StoreReadOnlyError, "read-only"),
+        (errno.EIO, errors.OutputError, "give a place"),
+    ],
+)
+def test_each_reason_has_its_own_error(number, kind, advice):
+    error = failure(Path("m.jsonl"), OSError(number, os.strerror(number)))
+    assert kind is type(error)
+    assert isinstance(error, OSError)
+    assert "m.jsonl" == error.path
+    assert os.strerror(number) in str(error)
+    assert advice in str(error)
+
+
+FULL = """
+    import resource, sys
+    sys.path.insert(0, {tests!r})
+    from test_store import measurement, store
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+    store.append({path!r}, measurement(parameters={{"n": 2}}))
+"""
+
+
+def test_a_disk_that_fills_up_within_a_record_leaves_whole_records(tmp_path):
+    store.append(tmp_path, measurement(parameters={"n": 1}))
+    path = tmp_path / "measurements.jsonl"
+    whole = path.read_bytes()
+    code = FULL.format(tests=str(Path(__file__).parent), path=str(tmp_path), limit=len(whole) + 100)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert "DiskFullError" in done.stderr.splitlines()[-1]
+    assert whole == path.read_bytes()
+    store.append(tmp_path, measurement(parameters={"n": 2}))
+    assert [{"n": 1}, {"n": 2}] == [row.parameters for row in store.read(tmp_path).rows]
+
+
+# ---- counts beside the records --------------------------------------------------------------
+
+
+class Numbered(Counts):
+    def __init__(self, number):
+        self.hash = str(number)
+
+
+def hashes(folder):
+    return [json.loads(line)["hash"] for line in (folder / "counts.jsonl").read_text().splitlines()]
+
+
+def test_counts_of_another_process_are_not_written_again(tmp_path):
+    store.append_counts(tmp_path, Numbered(1))
+    with (tmp_path / "counts.jsonl").open("a") as file:
+        file.write('{"hash": "2", "counts": {}}\n')
+    for number in (2, 1, 3):
+        store.append_counts(tmp_path, Numbered(number))
+    assert ["1", "2", "3"] == hashes(tmp_path)
+
+
+def test_a_counts_file_that_was_replaced_is_read_again(tmp_path):
+    for number in (1, 2):
+        store.append_counts(tmp_path, Numbered(number))
+    (tmp_path / "counts.jsonl").write_text('{"hash": "7", "counts": {"long": "' + 300 * "x" + '"}}\n')
+    for number in (7, 2):
+        store.append_counts(tmp_path, Numbered(number))
+    assert ["7", "2"] == hashes(tmp_path)
+
+
+def test_known_counts_are_not_read_again(tmp_path, monkeypatch):
+    for number in range(50):
+        store.append_counts(tmp_path, Numbered(number))
+    parsed = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
+    store.append_counts(tmp_path, Numbered(7))
+    assert [] == parsed
+    store.append_counts(tmp_path, Numbered(50))
+    assert 1 == len(parsed)  # the last line, to see that it is whole
+
+
+def append_many(folder, first):
+    for n in range(20):
+        store.append(folder, measurement(parameters={"n": first + n}), Numbered(n))
+
+
+def test_two_processes_write_whole_lines_and_counts_once(tmp_path):
+    with ProcessPoolExecutor(2) as pool:
+        list(pool.map(append_many, (tmp_path, tmp_path), (0, 100)))
+    found = store.read(tmp_path)
+    assert {*range(20), *range(100, 120)} == {row.parameters["n"] for row in found.rows}
+    assert 40 == len(found.rows)
+    assert sorted(map(str, range(20))) == sorted(hashes(tmp_path))
+
+
+def test_a_long_torn_line_is_set_aside(tmp_path):
+    store.append(tmp_path, measurement())
+    path = tmp_path / "measurements.jsonl"
+    whole = path.read_bytes()
+    torn = b'{"x": "' + 300_000 * b"y"
+    path.write_bytes(whole + torn)
+    store.append(tmp_path, measurement())
+    assert 2 * whole == path.read_bytes()
+    assert torn + b"\n" == (tmp_path / "measurements.jsonl.torn").read_bytes()
+
+
+# ---- the device, and what is outdated ---------------------------------------------------------
+
+
+def test_the_device_is_described_beside_its_records(tmp_path):
+    store.prepare(tmp_path, device_facts())
+    store.prepare(tmp_path / "m.jsonl", device_facts("E"))
+    assert {"measurements.jsonl", "device.json", "m.jsonl", "m.device.json"} == {p.name for p in tmp_path.iterdir()}
+    assert device_facts() == store.read(tmp_path).facts
+    assert device_facts("E") == store.read(tmp_path / "m.jsonl").of_device("E").facts
+
+
+def test_one_description_serves_all_stores_of_a_folder_on_its_device(tmp_path):
+    store.prepare(tmp_path, device_facts())
+    store.prepare(tmp_path / "test.jsonl", device_facts(memory=3))
+    store.append(tmp_path / "test.jsonl", measurement())
+    store.append(tmp_path / "other.jsonl", measurement(device="E"))
+    assert not (tmp_path / "test.device.json").exists()
+    assert device_facts() == store.read(tmp_path / "test.jsonl").facts
+    assert store.read(tmp_path / "other.jsonl").facts is None
+
+
+def test_the_description_changes_only_when_something_lasting_does(tmp_path):
+    store.prepare(tmp_path, device_facts())
+    store.prepare(tmp_path, device_facts(memory=99))
+    assert 100 == store.read(tmp_path).facts.value("global_memory_bytes")
+    store.prepare(tmp_path, device_facts(driver="2", memory=98))
+    assert ("2", 98) == (store.read(tmp_path).facts.driver, store.read(tmp_path).facts.value("global_memory_bytes"))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "perfmodel.device/9"}'])
+def test_a_broken_description_of_the_device_is_an_error(tmp_path, text):
+    store.append(tmp_path, measurement())
+    (tmp_path / "device.json").write_text(text)
+    with pytest.raises(errors.StoreFormatError, match=r"device\.json"):
+        store.read(tmp_path)
+
+
+def test_what_other_code_or_another_driver_replaced_is_outdated():
+    old, new = measurement(), measurement(driver="2")
+    again = measurement(samples_s=(1.0,) * 5, driver="2")
+    other = measurement(parameters={"n": 9})
+    found = Measurements((old, other, new, again), {})
+    assert (old,) == found.outdated
+    assert {"1", "2"} == set(found.drivers)
+    assert ("2",) == Measurements((old, new), {}).drivers
+
+
+def test_records_without_the_newer_optional_fields_are_valid(tmp_path):
+    document = measurement().model_dump(mode="json", by_alias=True)
+    for name in ("remeasured", "flags", "place_in_order"):
+        del document[name]
+    store.append_line(tmp_path / "measurements.jsonl", document)
+    (row,) = store.read(tmp_path).rows
+    assert (0, (), None) == (row.remeasured, row.flags, row.place_in_order)

@@ -16,7 +16,7 @@ import typer
 
 from perfmodel.errors import PerfModelError
 
-COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict")
+COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict", "export")
 
 USER_ERROR = 2
 INTERRUPTED = 130

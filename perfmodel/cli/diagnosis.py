@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -16,6 +17,20 @@ OK = "ok"
 NOTE = "note"  # the main job runs without it
 WRONG = "wrong"  # the main job cannot run
 
+# Hardware whose OpenCL the loader may not know of: the kernel's device file, a word of the
+# platform's name, and what tells the loader.
+_CARDS = (
+    (
+        "/dev/nvidiactl",
+        "nvidia",
+        "as root: mkdir -p /etc/OpenCL/vendors && echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd",
+    ),
+    (
+        "/dev/kfd",
+        "amd",
+        "as root: mkdir -p /etc/OpenCL/vendors && echo libamdocl64.so > /etc/OpenCL/vendors/amdocl64.icd",
+    ),
+)
 _MEND_DEVICES = "scripts/setup, or as root: apt-get install pocl-opencl-icd"
 
 
@@ -132,6 +147,7 @@ def device_parts() -> Iterator[Part]:
         return
     if not found:
         yield Part("OpenCL", "no device", WRONG, "nothing to measure on", _MEND_DEVICES)
+    yield from _hidden_cards(tuple(device.platform for device, _ in found))
     any_works = any(health.ok for _, health in found)
     for device, health in found:
         name, what = f"device {device.index}", f"{device.name} ({device.platform})"
@@ -140,6 +156,14 @@ def device_parts() -> Iterator[Part]:
         else:
             status = NOTE if any_works else WRONG
             yield Part(name, what, status, health.message, _mend_device(device.slug))
+
+
+def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
+    """Say which cards are in the machine but in no OpenCL platform."""
+    for file, word, mend in _CARDS:
+        if Path(file).exists() and not any(word in platform.lower() for platform in platforms):
+            message = "the card is there, but OpenCL's loader does not know its driver"
+            yield Part("OpenCL", f"{word.upper()} card", NOTE, message, f"{mend} (docs/new-device.md)")
 
 
 def _mend_device(slug: str) -> str:

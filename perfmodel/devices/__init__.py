@@ -10,12 +10,24 @@ The room can be called too: ``perfmodel.devices()`` is short for
 
 from __future__ import annotations
 
-from perfmodel.devices.device import Device, devices
+from perfmodel.devices.device import Device, devices, quiet_compiler
 from perfmodel.devices.health import Health, check, survey
+from perfmodel.devices.registers import RegisterUse, read_registers, registers
 from perfmodel.devices.selection import find
 from perfmodel.rooms import make_callable
 
-__all__ = ["Device", "Health", "check", "devices", "find", "survey"]
+__all__ = [
+    "Device",
+    "Health",
+    "RegisterUse",
+    "check",
+    "devices",
+    "find",
+    "quiet_compiler",
+    "read_registers",
+    "registers",
+    "survey",
+]
 
 _called = devices
 make_callable(__name__)

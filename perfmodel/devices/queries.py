@@ -19,6 +19,18 @@ _NUMBERS = (
     ("max_work_group_size", "work-items", "max_work_group_size"),
     ("profiling_resolution_ns", "ns", "profiling_timer_resolution"),
 )
+# What only one vendor's devices tell: extension that answers, key, unit, attribute.
+_VENDOR_NUMBERS = (
+    ("cl_nv_device_attribute_query", "registers_per_work_group", "registers", "registers_per_block_nv"),
+    ("cl_amd_device_attribute_query", "simd_per_compute_unit", "", "simd_per_compute_unit_amd"),
+    ("cl_amd_device_attribute_query", "local_memory_banks", "", "local_mem_banks_amd"),
+    ("cl_amd_device_attribute_query", "global_memory_channels", "", "global_mem_channels_amd"),
+)
+_SUBGROUP_SIZES = (
+    ("cl_nv_device_attribute_query", "warp_size_nv"),
+    ("cl_amd_device_attribute_query", "wavefront_width_amd"),
+)
+_CAPABILITY = ("compute_capability_major_nv", "compute_capability_minor_nv")
 _SMALL_KERNEL = "kernel void small(global int *a) { a[get_global_id(0)] = 1; }"
 
 
@@ -39,6 +51,7 @@ def facts_of(handle: Any) -> DeviceFacts:
         for key, unit, attribute in _NUMBERS
         if (value := _told(handle, attribute)) is not None
     }
+    facts.update(_vendor_facts(handle))
     shape = tuple(int(size) for size in handle.max_work_item_sizes)
     facts["max_work_item_sizes"] = Fact(shape, "work-items", _source("max_work_item_sizes"))
     facts["device_type"] = Fact(_type_of(handle), "", _source("type"))
@@ -49,6 +62,22 @@ def facts_of(handle: Any) -> DeviceFacts:
     return DeviceFacts.from_mapping(
         handle.name.strip(), handle.platform.name.strip(), handle.driver_version.strip(), facts
     )
+
+
+def _vendor_facts(handle: Any) -> dict[str, Fact]:
+    """Ask what only this vendor's devices tell; another's may answer with nonsense."""
+    extensions = handle.extensions.split()
+    facts = {
+        key: Fact(int(value), unit, _source(attribute))
+        for extension, key, unit, attribute in _VENDOR_NUMBERS
+        if extension in extensions and (value := _told(handle, attribute)) is not None
+    }
+    if "cl_nv_device_attribute_query" in extensions:
+        parts = [_told(handle, attribute) for attribute in _CAPABILITY]
+        if None not in parts:
+            version = ".".join(str(part) for part in parts)
+            facts["compute_capability"] = Fact(version, "", ", ".join(map(_source, _CAPABILITY)))
+    return facts
 
 
 def _source(attribute: str) -> str:
@@ -78,8 +107,9 @@ def _type_of(handle: Any) -> str:
 def _subgroup_size(handle: Any) -> Fact:
     """Find the sub-group size, best source first; the source says how well it is known."""
     unit = "work-items"
-    for attribute in ("warp_size_nv", "wavefront_width_amd"):
-        if size := _told(handle, attribute):
+    extensions = handle.extensions.split()
+    for extension, attribute in _SUBGROUP_SIZES:
+        if extension in extensions and (size := _told(handle, attribute)):
             return Fact(int(size), unit, _source(attribute))
     multiple = _told(handle, "preferred_work_group_size_multiple")
     if _told(handle, "max_num_sub_groups") or not multiple:

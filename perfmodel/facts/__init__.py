@@ -6,6 +6,8 @@ went into it came from.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +18,10 @@ from perfmodel.errors import FactsFormatError, UnknownFactError
 FactValue = Union[int, float, str, bool, tuple[int, ...]]  # noqa: UP007 -- evaluated, not annotated
 
 SCHEMA = "perfmodel.device/1"
+
+#: Facts that a device tells differently from run to run: PoCL reckons with the memory that is
+#: free just then, and a processor's clock follows its load.
+VARYING = frozenset({"clock_mhz", "global_memory_bytes", "max_alloc_bytes"})
 
 _PLATFORM_NAMES = {
     "portable computing language": "pocl",
@@ -96,6 +102,17 @@ class DeviceFacts:
         vendor = _PLATFORM_NAMES.get(self.platform.strip().lower()) or _words(self.platform)[0]
         words = [word for word in _words(_DECORATIONS.sub(" ", self.name)) if word != vendor]
         return "-".join([vendor, *words])
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of all that stays from run to run, the driver's version included [hexadecimal].
+
+        Facts named in :data:`VARYING` do not count.
+        """
+        document = self.to_json()
+        facts = document["facts"]
+        document["facts"] = {key: fact for key, fact in facts.items() if key not in VARYING}
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def fact(self, key: str) -> Fact:
         """Look one fact up, with its unit and source.

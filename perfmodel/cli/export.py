@@ -1,0 +1,52 @@
+"""``perfmodel export``: measurements for other programs; needs no device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfmodel.cli.kernel_file import Json
+
+SCHEMA = "perfmodel.export/1"
+
+Source = Annotated[
+    Path,
+    typer.Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements."),
+]
+T4File = Annotated[
+    Path | None,
+    typer.Option("--t4", metavar="FILE", help="Write the auto-tuning community's T4 JSON; - prints it."),
+]
+CsvFile = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write a table, one line each; - prints it.")
+]
+
+
+def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json = False) -> None:
+    """Write the newest record of each configuration for other programs."""
+    from json import dumps
+
+    from perfmodel import store
+    from perfmodel.errors import NothingAskedError
+    from perfmodel.fit import write_whole
+
+    if t4 is None and csv is None:
+        raise NothingAskedError(("--t4 FILE", "--csv FILE"))
+    found = store.read(source)
+    texts = {}
+    if t4 is not None:
+        texts["t4"] = t4, dumps(found.to_t4(), indent=1) + "\n"
+    if csv is not None:
+        texts["csv"] = csv, store.csv_text(found.current)
+    for path, text in texts.values():
+        if str(path) == "-":
+            print(text, end="")
+        else:
+            write_whole(path, text.encode())
+    files = {name: str(path) for name, (path, _) in texts.items() if str(path) != "-"}
+    if json:
+        print(dumps({"schema": SCHEMA, "rows": len(found.current), "files": files}, indent=2))
+    elif files:
+        print(f"wrote {len(found.current)} configurations to {' and '.join(files.values())}")

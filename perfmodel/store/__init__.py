@@ -1,0 +1,36 @@
+"""The store of measurements: append-only JSON Lines, enough to refit with no device.
+
+``measurements.jsonl`` holds one validated record for each configuration and, beside it,
+``counts.jsonl`` each :class:`~perfmodel.counts.KernelCounts` once, by its hash, and
+``device.json`` what the device told of itself.  Each record is written whole, so a kill at any
+instant loses at most the one under way; what is left of that one is set aside when the store
+is next written.  ``docs/store.md`` describes every field.
+"""
+
+from __future__ import annotations
+
+from perfmodel.store.export import csv_text, t4, table
+from perfmodel.store.files import append, append_counts, device_path, paths, prepare, read
+from perfmodel.store.lines import append_line, read_lines
+from perfmodel.store.measurement import SCHEMA, Key, Measurement, Status, canonical
+from perfmodel.store.measurements import Measurements
+
+__all__ = [
+    "SCHEMA",
+    "Key",
+    "Measurement",
+    "Measurements",
+    "Status",
+    "append",
+    "append_counts",
+    "append_line",
+    "canonical",
+    "csv_text",
+    "device_path",
+    "paths",
+    "prepare",
+    "read",
+    "read_lines",
+    "t4",
+    "table",
+]

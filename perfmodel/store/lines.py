@@ -1,0 +1,136 @@
+"""JSON Lines that survive whatever stops their writer."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from perfmodel.errors import DiskFullError, OutputError, PerfModelError, StoreFormatError, StoreReadOnlyError
+
+Lines = tuple[tuple[int, Any], ...]
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+_BLOCK = 2**16
+
+
+def read_lines(path: Path) -> tuple[Lines, tuple[str, ...]]:
+    """Documents of a JSON Lines file with their line numbers, and what was set aside.
+
+    Raises
+    ------
+    StoreFormatError
+        A line other than the last is not JSON.
+    """
+    lines = path.read_bytes().splitlines()
+    documents = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            documents.append((number, json.loads(line)))
+        except ValueError as error:
+            if number == len(lines):
+                return tuple(documents), (f"'{path}' line {number} is torn and was left out.",)
+            raise StoreFormatError(path, number, f"is not JSON ({error})") from error
+    return tuple(documents), ()
+
+
+def append_line(path: Path, document: Any) -> None:
+    """Write one line whole or not at all; a torn line before it goes to a file ``*.torn`` first.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written; :class:`~perfmodel.errors.StoreReadOnlyError` and
+        :class:`~perfmodel.errors.DiskFullError` say why.
+    """
+    with opened(path) as file:
+        write_line(path, file, document)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[FileIO]:
+    """Open a file to read and to append to, for this process alone; its folder is made.
+
+    Raises
+    ------
+    OutputError
+        As :func:`append_line`.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileIO(path, "ab+") as file:
+            _lock(file)
+            yield file
+    except OSError as error:
+        if isinstance(error, PerfModelError):
+            raise
+        raise failure(path, error) from error
+
+
+def write_line(path: Path, file: FileIO, document: Any) -> None:
+    """Append one line to a file that :func:`opened` gave; see :func:`append_line`."""
+    end = _mend(path, file)
+    rest = memoryview((json.dumps(document) + "\n").encode())
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):  # what a full disk took of the line would be torn
+            file.truncate(end)
+        raise
+
+
+def failure(path: Path, error: OSError) -> OutputError:
+    """Say in our words why a file cannot be written."""
+    problem = error.strerror or str(error)
+    if error.errno in _FULL:
+        return DiskFullError(str(path), problem)
+    if error.errno in _READ_ONLY:
+        return StoreReadOnlyError(str(path), problem)
+    return OutputError(str(path), problem)
+
+
+def _lock(file: FileIO) -> None:
+    """Wait until no other process writes; released when the file is closed."""
+    try:
+        import fcntl
+    except ImportError:  # not a POSIX system: two campaigns there need two stores
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _mend(path: Path, file: FileIO) -> int:
+    """Make the file end with a whole line, and say where it ends [bytes]."""
+    end = file.seek(0, os.SEEK_END)
+    if end == 0:
+        return 0
+    start, last = _last_line(file, end)
+    try:
+        json.loads(last)
+    except ValueError:
+        with path.with_name(path.name + ".torn").open("ab") as aside:
+            aside.write(last.rstrip(b"\n") + b"\n")
+        file.truncate(start)
+        return start
+    if not last.endswith(b"\n"):
+        file.write(b"\n")
+        return end + 1
+    return end
+
+
+def _last_line(file: FileIO, end: int) -> tuple[int, bytes]:
+    """Where the last line starts [bytes], and the line with its newlines, if it has any."""
+    start, tail, block = end, b"", _BLOCK
+    while start > 0 and b"\n" not in tail.rstrip(b"\n"):
+        start, block = max(0, start - block), 2 * block
+        file.seek(start)
+        tail = file.read(end - start) or b""
+    offset = tail.rstrip(b"\n").rfind(b"\n") + 1
+    return start + offset, tail[offset:]

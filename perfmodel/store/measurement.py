@@ -1,0 +1,99 @@
+"""The record of one measured configuration."""
+
+from __future__ import annotations
+
+import json
+from statistics import median
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+SCHEMA: Final = "perfmodel.measurement/1"
+
+Status = Literal["ok", "compile", "runtime", "timeout", "correctness", "constraint"]
+Key = tuple[str, ...]
+
+
+def canonical(value: Any) -> str:
+    """Write a value as JSON with sorted keys: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+class Measurement(BaseModel):
+    """One configuration (kernel, variant, parameters) on one device, with its raw times.
+
+    ``samples_s`` are the host-clock times of all runs in order [s], the `dropped` first
+    ones too; ``device_samples_s`` the device's own times of the same runs [s], empty where
+    it has no profiling.  ``place_in_order`` is the place in the shuffled order of the
+    campaign, ``remeasured`` how often the configuration was taken again because its spread
+    was too wide (these are the samples of the best try), ``flags`` words on what stayed
+    suspicious.  Those three are optional: records written before them stay valid.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    schema_: Literal["perfmodel.measurement/1"] = Field(default=SCHEMA, alias="schema")
+    kernel: str
+    group: str
+    tags: tuple[str, ...] = ()
+    isolates: str | None = None
+    variant: dict[str, Any]
+    parameters: dict[str, int]
+    device: str
+    platform: str
+    driver: str
+    versions: dict[str, str]
+    kernel_hash: str
+    counts_hash: str
+    samples_s: tuple[float, ...]
+    device_samples_s: tuple[float, ...] = ()
+    dropped: int
+    launch_overhead_s: float | None = None
+    seed: int | None = None
+    taken_at: str = ""
+    status: Status
+    message: str = ""
+    place_in_order: int | None = Field(default=None, ge=0)
+    remeasured: int = Field(default=0, ge=0)
+    flags: tuple[str, ...] = ()
+
+    @field_validator("variant")
+    @classmethod
+    def _as_read_back(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return dict(json.loads(json.dumps(value)))
+
+    @property
+    def kept_s(self) -> tuple[float, ...]:
+        """Samples after the drop [s]."""
+        return self.samples_s[self.dropped :]
+
+    @property
+    def seconds(self) -> float:
+        """The minimum after the drop [s] (paper, section 4.2)."""
+        return min(self.kept_s)
+
+    @property
+    def median(self) -> float:
+        """The median after the drop [s]."""
+        return median(self.kept_s)
+
+    @property
+    def spread(self) -> float:
+        """Median over minimum, less one [1]."""
+        return self.median / self.seconds - 1
+
+    @property
+    def place(self) -> Key:
+        """What was measured, whatever its code and driver were then."""
+        return (
+            self.device,
+            self.platform,
+            self.kernel,
+            canonical(self.variant),
+            canonical(self.parameters),
+        )
+
+    @property
+    def key(self) -> Key:
+        """What makes two records the same configuration: a new driver or code does not."""
+        return (*self.place, self.driver, self.kernel_hash)

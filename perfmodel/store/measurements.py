@@ -1,0 +1,115 @@
+"""What a store holds, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import MixedDevicesError
+from perfmodel.store.measurement import Measurement
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from perfmodel.counts import KernelCounts
+    from perfmodel.facts import DeviceFacts
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Records in the order of the store, and the counts that they name.
+
+    Iteration gives the records to fit: of each configuration the newest, if it is ok.
+
+    Parameters
+    ----------
+    rows : tuple of Measurement
+        Every record, failed and outdated ones too.
+    counts_documents : mapping
+        JSON of each KernelCounts by hash.
+    set_aside : tuple of str
+        What was found torn at the end of a file and left out, one sentence each.
+    facts : DeviceFacts, optional
+        What the device told of itself, from ``device.json``.
+    """
+
+    rows: tuple[Measurement, ...]
+    counts_documents: Mapping[str, Mapping[str, Any]]
+    set_aside: tuple[str, ...] = ()
+    facts: DeviceFacts | None = None
+
+    @cached_property
+    def counts(self) -> Mapping[str, KernelCounts]:
+        """The counts by hash."""
+        from perfmodel.counts import KernelCounts
+
+        documents = self.counts_documents.items()
+        return {digest: KernelCounts.from_json(dict(document)) for digest, document in documents}
+
+    @cached_property
+    def current(self) -> tuple[Measurement, ...]:
+        """The newest record of each configuration, failed ones too."""
+        newest = {row.place: row for row in self.rows}
+        return tuple(newest.values())
+
+    @cached_property
+    def outdated(self) -> tuple[Measurement, ...]:
+        """Records that a newer one of the same configuration replaced, with other code or driver."""
+        newest = {row.place: row.key for row in self.rows}
+        return tuple(row for row in self.rows if newest[row.place] != row.key)
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """Driver versions of the current records; more than one where not all were measured again."""
+        return tuple(dict.fromkeys(row.driver for row in self.current))
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return (row for row in self.current if row.status == "ok")
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @property
+    def device(self) -> str:
+        """Name of the device that was measured.
+
+        Raises
+        ------
+        MixedDevicesError
+            There are records of several.
+        """
+        found = sorted({(row.device, row.platform) for row in self.rows})
+        if len(found) > 1:
+            raise MixedDevicesError(tuple(f"{device} ({platform})" for device, platform in found))
+        return found[0][0] if found else ""
+
+    def of_device(self, name: str, platform: str | None = None) -> Measurements:
+        """Only the records of one device, on one platform if that is given."""
+        return self._where(lambda row: row.device == name and platform in (None, row.platform))
+
+    def of_kernels(self, *names: str) -> Measurements:
+        """Only the records of these kernel classes."""
+        return self._where(lambda row: row.kernel in names)
+
+    def _where(self, wanted: Callable[[Measurement], bool]) -> Measurements:
+        return replace(self, rows=tuple(filter(wanted, self.rows)))
+
+    def to_frame(self) -> DataFrame:
+        """Give the current records as a pandas table, one row each; see :func:`perfmodel.store.table`.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        from perfmodel.store.export import frame
+
+        return frame(self.current)
+
+    def to_t4(self) -> dict[str, Any]:
+        """Give the current records as a T4 document; see :func:`perfmodel.store.t4`."""
+        from perfmodel.store.export import t4
+
+        return t4(self.current)
