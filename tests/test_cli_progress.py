@@ -17,7 +17,7 @@ def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
     assert "measuring: 2 steps" == lines[0]
     assert lines[1].startswith("measuring: 1 of 2, about ")
     assert "measuring: sum: timeout (took too long)" == lines[2]
-    assert lines[3].startswith("measuring: 2 of 2 done in ")
+    assert lines[3].startswith("measuring: 2 of 2 done, 1 failed in ")
 
 
 def test_a_bar_on_a_terminal(capsys, monkeypatch):
@@ -30,4 +30,30 @@ def test_a_bar_on_a_terminal(capsys, monkeypatch):
     bar.stop()
     shown = capsys.readouterr().err
     assert "sum: timeout" in shown
-    assert "2/2" in shown
+    assert "2 of 2, 1 failed" in shown
+
+
+def test_what_is_left_follows_what_the_steps_were_thought_to_take(capsys, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "LINES_EVERY_S", 1.0)
+    bar = Bar()
+    bar.start("measuring", 2, seconds=10.0)
+    clock[0] = 2.0
+    bar.advance("the short one", seconds=1.0)
+    assert "measuring: 1 of 2, about 18 s left" == capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_message_stays_above_the_bar(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    bar = Bar()
+    bar.start("measuring", 1)
+    bar.tell("waiting for another campaign")
+    bar.stop()
+    assert "waiting for another campaign" in capsys.readouterr().err
+
+
+def test_a_message_outside_of_a_task_is_a_line(capsys):
+    Bar().tell("waiting for another campaign")
+    assert "waiting for another campaign\n" == capsys.readouterr().err

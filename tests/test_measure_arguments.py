@@ -12,6 +12,7 @@ from perfmodel.measure.arguments import (
     array_arguments,
     contents,
     fits,
+    host_array,
     scalar_arguments,
 )
 
@@ -73,3 +74,15 @@ def test_memory_bounds_hold_for_all_and_for_each(elements, expected):
 
 def test_indices_beyond_32_bits_do_not_fit():
     assert not fits((array(2**31),), most_octets=2**60, largest_octets=2**60)
+
+
+def test_a_class_may_draw_the_contents_of_an_array():
+    indices = ArrayArgument("index", np.dtype(np.int32), (3, 5), (1, 3))
+    flat = host_array(indices, 7, lambda generator, shape: generator.integers(10, 20, shape))
+    assert (np.random.default_rng(7).integers(10, 20, (3, 5)) == indices.view(flat)).all()
+    assert np.int32 == flat.dtype
+
+
+def test_other_arrays_repeat_a_block():
+    flat = host_array(array(2**20 + 3), 1)
+    assert (flat[:3] == flat[2**20 :]).all()

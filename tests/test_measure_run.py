@@ -11,50 +11,18 @@ import pytest
 import perfmodel.measure
 from perfmodel import store
 from perfmodel.errors import OutputError
-from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measure import Campaign, Silent, run
+from perfmodel.kernels import Ladder
+from perfmodel.measure import Silent
 from perfmodel.measure.bench import Bench, Subject
 from perfmodel.measure.timing import sample
+from tests.campaigns import SCALE, TINY, build, measured
 from tests.machine import device
 
 pytestmark = pytest.mark.device
 
-TINY = Campaign("tiny", runs=6, dropped=2, shapes=1, over_launch=0.0, groups_per_unit=1)
-
-
-def build(factor: int = 2, work_group=(64,)) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        f"out[i] = {factor}*a[i]",
-        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 64 = 0",
-        lang_version=(2018, 2),
-        name="scale",
-    )
-    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
-
-
-def reference(arguments, factor, **variant):
-    return {"out": factor * arguments["a"]}
-
-
-SCALE = KernelClass(
-    name="scale",
-    group="vector",
-    build=build,
-    variants=({"factor": 2}, {"factor": 3}),
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=8, rungs=3),
-    reference=reference,
-    tags=("overhead",),
-)
-
 
 def fails(*_, **__):
     raise ZeroDivisionError("on purpose")
-
-
-def measured(tmp_path, *kernels, campaign=TINY, progress=None):
-    return run(kernels, device(), tmp_path, progress, campaign)
 
 
 def test_every_configuration_gets_its_record(tmp_path):
@@ -91,7 +59,7 @@ class StopsAfter(Silent):
     def __init__(self, steps: int) -> None:
         self.left = steps
 
-    def advance(self, note: str = "") -> None:
+    def advance(self, note: str = "", seconds: float = 0.0) -> None:
         self.left -= 1
         if self.left < 0:
             raise KeyboardInterrupt

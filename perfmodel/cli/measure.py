@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.measured import (
+    campaign_document,
+    campaign_lines,
+    repeatability_document,
+    repeatability_lines,
+)
+from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
-    from perfmodel.store import Measurements
-
-SCHEMA = "perfmodel.measure/1"
+    from perfmodel.measure import Campaign
 
 DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
 Store = Annotated[
@@ -25,7 +32,19 @@ Kernels = Annotated[
     list[Path] | None,
     typer.Option("--kernels", help="Folder of kernel classes; repeat for more."),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Every class, but few and short runs.")]
+Quick = Annotated[bool, typer.Option("--quick", help="The paper's classes in short runs: under a minute.")]
+Full = Annotated[bool, typer.Option("--full", help="Every variant, work-group shape and size.")]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", min=0, help="Begin nothing later than so many seconds; each class in turn."),
+]
+Repeat = Annotated[
+    bool,
+    typer.Option("--repeatability", help="Measure a sample twice and say how far the times differ; keep nothing."),
+]
+Classes = Annotated[list[str] | None, typer.Option("--class", help="Only this class; repeat for more.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only classes with this tag; repeat for more.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the order and of the arrays' contents.")]
 
 
 def command(
@@ -33,24 +52,56 @@ def command(
     store: Store = None,
     kernels: Kernels = None,
     quick: Quick = False,
+    full: Full = False,
+    budget: Budget = None,
+    repeatability: Repeat = False,
+    classes: Classes = None,
+    tags: Tags = None,
+    seed: Seed = None,
     json: Json = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes."""
+    from perfmodel import measure
     from perfmodel.cli.progress import Bar
     from perfmodel.devices import find
-    from perfmodel.measure import DEFAULT, QUICK, run
 
-    classes = _classes(kernels or [_default_folder()])
-    chosen = find(device)
-    path = store or Path("fitted_weights") / chosen.slug
-    campaign = QUICK if quick else DEFAULT
-    found = run(classes, chosen, path, Bar(), campaign)
-    if json:
-        from json import dumps
+    began = monotonic()
+    campaign = _campaign(quick, full, budget, seed, by_choice=bool(classes or tags))
+    chosen = _choice(_classes(kernels or [_default_folder()]), classes or [], tags or campaign.tags)
+    measure.pin_threads()
+    target = find(device)
+    if repeatability:
+        repeated = measure.repeatability(chosen, target, Bar(), campaign)
+        _print(repeatability_document(repeated, target.name, campaign.name), json, repeatability_lines)
+        return
+    path = store or Path("fitted_weights") / target.slug
+    found = measure.run(chosen, target, path, Bar(), campaign)
+    _print(campaign_document(found, path, campaign.name, monotonic() - began), json, campaign_lines)
 
-        print(dumps(_document(found, path, campaign.name), indent=2))
-    else:
-        _print_summary(found, path)
+
+def _campaign(quick: bool, full: bool, budget: float | None, seed: int | None, by_choice: bool) -> Campaign:
+    from perfmodel.measure import DEFAULT, FULL, QUICK
+
+    if quick and full:
+        raise OptionError("--quick and --full were both given", "give one of them")
+    campaign = QUICK if quick else FULL if full else DEFAULT
+    return replace(
+        campaign,
+        budget_s=budget,
+        seed=campaign.seed if seed is None else seed,
+        tags=() if by_choice else campaign.tags,
+    )
+
+
+def _choice(kernels: tuple[KernelClass, ...], names: Sequence[str], tags: Sequence[str]) -> tuple[KernelClass, ...]:
+    """Classes of these names (any, if there are none) that have one of these tags (likewise)."""
+    known, labels = {k.name for k in kernels}, {tag for k in kernels for tag in k.tags}
+    if unknown := set(names) - known:
+        raise OptionError(f"no kernel class is called '{min(unknown)}'", f"choose of {', '.join(sorted(known))}")
+    if tags and not labels & set(tags):
+        allowed = f"choose of {', '.join(sorted(labels))}"
+        raise OptionError(f"no kernel class has the tag {' or '.join(tags)}", allowed)
+    return tuple(k for k in kernels if (not names or k.name in names) and (not tags or set(tags) & set(k.tags)))
 
 
 def _default_folder() -> Path:
@@ -65,33 +116,7 @@ def _classes(folders: list[Path]) -> tuple[KernelClass, ...]:
     return tuple(kernel for folder in folders for kernel in discover(folder))
 
 
-def _document(found: Measurements, path: Path, campaign: str) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "device": found.device,
-        "campaign": campaign,
-        "store": str(path),
-        "statuses": dict(Counter(row.status for row in found.current)),
-        "set_aside": list(found.set_aside),
-        "rows": [
-            {
-                "kernel": row.kernel,
-                "variant": row.variant,
-                "parameters": row.parameters,
-                "status": row.status,
-                "message": row.message,
-                "seconds": row.seconds if row.status == "ok" else None,
-                "spread": row.spread if row.status == "ok" else None,
-            }
-            for row in found.current
-        ],
-    }
+def _print(document: dict[str, Any], json: bool, lines: Callable[[dict[str, Any]], Iterator[str]]) -> None:
+    from json import dumps
 
-
-def _print_summary(found: Measurements, path: Path) -> None:
-    print(f"{found.device}: {len(found)} configurations measured, in {path}")
-    for row in found.current:
-        if row.status != "ok":
-            print(f"{row.status}: {row.kernel} {row.variant} {row.parameters}: {row.message}")
-    for note in found.set_aside:
-        print(f"note: {note}")
+    print(dumps(document, indent=2) if json else "\n".join(lines(document)))

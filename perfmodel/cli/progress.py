@@ -16,8 +16,9 @@ LINES_EVERY_S = 5.0
 class Bar:
     """Shows the progress of a campaign on standard error.
 
-    It is a :class:`perfmodel.measure.Progress`. A note that tells of a failure (it has a colon)
-    stays readable above the bar.
+    It is a :class:`perfmodel.measure.Progress`. What is left is guessed from the time that the
+    steps were thought to take, where they say so.  A note that tells of a failure (it has a
+    colon) stays readable above the bar.
     """
 
     def __init__(self) -> None:
@@ -25,32 +26,44 @@ class Bar:
 
         self._console = Console(stderr=True)
         self._progress: Progress | None = None
-        self._task, self._total, self._done = "", 0, 0
+        self._task, self._total, self._done, self._failed = "", 0, 0, 0
+        self._thought, self._thought_done = 0.0, 0.0
         self._began = self._told = monotonic()
 
-    def start(self, task: str, total: int) -> None:
-        """Begin a task of so many steps."""
-        self._task, self._total, self._done = task, total, 0
+    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
+        """Begin a task of so many steps, thought to take so long together [s]."""
+        self._task, self._total, self._done, self._failed = task, total, 0, 0
+        self._thought, self._thought_done = seconds, 0.0
         self._began = self._told = monotonic()
         if self._console.is_terminal:
             self._progress = _rich_progress(self._console)
             self._progress.start()
-            self._progress.add_task(task, total=total, note="")
+            self._progress.add_task(task, total=total, state=self._state(), note="")
         else:
             self._line(f"{task}: {total} steps")
 
-    def advance(self, note: str = "") -> None:
-        """Count one step as done."""
+    def advance(self, note: str = "", seconds: float = 0.0) -> None:
+        """Count one step as done, which was thought to take so long [s]."""
         self._done += 1
+        self._thought_done += seconds
+        failed = ":" in note
+        self._failed += failed
         if self._progress is not None:
-            if ":" in note:
-                self._progress.console.print(note, markup=False, highlight=False)
-            self._progress.update(self._progress.task_ids[0], advance=1, note=note.split(":")[0])
-        elif ":" in note:
+            if failed:
+                self.tell(note)
+            name = note.split(":")[0]
+            self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=name)
+        elif failed:
             self._line(f"{self._task}: {note}")
         elif monotonic() - self._told >= LINES_EVERY_S:
-            left = (monotonic() - self._began) / self._done * (self._total - self._done)
-            self._line(f"{self._task}: {self._done} of {self._total}, about {left:.0f} s left")
+            self._line(f"{self._task}: {self._state()}")
+
+    def tell(self, message: str) -> None:
+        """Show a message and leave it there."""
+        if self._progress is not None:
+            self._progress.console.print(message, markup=False, highlight=False)
+        else:
+            self._line(message)
 
     def stop(self) -> None:
         """End the task."""
@@ -59,7 +72,20 @@ class Bar:
             self._progress = None
         else:
             spent = monotonic() - self._began
-            self._line(f"{self._task}: {self._done} of {self._total} done in {spent:.0f} s")
+            failed = f", {self._failed} failed" if self._failed else ""
+            self._line(f"{self._task}: {self._done} of {self._total} done{failed} in {spent:.0f} s")
+
+    def _state(self) -> str:
+        failed = f", {self._failed} failed" if self._failed else ""
+        left = f", about {self._left_s():.0f} s left" if self._done else ""
+        return f"{self._done} of {self._total}{failed}{left}"
+
+    def _left_s(self) -> float:
+        """Time that the rest takes if it goes on as it went [s]."""
+        spent = monotonic() - self._began
+        if self._thought_done > 0:
+            return spent / self._thought_done * max(self._thought - self._thought_done, 0.0)
+        return spent / self._done * (self._total - self._done)
 
     def _line(self, text: str) -> None:
         self._told = monotonic()
@@ -67,19 +93,12 @@ class Bar:
 
 
 def _rich_progress(console: Console) -> Progress:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[state]}"),
         TextColumn("{task.fields[note]}"),
         console=console,
     )

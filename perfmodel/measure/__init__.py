@@ -5,7 +5,7 @@ minimum of the rest.  A run is the *host's* clock from just before the kernel is
 on an idle in-order queue until it has finished, launch overhead included: that is what a
 call costs whoever deploys the kernel, and what the model's constant term stands for.
 Arguments are set and buffers filled on the device beforehand.  The device's own profiling
-times of the same runs are kept beside them.
+times of the same runs are kept beside them.  ``docs/measuring.md`` tells the whole protocol.
 
 The room can be called too: ``perfmodel.measure(kernels, device=..., store=...)`` is short
 for :func:`run`.
@@ -13,12 +13,26 @@ for :func:`run`.
 
 from __future__ import annotations
 
-from perfmodel.measure.campaign import CHECK, DEFAULT, QUICK, Campaign
+from perfmodel.measure.campaign import CHECK, DEFAULT, FULL, QUICK, Campaign
+from perfmodel.measure.pinning import pin_threads
 from perfmodel.measure.progress import Progress, Silent
+from perfmodel.measure.repeatability import Repeatability, repeatability
 from perfmodel.measure.run import run
 from perfmodel.rooms import make_callable
 
-__all__ = ["CHECK", "DEFAULT", "QUICK", "Campaign", "Progress", "Silent", "run"]
+__all__ = [
+    "CHECK",
+    "DEFAULT",
+    "FULL",
+    "QUICK",
+    "Campaign",
+    "Progress",
+    "Repeatability",
+    "Silent",
+    "pin_threads",
+    "repeatability",
+    "run",
+]
 
 _called = run
 make_callable(__name__)

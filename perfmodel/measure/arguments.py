@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,18 +92,26 @@ def contents(dtype: np.dtype[Any], seed: int) -> Any:
     return block.astype(dtype)
 
 
-def host_array(array: ArrayArgument, seed: int) -> Any:
-    """Memory of `array` on the host, shape (elements,)."""
-    return np.resize(contents(array.dtype, seed), array.elements)
+def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None = None) -> Any:
+    """Memory of `array` on the host, shape (elements,).
+
+    Its contents are ``draw(generator, shape)``, by default numbers in [0.5, 2).
+    """
+    if draw is None:
+        return np.resize(contents(array.dtype, seed), array.elements)
+    flat = np.zeros(array.elements, array.dtype)
+    if array.elements:
+        array.view(flat)[...] = draw(np.random.default_rng(seed), array.shape)
+    return flat
 
 
 def device_buffer(queue: Any, array: ArrayArgument, block: Any) -> Any:
-    """Memory of `array` on the device, filled with repeats of `block`."""
+    """Memory of `array` on the device, filled with `block`, again and again."""
     import pyopencl as cl
 
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.octets, 1))
-    for start in range(0, array.elements, BLOCK):
-        part = block[: min(BLOCK, array.elements - start)]
+    for start in range(0, array.elements, max(len(block), 1)):
+        part = block[: array.elements - start]
         cl.enqueue_copy(queue, buffer, part, dst_offset=start * array.dtype.itemsize)
     queue.finish()
     return buffer

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel.errors import BrokenDeviceError
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.measure.arguments import (
     ArrayArgument,
@@ -142,7 +142,7 @@ class Bench:
             buffers: dict[str, Any] = {}
             try:
                 for array in arrays:
-                    block = self._block(array.dtype)
+                    block = self._filling(subject, array)
                     buffers[array.name] = device_buffer(self.queue, array, block)
                 yield built.launches(self.queue, {**buffers, **scalars})
             finally:
@@ -150,21 +150,44 @@ class Bench:
                     buffer.release()
 
     def trial(self, subject: Subject, parameters: Parameters) -> float:
-        """Quickest of three runs, the first of which may still compile [s]."""
+        """Quickest of three runs, or of two long ones, after the first that may compile [s]."""
         with self.ready(subject, parameters) as launches:
-            return min(sample(self.queue, launches, 3).host_s)
+            first = sample(self.queue, launches, 1).host_s
+            return min(first + sample(self.queue, launches, 2, self.campaign.longest_s).host_s)
 
     def launch_overhead(self) -> float:
         """Time of a kernel that does nothing [s].
 
         The median, not the minimum: a yardstick for sizes should not hang on one lucky run.
+
+        Raises
+        ------
+        BrokenDeviceError
+            Not even that runs.
         """
         import pyopencl as cl
 
-        program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
-        launch = Launch(cl.Kernel(program, "nothing"), (1,), (1,))
-        times = sample(self.queue, (launch,), self.campaign.runs).host_s
-        return median(times[self.campaign.dropped :])
+        try:
+            program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
+            launch = Launch(cl.Kernel(program, "nothing"), (1,), (1,))
+            return sample(self.queue, (launch,), self.campaign.runs).median(self.campaign.dropped)
+        except cl.Error as error:
+            raise BrokenDeviceError(self.device.name, " ".join(str(error).split())) from error
+
+    def see_that_it_works(self) -> None:
+        """Open the device anew if it runs nothing any more, as after a kernel's crash.
+
+        Raises
+        ------
+        BrokenDeviceError
+            Opened anew it runs nothing either.
+        """
+        try:
+            self.launch_overhead()
+        except BrokenDeviceError:
+            self._built.clear()
+            self.__dict__.pop("_opened", None)
+            self.launch_overhead()
 
     def output(self, subject: Subject, parameters: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
         """Run once: arguments by name as passed, and all arrays as they are afterwards."""
@@ -176,7 +199,8 @@ class Bench:
             arrays = subject.arrays(parameters)
         with stage("runtime"):
             seeds = range(self.campaign.seed, self.campaign.seed + len(arrays))
-            memory = {a.name: host_array(a, seed) for a, seed in zip(arrays, seeds, strict=True)}
+            drawn = subject.kernel.contents
+            memory = {a.name: host_array(a, seed, drawn.get(a.name)) for a, seed in zip(arrays, seeds, strict=True)}
             buffers = {a.name: device_buffer(queue, a, memory[a.name]) for a in arrays}
             for launch in built.launches(queue, {**buffers, **scalars}):
                 launch.enqueue(queue)
@@ -202,7 +226,11 @@ class Bench:
             for name, array in expected.items():
                 np.testing.assert_allclose(after[name], array, rtol=subject.kernel.tolerance, err_msg=name)
 
-    def _block(self, dtype: np.dtype[Any]) -> Any:
-        if dtype not in self._blocks:
-            self._blocks[dtype] = contents(dtype, self.campaign.seed)
-        return self._blocks[dtype]
+    def _filling(self, subject: Subject, array: ArrayArgument) -> Any:
+        """What to fill an array with: what its class draws, else a block for each type."""
+        draw = subject.kernel.contents.get(array.name)
+        if draw is not None:
+            return host_array(array, self.campaign.seed, draw)
+        if array.dtype not in self._blocks:
+            self._blocks[array.dtype] = contents(array.dtype, self.campaign.seed)
+        return self._blocks[array.dtype]

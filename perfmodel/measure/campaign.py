@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from perfmodel.kernels import KernelClass, Variant
 
 
 @dataclass(frozen=True)
@@ -12,9 +15,11 @@ class Campaign:
     Parameters
     ----------
     name : str
-        Plans are kept by it.
-    runs, dropped : int
-        Runs of each configuration, and how many of the first are dropped (paper: 30, 4).
+        What it is called.
+    tags : tuple of str
+        Only classes with one of these tags are measured; all of them if empty.
+    variants : int or None
+        Variants of each class, the first ones; None for all.
     shapes : int
         Work-group shapes of each variant (paper: 3).
     rungs : int or None
@@ -29,17 +34,25 @@ class Campaign:
         The lowest rung has at least this many work-groups for each compute unit [1].
     longest_s : float
         No run is planned to take longer [s].
-    timeout_s : float
-        A configuration whose runs take longer together is given up [s].
     memory_fraction : float
         Share of the device's memory that a configuration may fill [1].
+    runs, dropped : int
+        Runs of each configuration, and how many of the first are dropped (paper: 30, 4).
+    spread : float
+        A configuration whose median is further above its minimum is measured again [1].
+    retries : int
+        How often, at most.
+    timeout_s : float
+        A configuration whose runs take longer together is given up [s].
+    budget_s : float or None
+        No configuration is begun later than this after the start [s]; None for no end.
     seed : int
         Seed of the order of configurations and of the arrays' contents.
     """
 
     name: str
-    runs: int = 30
-    dropped: int = 4
+    tags: tuple[str, ...] = ()
+    variants: int | None = None
     shapes: int = 3
     rungs: int | None = None
     points: int | None = None
@@ -47,16 +60,47 @@ class Campaign:
     over_launch: float = 3.0
     groups_per_unit: int = 2
     longest_s: float = 0.05
-    timeout_s: float = 60.0
     memory_fraction: float = 0.25
+    runs: int = 30
+    dropped: int = 4
+    spread: float = 0.2
+    retries: int = 2
+    timeout_s: float = 60.0
+    budget_s: float | None = None
     seed: int = 20170405
 
+    def chosen(self, kernel_classes: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
+        """Those of the classes that it measures."""
+        wanted = set(self.tags)
+        return tuple(kernel for kernel in kernel_classes if not wanted or wanted & set(kernel.tags))
 
-#: Every class and shape at the paper's ladders: under 8 minutes on two cores.
-DEFAULT = Campaign("default")
+    def variants_of(self, kernel: KernelClass, max_work_group_size: int) -> tuple[Variant, ...]:
+        """Variants of a class that it measures, on a device with this limit [work-items]."""
+        capped = replace(kernel, variants=kernel.variants[: self.variants])
+        return capped.variants_on(max_work_group_size, self.shapes)
 
-#: Every class in one work-group shape and short runs: under 90 seconds on two cores.
-QUICK = Campaign("quick", shapes=1, rungs=4, longest_s=0.02)
+    @property
+    def sizing(self) -> tuple[float | None, ...]:
+        """The settings that the choice of sizes depends on."""
+        return (
+            self.rungs,
+            self.points,
+            self.least_rungs,
+            self.over_launch,
+            self.groups_per_unit,
+            self.longest_s,
+            self.memory_fraction,
+        )
+
+
+#: The paper's classes in one work-group shape and short runs: under 60 seconds on two cores.
+QUICK = Campaign("quick", tags=("paper",), shapes=1, rungs=4, longest_s=0.02)
+
+#: Every class with its first variants in one shape and three sizes: under 8 minutes on two cores.
+DEFAULT = Campaign("default", variants=8, shapes=1, rungs=3, longest_s=0.02)
+
+#: Every variant in every shape and at all sizes of its ladder.
+FULL = Campaign("full")
 
 #: Four sizes of each test kernel, to check a fitted model against.
 CHECK = Campaign("check", shapes=1, rungs=4, least_rungs=4, over_launch=1.5, longest_s=0.1)

@@ -1,29 +1,52 @@
-"""Sizes to measure: each ladder starts where runs stand out from the launch overhead."""
+"""Sizes to measure: each ladder starts where runs stand out from the launch overhead.
+
+Variants that are to be ranked are measured at the same sizes: they share one ladder.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from perfmodel.kernels import Ladder, Parameters
-from perfmodel.measure.bench import Bench, Subject, stage
+from perfmodel.measure.bench import Bench, FailedError, Subject, stage
 from perfmodel.measure.campaign import Campaign
-from perfmodel.store import append_line, canonical, paths, read_lines
+from perfmodel.store import canonical
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
 
-SCHEMA = "perfmodel.plan/1"
+T = TypeVar("T")
+
+#: Variants that are measured at the same sizes; mostly one alone.
+Team: TypeAlias = tuple[Subject, ...]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What a first look at a configuration shows: its time [s] and work-groups."""
+    """What a first look at sizes shows: times of the team's runs [s], its fewest work-groups."""
 
-    seconds: float
+    seconds: tuple[float, ...]
     groups: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Parameter sets to measure, and what one run of each takes [s], on average over the team."""
+
+    parameters: tuple[Parameters, ...]
+    seconds: tuple[float, ...]
+
+
+class PlanError(Exception):
+    """A variant failed while its sizes were chosen; never leaves the room."""
+
+    def __init__(self, subject: Subject, failure: FailedError) -> None:
+        self.subject = subject
+        self.failure = failure
+        super().__init__(failure.message)
 
 
 @dataclass(frozen=True)
@@ -68,12 +91,12 @@ def ladder(
         rung = _rung(sizes, exponent, trial, fits, campaign)
         if not rung:
             break
-        slowest = max(seen.seconds for _, seen in rung)
+        slowest = max(max(seen.seconds) for _, seen in rung)
         owed = len(chosen) < campaign.least_rungs
         if slowest > campaign.longest_s and fallback and not (owed and chosen):
             break
         fallback = tuple(point for point, _ in rung)
-        tall = all(seen.seconds >= least.seconds and seen.groups >= least.groups for _, seen in rung)
+        tall = all(min(seen.seconds) >= least.seconds and seen.groups >= least.groups for _, seen in rung)
         if tall:
             chosen.append(fallback)
         step = sizes.step if tall else 1
@@ -96,29 +119,48 @@ def _rung(
         if not fits(point):
             return []
         shown = trial(point)
-        if sizes.longest and seen and shown.seconds > campaign.longest_s:
+        if sizes.longest and seen and max(shown.seconds) > campaign.longest_s:
             break
         seen.append((point, shown))
     return seen[-sizes.longest :] if sizes.longest else seen
 
 
-def plan(bench: Bench, subject: Subject, counts: KernelCounts, overhead_s: float) -> tuple[Parameters, ...]:
-    """Parameter sets at which to measure `subject`."""
-    campaign = bench.campaign
+def plan(bench: Bench, team: Team, count: Callable[[Subject], KernelCounts], overhead_s: float) -> Plan:
+    """Choose parameter sets at which to measure all of `team`.
+
+    Raises
+    ------
+    PlanError
+        A variant cannot be built, counted or run, or does not fit into the memory.
+    """
+    campaign, seen = bench.campaign, {}
 
     def trial(parameters: Parameters) -> Trial:
-        groups = work_groups(counts, parameters)
-        return Trial(bench.trial(subject, parameters), groups)
+        groups = [_blaming(s, lambda s: work_groups(count(s), parameters)) for s in team]
+        seconds = tuple(_blaming(s, lambda s: bench.trial(s, parameters)) for s in team)
+        seen[canonical(parameters)] = fmean(seconds)
+        return Trial(seconds, min(groups))
+
+    def fits(parameters: Parameters) -> bool:
+        return all(_blaming(s, lambda s: bench.fits(s, parameters)) for s in team)
 
     groups = campaign.groups_per_unit * bench.fact("compute_units")
+    kernel = team[0].kernel
     stands_out = Least(campaign.over_launch * overhead_s, groups)
-    return ladder(
-        subject.kernel.sizes,
-        trial,
-        lambda parameters: bench.fits(subject, parameters),
-        Least() if "overhead" in subject.kernel.tags else stands_out,
-        campaign,
-    )
+    least = Least() if "overhead" in kernel.tags else stands_out
+    points = ladder(kernel.sizes, trial, fits, least, campaign)
+    if not points:
+        share = f"{campaign.memory_fraction:.0%} of its {bench.fact('global_memory_bytes') / 1e6:.0f} MB"
+        message = f"no size of its ladder fits into the memory that the device offers ({share})"
+        raise PlanError(team[0], FailedError("constraint", message))
+    return Plan(points, tuple(seen[canonical(point)] for point in points))
+
+
+def _blaming(subject: Subject, ask: Callable[[Subject], T]) -> T:
+    try:
+        return ask(subject)
+    except FailedError as failure:
+        raise PlanError(subject, failure) from failure
 
 
 def work_groups(counts: KernelCounts, parameters: Parameters) -> int:
@@ -129,32 +171,3 @@ def work_groups(counts: KernelCounts, parameters: Parameters) -> int:
     """
     with stage("constraint"):
         return int(counts.work_groups()(**parameters))
-
-
-def plan_path(store: Path | str) -> Path:
-    """File that keeps the plans, so that a resumed campaign measures the same sizes."""
-    rows, _ = paths(store)
-    return rows.with_name(f"{rows.stem}.plan.jsonl")
-
-
-def plan_key(bench: Bench, subject: Subject) -> str:
-    """Name what a plan was made for: code, device and settings."""
-    facts = bench.device.facts
-    device = [facts.name, facts.platform, facts.driver]
-    settings = asdict(bench.campaign)
-    return canonical([device, subject.kernel.name, subject.variant, subject.hash, settings])
-
-
-def read_plans(path: Path) -> dict[str, tuple[Parameters, ...]]:
-    """Plans kept so far, by their key."""
-    if not path.is_file():
-        return {}
-    documents: tuple[tuple[int, Any], ...] = read_lines(path)[0]
-    known = (document for _, document in documents if document.get("schema") == SCHEMA)
-    return {document["key"]: tuple(document["parameters"]) for document in known}
-
-
-def keep_plan(path: Path, key: str, parameters: tuple[Parameters, ...]) -> None:
-    """Add a plan."""
-    rows = [dict(point) for point in parameters]
-    append_line(path, {"schema": SCHEMA, "key": key, "parameters": rows})

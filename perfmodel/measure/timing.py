@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
+from statistics import median
 from time import perf_counter
 from typing import Any
 
+from perfmodel.measure.campaign import Campaign
 from perfmodel.measure.program import Launch
 
 
@@ -27,6 +29,14 @@ class Samples:
     host_s: tuple[float, ...]
     device_s: tuple[float, ...]
     complete: bool = True
+
+    def median(self, dropped: int) -> float:
+        """Median of the host's times after the drop [s]."""
+        return median(self.host_s[dropped:])
+
+    def spread(self, dropped: int) -> float:
+        """Median over minimum after the drop, less one [1]."""
+        return self.median(dropped) / min(self.host_s[dropped:]) - 1
 
 
 def sample(queue: Any, launches: tuple[Launch, ...], runs: int, timeout_s: float = float("inf")) -> Samples:
@@ -61,3 +71,18 @@ def sample(queue: Any, launches: tuple[Launch, ...], runs: int, timeout_s: float
         if collecting:
             gc.enable()
     return Samples(tuple(host), tuple(device))
+
+
+def steady_sample(queue: Any, launches: tuple[Launch, ...], campaign: Campaign) -> tuple[Samples, int]:
+    """Sample, again while the times spread too wide; the best try, and how often again.
+
+    The best is the one of the lowest median: whatever disturbs a run only makes it longer.
+    """
+    best = sample(queue, launches, campaign.runs, campaign.timeout_s)
+    again = 0
+    while best.complete and again < campaign.retries and best.spread(campaign.dropped) > campaign.spread:
+        again += 1
+        other = sample(queue, launches, campaign.runs, campaign.timeout_s)
+        if other.complete and other.median(campaign.dropped) < best.median(campaign.dropped):
+            best = other
+    return best, again

@@ -1,0 +1,43 @@
+"""A small campaign: one class in two variants at three sizes, in a few runs."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.measure import Campaign, run
+from tests.machine import device
+
+TINY = Campaign("tiny", runs=6, dropped=2, shapes=1, over_launch=0.0, groups_per_unit=1)
+
+
+def build(factor: int = 2, work_group=(64,)) -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        f"out[i] = {factor}*a[i]",
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 64 = 0",
+        lang_version=(2018, 2),
+        name="scale",
+    )
+    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+
+def reference(arguments, factor, **variant):
+    return {"out": factor * arguments["a"]}
+
+
+SCALE = KernelClass(
+    name="scale",
+    group="vector",
+    build=build,
+    variants=({"factor": 2}, {"factor": 3}),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=8, rungs=3),
+    reference=reference,
+    tags=("overhead",),
+)
+
+
+def measured(tmp_path, *kernels, campaign=TINY, progress=None):
+    return run(kernels, device(), tmp_path, progress, campaign)
