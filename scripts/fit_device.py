@@ -72,6 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--offline-wheels", metavar="DIR", help="set up from the wheels in DIR, without a network")
     options = parser.parse_args(argv)
+    measure.pin_threads()
     try:
         device = find(options.device)
         campaign = replace(options.campaign or DEFAULT, budget_s=options.budget)

@@ -27,6 +27,7 @@ TEST = replace(measure.QUICK, name="test", rungs=4, points=1, longest_s=0.2)
 
 def job(selector: str | None, output: Path) -> None:
     began = monotonic()
+    measure.pin_threads()
     device = find(selector)
     folder = output / device.slug
     print(f"device: {device.name} ({device.platform})", flush=True)

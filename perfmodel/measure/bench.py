@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel.devices import quiet_compiler
 from perfmodel.errors import BrokenDeviceError
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.measure.arguments import (
@@ -168,7 +169,8 @@ class Bench:
         import pyopencl as cl
 
         try:
-            program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
+            with quiet_compiler():
+                program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
             launch = Launch(cl.Kernel(program, "nothing"), (1,), (1,))
             return sample(self.queue, (launch,), self.campaign.runs).median(self.campaign.dropped)
         except cl.Error as error:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.devices import quiet_compiler
+
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
@@ -65,7 +67,8 @@ class Program:
         import pyopencl as cl
 
         options = list(self.kernel.options.build_options)
-        built = cl.Program(context, self.code).build(options=options)
+        with quiet_compiler():
+            built = cl.Program(context, self.code).build(options=options)
         names = built.kernel_names.split(";")
         kernels = {name: cl.Kernel(built, name) for name in names}
         return BuiltProgram(self, context, kernels)
