@@ -10,11 +10,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfmodel import devices, families, fit, measure
+    from perfmodel import devices, families, fit, measure, rank
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
     from perfmodel.families import Family
     from perfmodel.predict import FittedModel, Prediction, load
+    from perfmodel.rank import RankedVariant
 
 _HOMES = {
     "Count": "counts",
@@ -23,10 +24,11 @@ _HOMES = {
     "KernelCounts": "counts",
     "PerfModelError": "errors",
     "Prediction": "predict",
+    "RankedVariant": "rank",
     "count": "counts",
     "load": "predict",
 }
-_ROOMS = ("devices", "families", "fit", "measure")  # rooms that can be called
+_ROOMS = ("devices", "families", "fit", "measure", "rank")  # rooms that can be called
 
 __all__ = [
     "Count",
@@ -35,12 +37,14 @@ __all__ = [
     "KernelCounts",
     "PerfModelError",
     "Prediction",
+    "RankedVariant",
     "count",
     "devices",
     "families",
     "fit",
     "load",
     "measure",
+    "rank",
 ]
 __version__ = "0.1.0"
 

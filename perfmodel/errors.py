@@ -146,8 +146,8 @@ class BadFeatureValuesError(PerfModelError, ValueError):
         self.rows = rows
         self.names = names
         super().__init__(
-            f"{len(rows)} row(s), first row {rows[0]}, hold a negative or non-finite value of "
-            f"{', '.join(names)}; a feature counts things, so give numbers from 0 up."
+            f"{len(rows)} row(s), first row {rows[0]}, hold a value of {', '.join(names)} that is "
+            "negative, NaN or inf; a feature counts things, so give numbers from 0 up."
         )
 
 
@@ -755,3 +755,270 @@ class OptionError(PerfModelError, ValueError):
         self.problem = problem
         self.advice = advice
         super().__init__(f"{problem}; {advice}.")
+
+
+class UnknownLossError(PerfModelError, ValueError):
+    """No loss of a fit is called so.
+
+    Attributes
+    ----------
+    name : str
+        The name that was asked for.
+    allowed : tuple of str
+        The losses that exist.
+    """
+
+    def __init__(self, name: object, allowed: tuple[str, ...]) -> None:
+        self.name = name
+        self.allowed = allowed
+        super().__init__(f"no loss is called {name!r}; choose one of: {', '.join(allowed)}.")
+
+
+class ConfoundedFeaturesError(PerfModelError, ValueError):
+    """Features that the measurements cannot tell apart.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of str
+        The features of each group: only what they cost together is known.
+    rank : int
+        Independent columns among them all.
+    columns : int
+        How many columns there are.
+    """
+
+    def __init__(self, groups: tuple[tuple[str, ...], ...], rank: int, columns: int) -> None:
+        self.groups = groups
+        self.rank = rank
+        self.columns = columns
+        listed = "; ".join(", ".join(group) for group in groups)
+        super().__init__(
+            f"the rows determine {rank} of {columns} weights and cannot tell apart: {listed}; "
+            "measure kernels in which these differ, or pass merge=True to share what they cost "
+            "together among them."
+        )
+
+
+class ExpressionError(PerfModelError, ValueError):
+    """An expression of a model family cannot be used.
+
+    Attributes
+    ----------
+    text : str
+        The expression.
+    start, end : int
+        The characters of `text` that are at fault.
+    problem, advice : str
+        What is wrong there, and what to do.
+    """
+
+    def __init__(self, text: str, start: int, end: int, problem: str, advice: str) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.problem = problem
+        self.advice = advice
+        # One line of the text, with what is at fault underlined.
+        first = text.rfind("\n", 0, start) + 1
+        line = text[first:].split("\n", 1)[0]
+        width = max(1, min(end - start, len(line) - (start - first)))
+        super().__init__(
+            f"{problem}\n    {line}\n    {' ' * (start - first)}{'^' * width}\n{advice}."
+        )
+
+
+class NoStartError(PerfModelError, ValueError):
+    """A non-linear fit found no starting point at which the expression gives finite times.
+
+    Attributes
+    ----------
+    expression : str
+        The expression.
+    tried : int
+        Starting points that were tried.
+    """
+
+    def __init__(self, expression: str, tried: int) -> None:
+        self.expression = expression
+        self.tried = tried
+        super().__init__(
+            f"none of {tried} starting points gives finite times for '{expression}'; give start "
+            "values (start={'w_...': ...}) or bounds that keep divisors away from zero."
+        )
+
+
+class BadRidgeError(PerfModelError, ValueError):
+    """The strength of a ridge is negative or no number.
+
+    Attributes
+    ----------
+    found : object
+        What was given.
+    """
+
+    def __init__(self, found: object) -> None:
+        self.found = found
+        super().__init__(
+            f"ridge is {found!r}; give a finite number from 0 up, as 0.01 for 1 % of each column."
+        )
+
+
+class StartsError(PerfModelError, ValueError):
+    """A non-linear fit was asked to begin nowhere.
+
+    Attributes
+    ----------
+    found : int
+        The number of starting points that was asked for.
+    """
+
+    def __init__(self, found: int) -> None:
+        self.found = found
+        super().__init__(f"{found} starting points were asked for; give 1 or more.")
+
+
+class WrongColumnsError(PerfModelError, ValueError):
+    """A matrix has other columns than an expression takes.
+
+    Attributes
+    ----------
+    columns : int
+        Columns of the matrix.
+    features : tuple of str
+        What the expression takes, in order.
+    """
+
+    def __init__(self, columns: int, features: tuple[str, ...]) -> None:
+        self.columns = columns
+        self.features = features
+        super().__init__(
+            f"the matrix has {columns} column(s), and the expression takes {len(features)}: "
+            f"{', '.join(features)}; give one column for each, in this order."
+        )
+
+
+class LevelError(PerfModelError, ValueError):
+    """The level of an interval is no probability between 0 and 1.
+
+    Attributes
+    ----------
+    found : object
+        What was given.
+    """
+
+    def __init__(self, found: object) -> None:
+        self.found = found
+        super().__init__(f"level is {found!r}; give a number between 0 and 1, as 0.9 for 90 %.")
+
+
+class NoCommonSizeError(PerfModelError, ValueError):
+    """No size in a range meets the assumptions of all variants.
+
+    Attributes
+    ----------
+    parameter : str
+        The size parameter.
+    low, high : int
+        The range that was searched.
+    assumptions : tuple of str
+        What the variants assume.
+    """
+
+    def __init__(self, parameter: str, low: int, high: int, assumptions: tuple[str, ...]) -> None:
+        self.parameter = parameter
+        self.low = low
+        self.high = high
+        self.assumptions = assumptions
+        super().__init__(
+            f"no {parameter} from {low} to {high} meets the assumptions of both variants "
+            f"({'; '.join(assumptions)}); give a range that holds such a size."
+        )
+
+
+class UnboundedLoopError(NotCountableError):
+    """Loops of a kernel have no end, so that nothing in them can be counted.
+
+    Attributes
+    ----------
+    inames : tuple of str
+        The loop variables that nothing bounds on one side, or on both.
+    domain : str
+        The loop domain, in isl's notation.
+    """
+
+    def __init__(self, inames: tuple[str, ...], domain: str) -> None:
+        self.inames = inames
+        self.domain = domain
+        super().__init__(
+            f"the loop over {', '.join(inames)}", f"its domain {domain} has no bound",
+            f"give {inames[0]} a lower and an upper bound, such as 0 <= {inames[0]} < n",
+        )
+
+
+class FlowUnknownError(PerfModelError, LookupError):
+    """Counts hold no dataflow, because an earlier version stored them.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel's name.
+    """
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel
+        super().__init__(
+            f"the counts of '{kernel}' were stored without the kernel's dataflow, so chains and their "
+            "parallelism are not known; count the kernel again with perfmodel.count."
+        )
+
+
+class ActCostError(PerfModelError, ValueError):
+    """What an operation or an access is said to cost is negative or no number.
+
+    Attributes
+    ----------
+    act : object
+        The operation or access.
+    found : object
+        The cost given.
+    """
+
+    def __init__(self, act: object, found: object) -> None:
+        self.act = act
+        self.found = found
+        super().__init__(
+            f"the cost of {act!r} is {found!r}; give a finite number from 0 up, in any one unit, such as "
+            "its latency in cycles."
+        )
+
+
+class WeightsDeviceError(WeightsFileError):
+    """A weights file belongs to another device than the one asked for.
+
+    Attributes
+    ----------
+    found, wanted : str
+        The device of the file, and the one asked for.
+    """
+
+    def __init__(self, path: str, found: str, wanted: str) -> None:
+        self.found = found
+        self.wanted = wanted
+        super().__init__(path, f"belongs to the device '{found}', not to '{wanted}'")
+
+
+class InfiniteCountError(NotCountableError):
+    """A set that was to be counted has infinitely many points at some sizes.
+
+    Attributes
+    ----------
+    found : str
+        The set, or the function that counts it, in isl's notation.
+    """
+
+    def __init__(self, found: str) -> None:
+        self.found = found
+        super().__init__(
+            found, "it has infinitely many points",
+            "give each of its dimensions a lower and an upper bound",
+        )

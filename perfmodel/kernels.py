@@ -162,6 +162,10 @@ class KernelClass:
         [0.5, 2), as the index array of a gather.
     tolerance : float
         Largest relative difference from `reference` [1].
+    ranked : bool
+        The variants are choices of one computation, to be ranked by their predicted times.
+        All have the same arrays and sizes, and a campaign measures them at the same sizes: one
+        ladder for all, on which the quickest stands out and the slowest is short enough.
     """
 
     name: str
@@ -178,6 +182,7 @@ class KernelClass:
     raises: float = 0.5
     contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     tolerance: float = 1e-4
+    ranked: bool = False
 
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:
         """Variants with their ``work_group``, for a device with this limit [work-items].

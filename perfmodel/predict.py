@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -12,12 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel import features
-from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.errors import FactsFormatError, UnmeasuredFeatureError
+from perfmodel.facts import SCHEMA, DeviceFacts
 from perfmodel.families import Family, find_family
-from perfmodel.fit import FittedWeights, fit_weights, read_weights
+from perfmodel.families.binding import bind, weight_name
+from perfmodel.families.case import Case
+from perfmodel.fit import FitOptions, FittedWeights, design, fit_weights, read_weights
+from perfmodel.fit.conformal import calibrate, check_level, scaled
+from perfmodel.fit.heldout import predict_left_out
+from perfmodel.fit.measured import measured_range
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
+    from perfmodel.families.expression import Expression
     from perfmodel.store import Measurements
 
 
@@ -30,18 +39,23 @@ class Prediction:
     seconds
         Run time [s]: a float, or a float64 array of the sizes' shape.
     terms
-        Feature name to the seconds that it contributes, of the same shape. They add up to
-        ``seconds`` where the family is additive.
+        Feature name to the seconds that it contributes, of the same shape; of a family with an
+        expression each of its parts. They add up to ``seconds`` where the family is additive.
     interval
-        Lower and upper bound [s] at the asked level; None while the model has none.
+        Lower and upper bound [s] at the asked level (:mod:`perfmodel.fit.conformal`), of the same
+        shape; None where the model has none.
     unmeasured
         Features that were counted as free because no measurement exercised them.
+    warnings
+        Why not to trust the prediction, one sentence each: what of it lies far outside of what was
+        measured, a time that is not above zero, an interval without bounds.
     """
 
     seconds: Any
     terms: Mapping[str, Any]
     interval: tuple[Any, Any] | None = None
     unmeasured: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,10 @@ class FittedModel:
     ----------
     fitted
         The weights and how they were found.
+    facts
+        What is known of the device, for families that ask for it.
+    given
+        The family, if it is a value of the user's own and not to be found by its name.
 
     Notes
     -----
@@ -60,11 +78,13 @@ class FittedModel:
     """
 
     fitted: FittedWeights
+    facts: DeviceFacts | None = field(default=None, compare=False)
+    given: Family | None = field(default=None, compare=False)
 
     @cached_property
     def family(self) -> Family:
         """The model family."""
-        return find_family(self.fitted.family)
+        return self.given or find_family(self.fitted.family)
 
     @property
     def device(self) -> str:
@@ -80,6 +100,11 @@ class FittedModel:
     def units(self) -> Mapping[str, str]:
         """Each weight's unit, as in ``s/operation``."""
         return MappingProxyType({n: w.unit for n, w in self.fitted.weights.items()})
+
+    @cached_property
+    def standard_errors(self) -> Mapping[str, float | None]:
+        """Each weight's standard error, in its unit; None where the measurements give none."""
+        return MappingProxyType({n: w.standard_error for n, w in self.fitted.weights.items()})
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -127,15 +152,72 @@ class FittedModel:
             If the kernel needs such a feature.
         ParameterError
             If a size is left out, unknown, negative or no integer.
+        LevelError
+            If the level is not between 0 and 1.
         """
-        values = features.evaluate(self._counts(kernel), {**(sizes or {}), **more_sizes})
+        half_width = self.half_width(level)
+        counts, at = self.counted(kernel), {**(sizes or {}), **more_sizes}
+        values = features.evaluate(counts, at)
         unmeasured = tuple(sorted(filter(self.family.takes, self._without_weight(values))))
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
-        terms = self.family.terms(self.weights, values)
-        return Prediction(sum(terms.values(), 0.0), terms, None, unmeasured)
+        if self.family.expression:
+            quantities = self.family.quantities(Case(counts, at, self.facts, self.family.name))
+            seconds, terms = self._expressed({**values, **quantities})
+        else:
+            terms = self.family.terms(self.weights, values)
+            seconds = sum(terms.values(), 0.0)
+        return Prediction(
+            seconds, terms, _interval(seconds, half_width), unmeasured, self._warnings(seconds, values, level)
+        )
 
-    def _counts(self, kernel: Any) -> KernelCounts:
+    def _expressed(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+        """Return the value of the family's expression and of each of its parts [s]."""
+        found = {
+            name: expression.value(values, [self.weights[weight] for weight in weights])
+            for name, (expression, weights) in self._expressions.items()
+        }
+        return found.pop(""), found
+
+    @cached_property
+    def _expressions(self) -> Mapping[str, tuple[Expression, tuple[str, ...]]]:
+        """Each part's expression with its weights' names; under no name the whole."""
+        family, found = self.family, {}
+        for name in (*family.parts, ""):
+            whole = bind(replace(family, expression=name or family.expression), self.weights)
+            found[name] = whole, tuple(weight_name(family, weight) for weight in whole.weights)
+        return MappingProxyType(found)
+
+    def half_width(self, level: float) -> float | None:
+        """Return q, so that intervals are from p/exp(q) to p exp(q); None where there are none.
+
+        Raises
+        ------
+        LevelError
+            If the level is not between 0 and 1.
+        """
+        if level not in self._half_widths:
+            check_level(level)
+            known = self.fitted.conformal
+            self._half_widths[level] = known.quantile(level) if known else None
+        return self._half_widths[level]
+
+    @cached_property
+    def _half_widths(self) -> dict[float, float | None]:
+        return {}
+
+    def _warnings(self, seconds: Any, values: Mapping[str, Any], level: float) -> tuple[str, ...]:
+        found = []
+        if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
+            found.append("no run time is zero or below: the kernel is outside what was fitted")
+        if (known := self.fitted.conformal) and self._half_widths[level] == math.inf:
+            found.append(f"no bounds can be given at {level:.0%}: {known.limits}")
+        if measured := self.fitted.measured:
+            found += measured.far_outside(seconds, self.weights, values)
+        return tuple(found)
+
+    def counted(self, kernel: Any) -> KernelCounts:
+        """Return a kernel's counts as this model needs them; counts are returned as they are."""
         if hasattr(kernel, "operation_table"):
             counts: KernelCounts = kernel
             return counts
@@ -152,6 +234,7 @@ def fit(
     measurements: Measurements,
     family: str | Family = "stevens_kloeckner_2016",
     nonnegative: bool = False,
+    options: FitOptions | None = None,
 ) -> FittedModel:
     """Fit a model family to measurements.
 
@@ -166,18 +249,41 @@ def fit(
     family
         A model family or its name.
     nonnegative
-        Whether weights below zero are ruled out.
+        Whether weights below zero are ruled out; `options` can say so too.
+    options
+        How else to fit.
 
     Raises
     ------
     UnknownFamilyError, BadTimesError, BadFeatureValuesError, TooFewRowsError
         If the family does not exist, or the measurements do not allow a fit.
+    ConfoundedFeaturesError, MissingFactError
+        As of :func:`perfmodel.fit.fit_weights`.
     """
-    return FittedModel(fit_weights(measurements, family, nonnegative))
+    chosen = find_family(family)
+    fitted = fit_weights(measurements, chosen, nonnegative, options)
+    table = design(measurements, chosen, fitted.options.fit_facts)
+    groups = [row.group for row in measurements]
+    unseen = predict_left_out(table, groups, chosen, fitted.options)
+    scores = calibrate(unseen, table.times, groups)
+    update = {"conformal": scores, "measured": measured_range(table)}
+    facts = getattr(measurements, "facts", None)
+    return FittedModel(fitted.model_copy(update=update), facts, chosen)
+
+
+def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:
+    if half_width is None:
+        return None
+    if not isinstance(seconds, float):
+        return scaled(seconds, half_width)
+    if seconds <= 0 or half_width == math.inf:
+        return 0.0, math.inf
+    factor = math.exp(half_width)
+    return seconds / factor, seconds * factor
 
 
 def load(path: str | Path) -> FittedModel:
-    """Read a model that :meth:`FittedModel.save` wrote.
+    """Read a model that :meth:`FittedModel.save` wrote, and ``device.json`` where it lies beside it.
 
     Raises
     ------
@@ -185,5 +291,20 @@ def load(path: str | Path) -> FittedModel:
         If the file is missing or is no weights file of this schema.
     UnknownFamilyError
         If it belongs to a family that does not exist.
+    FactsFormatError
+        If ``device.json`` is no description of a device.
     """
-    return FittedModel(read_weights(path))
+    fitted = read_weights(path)
+    facts = _facts_beside(Path(path))
+    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None)
+
+
+def _facts_beside(path: Path) -> DeviceFacts | None:
+    device = path.with_name("device.json")
+    if not device.is_file():
+        return None
+    try:
+        document = json.loads(device.read_bytes())
+    except ValueError as error:
+        raise FactsFormatError(f"is no JSON ({error})", SCHEMA) from error
+    return DeviceFacts.from_json(document)

@@ -1,6 +1,6 @@
 """Rooms that can be called: ``perfmodel.fit(...)`` beside ``perfmodel.fit.design``.
 
-The public functions ``devices``, ``measure``, ``families`` and ``fit`` bear the names of the
+The public functions ``devices``, ``measure``, ``families``, ``fit`` and ``rank`` bear the names of the
 packages that hold them. Python binds a package's name in its parent when it is first imported,
 so the package itself must answer the call.
 """

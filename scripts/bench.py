@@ -1,9 +1,12 @@
-"""Measure how fast perfmodel is, beside the library it would replace.
+"""Measure how fast perfmodel is, beside the library it would replace and beside running kernels.
 
     scripts/bench counts [--repeats N] [--json] [KERNEL ...]
+    scripts/bench predict [--from FOLDER] [--json]
 
 `counts` times the counting of kernels by perfmodel and by loopy.statistics in the same run.
 Nothing of the user's caches is read or written. scripts/benchmarks/counts.py says how it is timed.
+`predict` times predictions of counted kernels on one core, and compares them with the measured
+times of 30 runs; it needs no device.
 """
 
 from __future__ import annotations
@@ -27,11 +30,25 @@ def main(argv: list[str] | None = None) -> int:
     counts = commands.add_parser("counts", help="time counting, evaluation and memory")
     counts.add_argument("kernels", nargs="*", help="corpus kernels; the realistic ones by default")
     counts.add_argument("--repeats", type=int, default=5, help="cold runs of each side")
-    counts.add_argument("--json", action="store_true", help="print one JSON document instead")
+    predict = commands.add_parser("predict", help="time predictions")
+    predict.add_argument(
+        "--from", dest="folder", type=Path, default=ROOT / "docs" / "data" / "quickstart", metavar="FOLDER",
+        help="with measurements.jsonl and test.jsonl; default: %(default)s",
+    )  # fmt: skip
+    for command in (counts, predict):
+        command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
+    # before anything that opens a cache or starts threads is imported
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    run = _counts if arguments.command == "counts" else _predict
+    result, text = run(arguments, parser)
+    print(json.dumps(result, indent=1) if arguments.json else text)
+    return 0
+
+
+def _counts(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        # before anything that opens a cache or starts threads is imported
-        os.environ.update(XDG_CACHE_HOME=folder, OPENBLAS_NUM_THREADS="1")
+        os.environ["XDG_CACHE_HOME"] = folder
         from scripts.benchmarks.counts import measure
         from scripts.benchmarks.table import table
 
@@ -39,8 +56,18 @@ def main(argv: list[str] | None = None) -> int:
             result = measure(arguments.kernels, arguments.repeats, sys.stderr)
         except KeyError as error:
             parser.error(f"no corpus kernel is called {error}; tests/corpus holds them")
-    print(json.dumps(result, indent=1) if arguments.json else table(result))
-    return 0
+    return result, table(result)
+
+
+def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
+    from perfmodel.errors import PerfModelError
+    from scripts.benchmarks.prediction import measure, table
+
+    try:
+        result = measure(arguments.folder)
+    except PerfModelError as error:
+        parser.error(str(error))
+    return result, table(result)
 
 
 if __name__ == "__main__":

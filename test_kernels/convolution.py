@@ -49,7 +49,7 @@ KERNEL = KernelClass(
     name="convolution",
     group="convolution",
     build=build,
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=5),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=6),
     reference=reference,
     dimensions=2,
     tags=("paper",),

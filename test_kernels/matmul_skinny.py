@@ -52,7 +52,7 @@ KERNEL = KernelClass(
     name="matmul_skinny",
     group="matmul",
     build=build,
-    sizes=Ladder(lambda e: ({"m": 2**e, "n": 2 ** (e - 3), "l": 2 ** (e - 3)},), start=8),
+    sizes=Ladder(lambda e: ({"m": 2**e, "n": 2 ** (e - 3), "l": 2 ** (e - 3)},), start=9),
     reference=reference,
     dimensions=2,
     tags=("paper", "local"),

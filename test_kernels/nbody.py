@@ -67,7 +67,7 @@ KERNEL = KernelClass(
     name="nbody",
     group="nbody",
     build=build,
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=9),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=10),
     reference=reference,
     dimensions=1,
     scalars=lambda **_: {"softening": 0.5},

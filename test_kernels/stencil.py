@@ -58,7 +58,7 @@ KERNEL = KernelClass(
     name="stencil",
     group="stencil",
     build=build,
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=6),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=10),
     reference=reference,
     dimensions=2,
     scalars=lambda **_: {"source": 9.0},

@@ -48,6 +48,7 @@ class Counts:
     barrier_count: Count = field(default_factory=lambda: count("0", ""))
     group_count: Count = field(default_factory=lambda: count("n"))
     hash: str = "0"
+    assumptions: str = "{ : }"
     subgroup_size: int = 16
 
     def barriers(self, scope: str = "local") -> Count:
@@ -67,6 +68,8 @@ class Row:
     seconds: float
     counts_hash: str
     variant: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
+    kept_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -110,3 +110,23 @@ def test_an_unknown_kernel_is_answered_in_one_line() -> None:
 
 
 # }}}
+
+
+# {{{ predictions
+
+
+def test_predictions_from_the_committed_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scripts.benchmarks import prediction
+
+    monkeypatch.setattr(prediction, "CALLS", 2)
+    monkeypatch.setattr(prediction, "SIZES", 10)
+    found = prediction.measure(Path(__file__).parents[1] / "docs" / "data" / "quickstart")
+    assert ["convolution", "matmul_skinny", "nbody", "stencil"] == [row["kernel"] for row in found["kernels"]]
+    for row in found["kernels"]:
+        assert pytest.approx(row["thirty_runs_s"] / row["one_us"] * 1e6) == row["ratio"]
+    lines = prediction.table(found).splitlines()
+    assert lines[-2].split("  ")[0] in ("met ", "met", "MISSED")
+    assert "a million sizes" in lines[-1]
+
+
+# }}}

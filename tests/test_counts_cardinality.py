@@ -7,8 +7,8 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import Count, cardinality, count
-from perfmodel.counts.cardinality import Cardinality
+from perfmodel.counts import Count, count, sizes
+from perfmodel.counts.sizes import Cardinality
 
 
 def triangle() -> lp.TranslationUnit:
@@ -34,13 +34,13 @@ def test_granularities(n):
 
 def test_equal_sets_are_counted_once(monkeypatch):
     seen = []
-    real = cardinality.cardinality
+    real = sizes.cardinality
 
     def counting(points: isl.Set) -> Cardinality:
         seen.append(str(points))
         return real(points)
 
-    monkeypatch.setattr(cardinality, "cardinality", counting)
+    monkeypatch.setattr(sizes, "cardinality", counting)
     count(triangle(), subgroup_size=8, cache=False)
     assert len(set(seen)) == len(seen)
 
@@ -50,3 +50,20 @@ def test_an_inexact_factor_stays_inexact():
     product = bound.times(isl.PwQPolynomial("[m] -> { m }"))
     assert not product.exact
     assert 12 == Count(product.polynomial)(n=3, m=4)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 6, 21])
+def test_sub_groups_that_end_inside_a_row(n):
+    """Groups of 10 by 4 lanes: the first sub-group of 32 holds three rows and a part of the last."""
+    kernel = lp.make_kernel(
+        "{ [e, i]: 0 <= e < n and 0 <= i < 10 }", "b[e, i] = 2*a[e, i]",
+        lang_version=(2018, 2), assumptions="n >= 1",
+    )
+    kernel = lp.split_iname(lp.add_dtypes(kernel, {"a": np.float32}), "e", 4)
+    kernel = lp.tag_inames(kernel, {"e_outer": "g.0", "e_inner": "l.1", "i": "l.0"})
+    counts = count(kernel, subgroup_size=32, cache=False)
+    active = {
+        (item // 40, item % 40 // 32) for item in range(40 * -(-n // 4))
+        if 4 * (item // 40) + item % 40 // 10 < n
+    }
+    assert len(active) == counts.accesses(array="a", granularity="subgroup")(n=n)

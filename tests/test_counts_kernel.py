@@ -8,9 +8,11 @@ from fractions import Fraction
 
 import loopy as lp
 import numpy as np
+import pymbolic.primitives as p
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.affine import affine_form
 from perfmodel.errors import (
     AssumptionError,
     CountsSchemaError,
@@ -312,3 +314,9 @@ def test_an_offset_that_loopy_passes_leaves_a_bound() -> None:
     lines = count(t_unit).lines("a", 64, per="launch", n=37)
     assert (3 + 1, False) == (lines(), lines.exact)
     assert not count(t_unit).lines("a", 64, per="launch").exact
+
+
+def test_affine_forms_belong_to_the_caller():
+    index = 3 * p.Variable("i") + 1
+    affine_form(index).clear()
+    assert {"i": 3, "": 1} == affine_form(index)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from perfmodel.counts import Count
 from perfmodel.counts.vanishing import vanishes
-from perfmodel.errors import AssumptionError, GranularityError, ParameterError
+from perfmodel.errors import AssumptionError, GranularityError, InfiniteCountError, ParameterError
 
 TRIANGLE = Count.from_text("[n] -> { 1/2*n^2 + 1/2*n : n >= 1 }", "[n] -> { : n >= 1 }")
 
@@ -131,6 +131,21 @@ def test_vanishing_on_a_finite_domain(text):
     assert expected == vanishes(values.polynomial)
 
 
+def test_multiples_of_one_count_are_added_as_numbers():
+    total = TRIANGLE + Fraction(1, 2) * TRIANGLE + 3 * (TRIANGLE + TRIANGLE)
+    assert [Fraction(15, 2) * n * (n + 1) / 2 for n in range(1, 9)] == [total(n=n) for n in range(1, 9)]
+    assert 0 == (total + Fraction(-15, 2) * TRIANGLE)(n=7)
+    bound = Count(TRIANGLE.polynomial, TRIANGLE.assumptions, exact=False)
+    assert not (TRIANGLE + bound).exact
+    assert not (bound + TRIANGLE).exact
+    assert (TRIANGLE + 2 * TRIANGLE).exact
+    odd = Count.from_text("[n] -> { n : n mod 2 = 1 }", "[n] -> { : n mod 2 = 1 }")
+    same = Count.from_text("[n] -> { n : n mod 2 = 1 }", "[n] -> { : n >= 5 }")
+    assert 14 == (odd + same)(n=7)
+    with pytest.raises(AssumptionError):
+        (odd + same)(n=3)
+
+
 def test_equality_needs_no_equal_texts():
     assumptions = "[n] -> { : n >= 1 }"
     left = Count.from_text("[n] -> { 16*floor((n + 15)/16) : n mod 16 = 0 }", assumptions)
@@ -138,3 +153,12 @@ def test_equality_needs_no_equal_texts():
     assert left == right
     assert left != Count.from_text("[n] -> { n }", assumptions)
     assert left != Count.from_text("[n] -> { n : n mod 16 = 0 }", assumptions, exact=False)
+
+
+@pytest.mark.parametrize("ask", [str, lambda count: count(n=2), lambda count: count.evaluate({"n": [2]})])
+def test_an_infinite_count_is_an_error(ask):
+    """As Barvinok's algorithm gives for a set without a bound."""
+    count = Count.from_text("[n] -> { infty : n >= 4; n^2 : 0 < n <= 3 }")
+    with pytest.raises(InfiniteCountError, match="infinitely many points; give each") as caught:
+        ask(count)
+    assert str(count.polynomial) == caught.value.found

@@ -5,11 +5,13 @@ import pytest
 
 from perfmodel.errors import (
     BadFeatureValuesError,
+    BadRidgeError,
     BadTimesError,
+    ConfoundedFeaturesError,
     NotFittedError,
     TooFewRowsError,
 )
-from perfmodel.fit import RelativeLeastSquares, least_squares
+from perfmodel.fit import OrdinaryLeastSquares, RelativeLeastSquares
 
 # Columns as far apart as launches and operations are.
 PLANTED = np.array([2e-5, 3e-9, -4e-12, 5e-11, 0.0])
@@ -44,25 +46,74 @@ def test_the_relative_error_is_minimised_not_the_absolute_one():
     assert pytest.approx(1 - np.mean(errors**2), rel=1e-13) == found.score(x[:, None], t)
 
 
-def test_wampler_1_of_the_nist_reference_data():
-    # y = 1 + x + ... + x^5 at x = 0 ... 20; every certified coefficient is 1.
-    matrix = np.vander(np.arange(21.0), 6, increasing=True)
-    found = least_squares(matrix, matrix.sum(axis=1))
-    assert 6 == found.rank
-    np.testing.assert_allclose(found.x, np.ones(6), rtol=1e-9)
+def confounded() -> tuple[np.ndarray, np.ndarray]:
+    a, b, c = np.random.default_rng(1).uniform(1, 2, (3, 30))
+    return np.column_stack([a, b, 1e9 * a, c, b + c]), 3 * a + 2 * b + c
 
 
-def test_equal_and_dependent_columns_are_named_and_shared_out():
-    rng = np.random.default_rng(1)
-    a, b, c = rng.uniform(1, 2, (3, 30))
-    matrix = np.column_stack([a, b, 1e9 * a, c, b + c])
-    times = 3 * a + 2 * b + c
-    found = RelativeLeastSquares().fit(matrix, times)
+def test_columns_that_cannot_be_told_apart_are_refused_by_name():
+    with pytest.raises(ConfoundedFeaturesError) as caught:
+        RelativeLeastSquares(names=("a", "b", "many a", "c", "b + c")).fit(*confounded())
+    assert (("a", "many a"), ("b", "c", "b + c")) == caught.value.groups
+    assert (3, 5) == (caught.value.rank, caught.value.columns)
+    with pytest.raises(ConfoundedFeaturesError, match="column 0, column 2"):
+        OrdinaryLeastSquares().fit(*confounded())
+
+
+def test_merged_columns_share_what_they_cost_together():
+    matrix, times = confounded()
+    found = RelativeLeastSquares(merge=True).fit(matrix, times)
     assert 3 == found.rank_
     assert ((0, 2), (1, 3, 4)) == found.confounded_
-    # least norm in columns of unit length: both copies of a carry half
+    assert ((0, 2),) == found.merged_
+    # equal times: both copies of a carry half of it
     np.testing.assert_allclose(found.coef_[[0, 2]], [1.5, 1.5e-9], rtol=1e-9)
     np.testing.assert_allclose(found.predict(matrix), times, rtol=1e-10)
+    assert ["merged"] == [mark for mark in found.marks_[0] if mark != "barely"]
+    assert "undetermined" in found.marks_[1]
+    assert np.isinf(found.standard_errors_[[1, 3, 4]]).all()
+    assert np.isfinite(found.standard_errors_[[0, 2]]).all()
+
+
+def test_a_merged_weight_has_the_standard_error_of_the_whole():
+    rng = np.random.default_rng(3)
+    a, b = rng.uniform(1, 2, (2, 40))
+    times = (4 * a + b) * rng.uniform(0.95, 1.05, 40)
+    whole = RelativeLeastSquares().fit(np.column_stack([a, b]), times)
+    halves = RelativeLeastSquares(merge=True).fit(np.column_stack([a, b, a]), times)
+    np.testing.assert_allclose(halves.coef_[[0, 2]], whole.coef_[0] / 2, rtol=1e-10)
+    np.testing.assert_allclose(halves.standard_errors_[[0, 2]], whole.standard_errors_[0] / 2, rtol=1e-8)
+
+
+def test_a_ridge_tells_them_apart():
+    matrix, times = confounded()
+    found = RelativeLeastSquares(ridge=1e-8).fit(matrix, times)
+    np.testing.assert_allclose(found.coef_[[0, 2]], [1.5, 1.5e-9], rtol=1e-4)
+    assert np.isfinite(found.standard_errors_).all()
+
+
+def test_a_ridge_is_the_normal_equations_with_a_longer_diagonal():
+    rng = np.random.default_rng(5)
+    matrix, times = 10 ** rng.uniform(0, 3, (20, 3)), rng.uniform(1, 2, 20)
+    scaled = matrix / times[:, None]
+    gram = scaled.T @ scaled
+    expected = np.linalg.solve(gram + 0.1 * np.diag(np.diag(gram)), scaled.sum(axis=0))
+    np.testing.assert_allclose(RelativeLeastSquares(ridge=0.1).fit(matrix, times).coef_, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, np.nan, np.inf])
+def test_a_ridge_that_is_none(wrong):
+    with pytest.raises(BadRidgeError, match="ridge is"):
+        RelativeLeastSquares(ridge=wrong).fit([[1.0]], [1.0])
+
+
+def test_weights_of_rows_are_repetitions():
+    rng = np.random.default_rng(6)
+    matrix, times = rng.uniform(1, 2, (12, 3)), rng.uniform(1, 2, 12)
+    often = rng.integers(0, 4, 12)
+    expected = RelativeLeastSquares().fit(np.repeat(matrix, often, 0), np.repeat(times, often))
+    found = RelativeLeastSquares().fit(matrix, times, sample_weight=often)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-10)
 
 
 def test_nonnegative_weights():

@@ -1,13 +1,21 @@
 from __future__ import annotations
 
+import json
+import math
+
 import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import ParameterError, UnmeasuredFeatureError
-from perfmodel.predict import fit
-from tests.standins import Counts, Operation, count
-from tests.test_fit_weights import KERNELS, PLANTED, measurements
+from perfmodel.errors import FactsFormatError, LevelError, ParameterError, UnmeasuredFeatureError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.families import Family
+from perfmodel.families.family import Weight
+from perfmodel.fit.conformal import Conformal
+from perfmodel.fit.measured import Measured
+from perfmodel.predict import FittedModel, fit, load
+from tests.standins import Counts, Operation, Row, Rows, count
+from tests.test_fit_weights import KERNELS, PLANTED, SIZES, measurements
 
 MODEL = fit(measurements())
 OTHER = Counts(
@@ -33,7 +41,8 @@ def test_terms_by_hand():
     for name, term in expected.items():
         assert pytest.approx(term, rel=1e-8) == found.terms[name]
     assert pytest.approx(sum(expected.values()), rel=1e-8) == found.seconds
-    assert found.interval is None
+    assert (0.0, math.inf) == found.interval  # one group of kernels says nothing of others
+    assert "no bounds can be given at 90%" in found.warnings[0]
     assert () == found.unmeasured
 
 
@@ -89,3 +98,90 @@ def test_a_wrong_size_is_named(name, sizes):
     with pytest.raises(ParameterError) as caught:
         MODEL.predict(KERNELS["add"], **sizes)
     assert name == caught.value.name
+
+
+SCORED = FittedModel(
+    MODEL.fitted.model_copy(
+        update={
+            "conformal": Conformal(scores=(math.log(2), math.log(3)), groups=("a", "b")),
+            "measured": Measured(seconds=(1e-5, 1e-2), features={"op_float32_add": (1e5, 1e8)}),
+        }
+    )
+)
+
+
+def test_intervals_are_factors_and_depend_on_the_level():
+    one = SCORED.predict(KERNELS["add"], n=100, level=0.3)
+    assert pytest.approx((one.seconds / 2, one.seconds * 2)) == one.interval
+    assert () == one.warnings
+    found = SCORED.predict(KERNELS["add"], n=np.array([100, 200]), level=0.6)
+    assert pytest.approx(found.seconds / 3) == found.interval[0]
+    assert pytest.approx(found.seconds * 3) == found.interval[1]
+    assert (0.0, math.inf) == SCORED.predict(KERNELS["add"], n=100).interval
+    assert SCORED == FittedModel(SCORED.fitted)
+
+
+def test_a_level_that_is_no_probability():
+    with pytest.raises(LevelError):
+        SCORED.predict(KERNELS["add"], n=100, level=95)
+
+
+def test_sizes_far_outside_of_what_was_measured_carry_a_warning():
+    small, large = (SCORED.predict(KERNELS["add"], n=n, level=0.5).warnings for n in (100, 10_000))
+    assert () == small
+    assert ["predicted time is 2", "op_float32_add is 1e+11"] == [w[: len(p)] for w, p in zip(
+        large, ["predicted time is 2", "op_float32_add is 1e+11"], strict=True)]
+    many = SCORED.predict(KERNELS["add"], n=np.array([100, 10_000]), level=0.5).warnings
+    assert "at 1 of 2 sizes" in many[0]
+
+
+def test_no_time_is_below_zero():
+    negative = {name: w.model_copy(update={"value": -1.0}) for name, w in SCORED.fitted.weights.items()}
+    found = FittedModel(SCORED.fitted.model_copy(update={"weights": negative, "measured": None}))
+    one = found.predict(KERNELS["add"], n=100, level=0.5)
+    assert (0.0, math.inf) == one.interval
+    assert one.warnings[0].startswith("no run time is zero or below")
+
+
+TOY = Family(
+    name="toy",
+    citation="this test",
+    quantities=lambda case: {"waves": case.value(case.counts.work_groups()) / case.fact("compute_units")},
+    units={"waves": ""},
+    sums={"compute": ("op_float*",), "memory": ("global_*",)},
+    weights=(Weight("w_wave", "s", start=1e-6),),
+    parts={"busy": "max(compute, memory)"},
+    expression="busy + w_wave*waves",
+    additive=False,
+)
+UNITS = DeviceFacts.from_mapping("stand-in", "none", "0", {"compute_units": Fact(4, "", "by hand")})
+
+
+def toy_measurements() -> Rows:
+    rows = []
+    for n in (1024, *SIZES):
+        times = {"empty": 0.0, "add": 1000 * n**2 * 2e-11, "load": 100 * n**2 * 4e-10}
+        rows += [Row(name, {"n": n}, time + n / 4 * 3e-7, name, group=name) for name, time in times.items()]
+    found = Rows(tuple(rows), KERNELS)
+    object.__setattr__(found, "facts", UNITS)
+    return found
+
+
+def test_a_family_with_an_expression_of_its_own(monkeypatch, tmp_path):
+    model = fit(toy_measurements(), TOY)
+    assert pytest.approx(3e-7, rel=1e-6) == model.weights["w_wave"]
+    found = model.predict(KERNELS["add"], n=100)
+    assert pytest.approx(2e-4 + 100 / 4 * 3e-7, rel=1e-6) == found.seconds
+    assert pytest.approx({"busy": 2e-4}, rel=1e-6) == dict(found.terms)
+    many = model.predict(KERNELS["add"], n=np.array([50, 100]))
+    assert pytest.approx(found.seconds) == many.seconds[1]
+    # saved beside what is known of the device, it is read with it
+    monkeypatch.setattr("perfmodel.families.families", lambda: {"toy": TOY})
+    model.save(tmp_path / "toy.json")
+    (tmp_path / "device.json").write_text(json.dumps(UNITS.to_json()))
+    again = load(tmp_path / "toy.json")
+    assert model == again
+    assert found.seconds == again.predict(KERNELS["add"], n=100).seconds
+    (tmp_path / "device.json").write_text("{")
+    with pytest.raises(FactsFormatError):
+        load(tmp_path / "toy.json")

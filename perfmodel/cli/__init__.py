@@ -16,7 +16,7 @@ import typer
 
 from perfmodel.errors import PerfModelError
 
-COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict", "export")
+COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict", "rank", "evaluate", "compare", "export")
 
 USER_ERROR = 2
 INTERRUPTED = 130

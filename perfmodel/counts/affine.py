@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Any
 
 import islpy as isl
@@ -22,11 +23,23 @@ def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
     loopy.diagnostic.ExpressionToAffineConversionError
         It is not quasi-affine in the space's dimensions and parameters.
     """
-    form = affine_form(expr)
-    places = space.get_var_dict() if form is not None else {}
+    return pw_affs(space, (expr,))[0]
+
+
+def pw_affs(space: isl.Space, exprs: Sequence[Any]) -> list[isl.PwAff]:
+    """Return several expressions as :func:`pw_aff` does."""
+    places = space.get_var_dict()
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+    return [_pw_aff(space, expr, places, zero) for expr in exprs]
+
+
+def _pw_aff(
+    space: isl.Space, expr: Any, places: Mapping[str, tuple[isl.dim_type, int]], zero: isl.Aff
+) -> isl.PwAff:
+    form = _form(expr)
     if form is None or any(name and name not in places for name in form):
         return guarded_pwaff_from_expr(space, expr, NOTHING)
-    aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+    aff = zero
     for name, coefficient in form.items():
         if not name:
             aff = aff.set_constant_val(isl.Val(coefficient))
@@ -39,7 +52,7 @@ def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
 
 def names_in(expr: Any) -> Set[str]:
     """Return the names that an expression depends on."""
-    form = affine_form(expr)
+    form = _form(expr)
     if form is None:
         names: frozenset[str] = get_dependencies(expr)
         return names
@@ -48,6 +61,12 @@ def names_in(expr: Any) -> Set[str]:
 
 def affine_form(expr: Any) -> Form | None:
     """Return the coefficients of an integer affine expression, None for any other."""
+    found = _form(expr)
+    return None if found is None else {**found}
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _form(expr: Any) -> Mapping[str, int] | None:
     if isinstance(expr, (int, np.integer)):
         return {"": int(expr)}
     if isinstance(expr, p.Variable):
@@ -55,18 +74,18 @@ def affine_form(expr: Any) -> Form | None:
     if isinstance(expr, p.Sum):
         total: Form = {}
         for child in expr.children:
-            part = affine_form(child)
+            part = _form(child)
             if part is None:
                 return None
             for name, coefficient in part.items():
                 total[name] = total.get(name, 0) + coefficient
         return total
     if isinstance(expr, p.Product):
-        return _product([affine_form(child) for child in expr.children])
+        return _product([_form(child) for child in expr.children])
     return None
 
 
-def _product(parts: list[Form | None]) -> Form | None:
+def _product(parts: list[Mapping[str, int] | None]) -> Form | None:
     result: Form = {"": 1}
     for part in parts:
         if part is None:

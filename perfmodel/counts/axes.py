@@ -10,6 +10,7 @@ import islpy as isl
 from perfmodel.counts.program import Domain, Launch
 
 SET = isl.dim_type.set
+Box = tuple[tuple[int, int], ...]
 
 
 def without_local(domain: Domain) -> isl.Set:
@@ -43,11 +44,9 @@ def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int,
     """
     space = domain.points.get_space()
     positions = [domain.axes.index(f"l.{axis}") for axis in range(len(launch.group_shape))]
-    for number in range(-(-launch.group_size // size)):
-        first = number * size
-        last = min(first + size, launch.group_size) - 1
+    for number, boxes in enumerate(boxes_of_sub_groups(launch, size)):
         lanes = isl.Set.empty(space)
-        for box in _boxes(first, last, launch.group_shape):
+        for box in boxes:
             part = isl.Set.universe(space)
             for position, (low, high) in zip(positions, box, strict=True):
                 part = part.lower_bound_val(SET, position, isl.Val(low))
@@ -56,14 +55,21 @@ def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int,
         yield number, lanes
 
 
-def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[tuple[tuple[int, int], ...]]:
+def boxes_of_sub_groups(launch: Launch, size: int) -> Iterator[list[Box]]:
+    """Yield for each sub-group boxes (first and last id along each axis) that hold its lanes."""
+    for first in range(0, launch.group_size, size):
+        last = min(first + size, launch.group_size) - 1
+        yield _boxes(first, last, launch.group_shape)
+
+
+def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
     """Return boxes of local ids that together are the linear ids first to last, l.0 fastest."""
     if len(shape) <= 1:
         return [((first, last),)] if shape else [()]
     row = 1
     for extent in shape[:-1]:
         row *= extent
-    found: list[tuple[tuple[int, int], ...]] = []
+    found: list[Box] = []
     low, high = first // row, last // row
     if first % row == 0 and last % row == row - 1:
         return [(*((0, extent - 1) for extent in shape[:-1]), (low, high))]

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
 import islpy as isl
 
 from perfmodel.counts.axes import in_sub_groups, without_local
-from perfmodel.counts.barvinok import can_count, warn_once
-from perfmodel.counts.factors import factors
+from perfmodel.counts.factors import Product
 from perfmodel.counts.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly import Count, product
-from perfmodel.counts.summation import sum_of_points
+from perfmodel.counts.sizes import Cardinality, Sizes
+from perfmodel.counts.units import factors_by_unit
 
-SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
-
-
-@dataclass(frozen=True)
-class Cardinality:
-    """The number of points of a set, and whether it is exact or an upper bound."""
-
-    polynomial: isl.PwQPolynomial
-    exact: bool = True
-
-    def times(self, factor: isl.PwQPolynomial) -> Cardinality:
-        """Return the number multiplied by an exact function of the parameters."""
-        return Cardinality(product(self.polynomial, factor), self.exact)
+__all__ = ["Cardinalities", "Cardinality"]
 
 
 class Cardinalities:
@@ -44,7 +31,8 @@ class Cardinalities:
     def __init__(self, program: Program, subgroup_size: int) -> None:
         self.program = program
         self.subgroup_size = subgroup_size
-        self._known: dict[str, Cardinality] = {}
+        self._sizes = Sizes(program.assumptions)
+        self._products: dict[Domain, Product | None] = {}
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
 
@@ -54,15 +42,6 @@ class Cardinalities:
         if key not in self._counts:
             self._counts[key] = self._count_pairs(domain, granularity)
         return self._counts[key]
-
-    def pairs(self, domain: Domain, granularity: str) -> isl.Set:
-        """Return the set of (unit, instance) pairs, for units along the domain's own axes."""
-        launch = self.program.launches[domain.launch]
-        if granularity == "workitem":
-            return domain.points
-        if granularity == "subgroup" and self._splits(domain, launch):
-            return in_sub_groups(domain, launch, self.subgroup_size)
-        return without_local(domain)
 
     def _splits(self, domain: Domain, launch: Launch) -> bool:
         """Whether the sub-groups of a group differ in what they execute."""
@@ -81,7 +60,7 @@ class Cardinalities:
                 repeated *= 1 if f"l.{axis}" in domain.axes else extent
         elif granularity == "subgroup" and not self._splits(domain, launch):
             repeated = -(-launch.group_size // self.subgroup_size)
-        number = self.size(self.pairs(domain, granularity)).times(self._groups(domain.launch, domain.axes))
+        number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
         if granularity == "workitem":
             return self.wrap(number, domain.factor * repeated, domain.exact, granularity)
         return self.wrap(
@@ -99,15 +78,32 @@ class Cardinalities:
         )
         return count if factor == 1 else factor * count
 
+    def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
+        """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
+        if granularity == "workitem":
+            return self._sizes.size(domain.points, self._product(domain))
+        launch = self.program.launches[domain.launch]
+        split = granularity == "subgroup" and self._splits(domain, launch)
+        size = self.subgroup_size if split else launch.group_size
+        return self._closed_pairs(domain, launch, size) or self.size(
+            in_sub_groups(domain, launch, size) if split else without_local(domain)
+        )
+
+    def _closed_pairs(self, domain: Domain, launch: Launch, size: int) -> Cardinality | None:
+        """Return the same for units of ``size`` lanes, if they have closed forms."""
+        whole = self._product(domain)
+        if whole is None:
+            return None
+        return self._sizes.sum_of_products(whole, factors_by_unit(whole, domain, launch, size))
+
+    def _product(self, domain: Domain) -> Product | None:
+        if domain not in self._products:
+            self._products[domain] = self._sizes.product_of(domain.points)
+        return self._products[domain]
+
     def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
-        parts = [self._known_size(part) for part in factors(points)]
-        total = parts[0]
-        for part in parts[1:]:
-            total = Cardinality(
-                product(total.polynomial, part.polynomial), total.exact and part.exact
-            )
-        return total
+        return self._sizes.size(points, self._sizes.product_of(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
         """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""
@@ -121,14 +117,6 @@ class Cardinalities:
         for size, times in sizes.values():
             number = number.add(size.polynomial.scale_val(isl.Val(times)))
         return Cardinality(number, exact)
-
-    def _known_size(self, points: isl.Set) -> Cardinality:
-        for index in range(points.dim(SET)):
-            points = points.set_dim_name(SET, index, f"d{index}")
-        key = str(points)
-        if key not in self._known:
-            self._known[key] = cardinality(points)
-        return self._known[key]
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
         """Return the number of groups along the axes that are not among ``axes``."""
@@ -161,16 +149,3 @@ class Cardinalities:
         return self.wrap(number, site.factor * group_size, site.exact, "workitem")
 
     # }}}
-
-
-def cardinality(points: isl.Set) -> Cardinality:
-    """Return the number of points of a set (section 3.2 of the 2016 paper).
-
-    By Barvinok's algorithm where ``islpy`` has it, else by :mod:`perfmodel.counts.summation`,
-    with one warning in a process.
-    """
-    points = points.coalesce()
-    if can_count():
-        return Cardinality(points.card().coalesce())
-    warn_once()
-    return Cardinality(*sum_of_points(points))

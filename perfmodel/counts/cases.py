@@ -19,9 +19,14 @@ from perfmodel.counts.polynomials import (
     multiply,
 )
 from perfmodel.counts.polytopes import Derived, Polytope
-from perfmodel.counts.quasipoly import product
 
-SET, PARAM = isl.dim_type.set, isl.dim_type.param
+Values = dict[str, Polynomial]  # by the condition in isl's notation
+TERMS = 400  # of a function: of all kernels that we know none needs 300 terms or 20 floors
+FLOORS = 24
+
+
+class TooHardError(Exception):
+    """The sum needs too many cases (internal: an upper bound is given instead)."""
 
 
 @dataclass(frozen=True)
@@ -43,26 +48,39 @@ class Case:
     derived: tuple[Derived, ...]
 
 
-def total_of(cases: list[Case], parameters: list[str]) -> isl.PwQPolynomial:
-    """Return the sum of the values of cases that have no variables left."""
-    values: dict[str, Polynomial] = {}
+def closed(cases: list[Case]) -> Values:
+    """Return, for cases that have no variables left, their values by the conditions that isl reads."""
+    values: Values = {}
     for case in cases:
         condition, value = _closed(case)
         values[condition] = add(values.get(condition, {}), value)
+    return values
+
+
+def joined(first: Values, second: Values) -> Values:
+    """Return the sum of what :func:`closed` returns.
+
+    Raises
+    ------
+    TooHardError
+        It would take isl long to add the values, or more than 0.1 s to evaluate them.
+    """
+    both = first | {
+        condition: add(first.get(condition, {}), value) for condition, value in second.items()
+    }
+    terms = [monomial for value in both.values() for monomial in value]
+    floors = {atom for monomial in terms for atom, _ in monomial if "floor" in str(atom)}
+    if len(terms) > TERMS or len(floors) > FLOORS:
+        raise TooHardError
+    return both
+
+
+def total_of(values: Values, parameters: list[str]) -> isl.PwQPolynomial:
+    """Return the sum of what :func:`closed` returned."""
     total = isl.PwQPolynomial("{ 0 }")
     for condition, value in values.items():
         total = total.add(_piecewise(value, condition, parameters)).coalesce()
     return total
-
-
-def bounding_box(points: isl.Set) -> isl.PwQPolynomial:
-    """Return the number of points of the smallest box around a set, where it is not empty."""
-    number = isl.PwQPolynomial("{ 1 }").intersect_params(points.params())
-    for axis in range(points.dim(SET)):
-        width = points.dim_max(axis).sub(points.dim_min(axis)).add_constant_val(isl.Val(1))
-        extent = isl.PwQPolynomial.from_pw_aff(width)
-        number = product(number, extent)
-    return number.coalesce()
 
 
 def _closed(case: Case) -> tuple[str, Polynomial]:

@@ -14,6 +14,7 @@ from loopy.symbolic import condition_to_set
 
 from perfmodel.counts.expressions import Condition
 from perfmodel.counts.program import Domain
+from perfmodel.counts.projection import Projector
 from perfmodel.errors import StatisticsNeededError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
@@ -39,6 +40,7 @@ class Domains:
         self.data_inames = self._data_inames()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
         self._cache: dict[object, Domain] = {}
+        self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _assumptions(self) -> isl.Set:
         space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
@@ -86,12 +88,8 @@ class Domains:
 
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, bool]:
         """Return the projection of the loop domain onto the inames (Algorithm 1)."""
-        whole = self.kernel.get_inames_domain(frozenset(names)).to_set()
+        projector, data = self._projector(names)
         exact = True
-        data = [
-            name for name in whole.get_var_names(PARAM)
-            if name not in self.parameters and name not in names
-        ]
         counted = [name for name in names if name in self.data_inames]
         known = [name for name in counted if name in self.statistics]
         trips = None
@@ -100,10 +98,7 @@ class Domains:
         kept = [name for name in names if name not in known]
         if data:
             exact = len(known) == len(counted)
-            for name in data:
-                index = whole.find_dim_by_name(PARAM, name)
-                whole = whole.move_dims(SET, 0, PARAM, index, 1).project_out(SET, 0, 1)
-        points = _arranged(whole, kept, self.assumptions)
+        points = self._assumed(projector.onto(kept))
         for position, name in enumerate(kept):
             if name in self.data_inames and not (
                 points.dim_has_upper_bound(SET, position)
@@ -113,6 +108,27 @@ class Domains:
                     f"the trip count of loop '{name}'", name, "<its mean trip count>"
                 )
         return points, trips, exact
+
+    def line(self, iname: str) -> isl.Set | None:
+        """Return the values of one iname; None where data bound it."""
+        projector, data = self._projector([iname])
+        return None if data else self._assumed(projector.onto([iname]))
+
+    def _assumed(self, points: isl.Set) -> isl.Set:
+        points = points.align_params(self.assumptions.get_space())
+        return points.intersect_params(self.assumptions).coalesce()
+
+    def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
+        """Return the loop domain around the inames, and whether data bound it."""
+        whole = self.kernel.get_inames_domain(frozenset(names))
+        inames = tuple(whole.get_var_names(SET))
+        if inames not in self._projectors:
+            data = [name for name in whole.get_var_names(PARAM) if name not in self.parameters]
+            for name in data:
+                index = whole.get_var_names(PARAM).index(name)
+                whole = whole.move_dims(SET, 0, PARAM, index, 1).project_out(SET, 0, 1)
+            self._projectors[inames] = (Projector(whole), bool(data))
+        return self._projectors[inames]
 
     def _restrict(
         self, points: isl.Set, condition: Condition
@@ -159,17 +175,6 @@ def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
     for tag in kernel.iname_tags_of_type(iname, (GroupInameTag, LocalInameTag)):
         return f"{'g' if isinstance(tag, GroupInameTag) else 'l'}.{tag.axis}"
     return ""
-
-
-def _arranged(whole: isl.Set, names: list[str], assumptions: isl.Set) -> isl.Set:
-    """Return the set over exactly these dimensions, in this order, under the assumptions."""
-    whole = whole.project_out_except(names, [SET])
-    for target, name in enumerate(names):
-        index = whole.find_dim_by_name(SET, name)
-        if index != target:
-            # move through the parameters: isl moves only between different types
-            whole = whole.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
-    return whole.align_params(assumptions.get_space()).intersect_params(assumptions).coalesce()
 
 
 def _atomic(conditions: Iterable[Condition]) -> Iterable[Condition]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import loopy as lp
 import numpy as np
@@ -451,15 +451,18 @@ def function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:
     return result
 
 
+W = TypeVar("W", bound=Walk)
+
+
 def walk_instruction(
     kernel: lp.LoopKernel, callables: Mapping[Any, Any], instruction: MultiAssignmentBase,
-    options: Options, vector_iname: str = "",
-) -> Walk:
+    options: Options, vector_iname: str = "", kind: type[W] = Walk,
+) -> W:
     """Return the finished walk over an assignment: its right side, then its stores."""
     targets = instruction.assignees
     first = kernel.get_var_descriptor(_assigned_name(targets[0])) if targets else None
     literal = real_part(memory_type(first)) if first is not None else INT
-    walk = Walk(
+    walk = kind(
         kernel, callables, literal, options.include_index_arithmetic,
         vector_iname=vector_iname, group_multiply_add=options.group_multiply_add,
     )

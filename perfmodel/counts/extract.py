@@ -15,6 +15,7 @@ from loopy.kernel.data import VectorizeTag
 from loopy.kernel.instruction import BarrierInstruction, CInstruction, MultiAssignmentBase
 from loopy.symbolic import get_dependencies
 
+from perfmodel.counts.dependences import TrackedWalk, opaque_step, unrolled_inames
 from perfmodel.counts.domains import Domains, Statistics
 from perfmodel.counts.expressions import Condition, Options, Walk, walk_instruction
 from perfmodel.counts.grid import grid_and_group
@@ -29,6 +30,7 @@ from perfmodel.counts.program import (
     Statement,
 )
 from perfmodel.counts.schedule import schedule_tree
+from perfmodel.counts.steps import Dataflow, Step
 from perfmodel.counts.tree import (
     Device,
     Loop,
@@ -82,6 +84,7 @@ class _Extraction:
             lambda: defaultdict(int)
         )
         self.accesses: dict[Domain, list[Access]] = defaultdict(list)
+        self.steps: list[Step] = []
 
     def program(self) -> Program:
         schedule = schedule_tree(self.kernel)
@@ -97,6 +100,10 @@ class _Extraction:
         return Program(
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
             tuple(self.launches), statements, tuple(self.barriers), schedule,
+            Dataflow(
+                tuple(self.steps), unrolled_inames(self.kernel),
+                tuple(sorted(name for name, axis in self.domains.axes.items() if axis)),
+            ),
         )
 
     # {{{ the schedule
@@ -110,10 +117,7 @@ class _Extraction:
 
     def walk_device(self, node: Device, loops: tuple[str, ...]) -> None:
         instructions = frozenset(instructions_in(node))
-        grid, local = grid_and_group(
-            self.kernel, self.callables, instructions, self.domains.axes,
-            self.domains.assumptions,
-        )
+        grid, local = grid_and_group(self.domains, self.callables, instructions)
         repeats = self.domains.domain(len(self.launches), loops).points
         self.launches.append(
             Launch(node.name, local, grid, repeats)
@@ -175,8 +179,9 @@ class _Extraction:
             return
         vector = self.vector_iname(instruction)
         walk = walk_instruction(
-            self.kernel, self.callables, instruction, self.options, vector
+            self.kernel, self.callables, instruction, self.options, vector, TrackedWalk
         )
+        self.steps.append(walk.step(instruction))
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
         self.record(walk, instruction.within_inames, conditions, vector)
 
@@ -192,6 +197,7 @@ class _Extraction:
         domain = self.domains.domain(launch, instruction.within_inames, tests)
         for key, amount in self.declared[instruction.id].items():
             self.operations[domain][key] += amount
+        self.steps.append(opaque_step(self.kernel, instruction, self.declared[instruction.id]))
 
     def vector_iname(self, instruction: MultiAssignmentBase) -> str:
         """Return the iname along which Loopy vectorises an instruction, or ""."""

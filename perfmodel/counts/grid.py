@@ -6,25 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 import islpy as isl
-import loopy as lp
 
+from perfmodel.counts.domains import Domains
 from perfmodel.errors import NotCountableError
 
 SET = isl.dim_type.set
 
 
 def grid_and_group(
-    kernel: lp.LoopKernel, callables: Mapping[Any, Any], instructions: frozenset[str],
-    axes: Mapping[str, str], assumptions: isl.Set,
+    domains: Domains, callables: Mapping[Any, Any], instructions: frozenset[str]
 ) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]]:
     """Return the work-groups along each group axis and the work-items along each local axis.
 
     Where each axis is bounded by one constraint they are read off; Loopy's own search for static
     bounds, which gives the same, takes milliseconds for each iname.
     """
-    found = _read_off(kernel, instructions, axes, assumptions)
+    found = _read_off(domains, instructions)
     if found is None:
-        grid, local = kernel.get_grid_sizes_for_insn_ids(
+        grid, local = domains.kernel.get_grid_sizes_for_insn_ids(
             instructions, callables, return_dict=False
         )
         return tuple(grid), tuple(_constant(size) for size in local)
@@ -32,9 +31,9 @@ def grid_and_group(
 
 
 def _read_off(
-    kernel: lp.LoopKernel, instructions: frozenset[str], axes: Mapping[str, str],
-    assumptions: isl.Set,
+    domains: Domains, instructions: frozenset[str]
 ) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]] | None:
+    kernel, axes = domains.kernel, domains.axes
     if kernel.overridden_get_grid_sizes_for_insn_ids:
         return None
     sizes: dict[str, isl.PwAff] = {}
@@ -42,7 +41,10 @@ def _read_off(
     for name in inames:
         if not axes[name]:
             continue
-        size = _extent(kernel, name, axes[name], assumptions)
+        line = domains.line(name)
+        if line is None:  # bounds that data give
+            return None
+        size = _lanes(line) if axes[name].startswith("l") else _groups(line)
         if size is None:
             return None
         known = sizes.setdefault(axes[name], size)
@@ -60,20 +62,9 @@ def _read_off(
     return tuple(group), tuple(local)
 
 
-def _extent(
-    kernel: lp.LoopKernel, iname: str, axis: str, assumptions: isl.Set
-) -> isl.PwAff | None:
-    """Return the extent of an iname from 0 that one constraint gives, else None."""
-    domain = kernel.get_inames_domain(frozenset([iname])).to_set()
-    domain = domain.align_params(assumptions.get_space())
-    if domain.dim(isl.dim_type.param) != assumptions.dim(isl.dim_type.param):
-        return None  # bounds that data give
-    position = domain.find_dim_by_name(SET, iname)
-    if axis.startswith("l"):
-        return _lanes(domain.intersect_params(assumptions), position)
-    after = domain.dim(SET) - position - 1
-    line = domain.project_out(SET, position + 1, after).project_out(SET, 0, position)
-    basics = line.intersect_params(assumptions).coalesce().compute_divs().get_basic_sets()
+def _groups(line: isl.Set) -> isl.PwAff | None:
+    """Return the extent of a line from 0 that one constraint gives, else None."""
+    basics = line.compute_divs().get_basic_sets()
     if len(basics) != 1:
         return None
     basic = basics[0]
@@ -97,9 +88,9 @@ def _uses_divs(aff: isl.Aff) -> bool:
     return any(not aff.get_coefficient_val(divs, k).is_zero() for k in range(aff.dim(divs)))
 
 
-def _lanes(domain: isl.Set, position: int) -> isl.PwAff | None:
-    """Return the constant extent of a local axis that starts at 0, else None."""
-    low, high = domain.dim_min_val(position), domain.dim_max_val(position)
+def _lanes(line: isl.Set) -> isl.PwAff | None:
+    """Return the constant extent of a line that starts at 0, else None."""
+    low, high = line.dim_min_val(0), line.dim_max_val(0)
     if not low.is_zero() or not high.is_int():
         return None
     return isl.PwAff(f"{{ [{high.to_python() + 1}] }}")

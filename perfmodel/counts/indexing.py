@@ -12,7 +12,7 @@ from loopy.diagnostic import ExpressionToAffineConversionError
 from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.symbolic import LinearSubscript
 
-from perfmodel.counts.affine import names_in, pw_aff
+from perfmodel.counts.affine import names_in, pw_affs
 from perfmodel.counts.domains import Domains
 from perfmodel.counts.expressions import AccessEvent
 from perfmodel.counts.flattened import Digit, digits
@@ -181,14 +181,14 @@ class Indexing:
 
     def _cells(self, domain: Domain, indices: tuple[Any, ...]) -> isl.Map | None:
         space = domain.points.get_space()
-        cells = isl.Map.from_domain(isl.Set.universe(space))
         try:
-            for index in indices:
-                aff = pw_aff(space, index)
-                cells = cells.flat_range_product(isl.Map.from_pw_aff(aff))
+            axes = pw_affs(space, indices)
         except ExpressionToAffineConversionError:
             return None
-        return cells
+        cells = isl.MultiPwAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(axes)))
+        for axis, index in enumerate(axes):
+            cells = cells.set_pw_aff(axis, index)
+        return isl.Map.from_multi_pw_aff(cells)
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         """Return {[x] : 0 <= x < extent} for each axis."""
@@ -203,7 +203,7 @@ class Indexing:
         cell = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, 0))
         least = self.line.lower_bound_val(SET, 0, isl.Val(0))
         try:
-            extents = [pw_aff(space, extent) for extent in shape]
+            extents = pw_affs(space, shape)
         except ExpressionToAffineConversionError:
             return None
         return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)

@@ -12,6 +12,7 @@ from typing import Any
 from perfmodel.counts.activity import active_work_items
 from perfmodel.counts.banks import bank_conflicts
 from perfmodel.counts.cardinality import Cardinalities
+from perfmodel.counts.flow import Flow
 from perfmodel.counts.locality import UNITS, Lines
 from perfmodel.counts.program import Access, Domain, Program
 from perfmodel.counts.quasipoly import Count, whole
@@ -26,7 +27,12 @@ from perfmodel.counts.rows import (
     Utilization,
 )
 from perfmodel.counts.tree import Node
-from perfmodel.errors import CountsSchemaError, UnknownArrayError, UnknownGranularityError
+from perfmodel.errors import (
+    CountsSchemaError,
+    FlowUnknownError,
+    UnknownArrayError,
+    UnknownGranularityError,
+)
 
 SCHEMA = "perfmodel.counts/1"
 
@@ -83,6 +89,12 @@ class KernelCounts:
             (statement.domain, access)
             for statement in self.program.statements for access in statement.accesses
         )
+
+    @cached_property
+    def flow(self) -> Flow | None:
+        """The dataflow of a work-item; None in counts stored before it was recorded."""
+        dataflow = self.program.dataflow
+        return None if dataflow is None else Flow(dataflow, self._cardinalities)
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:
@@ -218,6 +230,22 @@ class KernelCounts:
         if active.exact:
             return slots + -1 * active
         return Count(slots.polynomial, slots.assumptions, False, "workitem")
+
+    def depth(self) -> tuple[OperationCount, ...]:
+        """Return the operations on the longest chain of dependences of a work-item.
+
+        Sequential trips multiply, parallel inames enter once; each count is of granularity
+        ``"chain"``. :attr:`flow` knows the chain's accesses and barriers too.
+
+        Raises
+        ------
+        FlowUnknownError
+            The counts were stored before dataflow was recorded.
+        """
+        if self.flow is None:
+            raise FlowUnknownError(self.name)
+        rows = [row for row in self.flow.depth.rows if row.is_operation]
+        return tuple(OperationCount(row.where, row.kind, row.count) for row in rows)
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:
         found = [

@@ -7,7 +7,7 @@ divided by distance.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import islpy as isl
@@ -144,6 +144,7 @@ class Lanes:
         return found.neg() if value < 0 else found
 
 
+@lru_cache(maxsize=1024)
 def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomial:
     """Return an expression in parameters as a function of those that it uses."""
     if isinstance(expr, (int, np.integer)):

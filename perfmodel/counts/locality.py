@@ -18,12 +18,14 @@ from perfmodel.counts.cardinality import Cardinalities
 from perfmodel.counts.evaluation import Term
 from perfmodel.counts.program import Access, Domain
 from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.runs import lines_of, most_lines
 from perfmodel.counts.translation import program_of_polynomial
 from perfmodel.errors import ParameterError
 
 SET, OUT, PARAM = isl.dim_type.set, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
 Site = tuple[Domain, Access]
+Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells of a line if not aligned
 
 
 class Lines:
@@ -56,24 +58,23 @@ class Lines:
         """
         if any(a.cells is None or domain.trips is not None for domain, a in self.sites):
             return self._bound()
-        reached: dict[object, isl.Set] = {}
+        reached: dict[Key, isl.Set] = {}
         exact = True
         for number, (domain, access) in enumerate(self.sites):
             launch = self.cardinalities.program.launches[domain.launch]
             whole = completed(domain, launch)
-            unit = self._unit(whole, per)
-            lines, aligned = self._lines(access, access.cells)
-            exact = exact and aligned and domain.exact and access.cells_exact
+            places, per_line, known = self._places(access, access.cells)
+            exact = exact and known and domain.exact and access.cells_exact
             exact = exact and domain.chance == 1
-            targets = [("lines", unit.flat_range_product(lines))]
-            if not aligned:  # a row that begins inside a line touches at most one line more
-                rows = lines.project_out(OUT, lines.dim(OUT) - 1, 1)
-                targets.append(("rows", unit.flat_range_product(rows)))
+            target = self._unit(whole, per).flat_range_product(places)
             site = number if per == "instance" else 0
             for part, points in self._parts(whole, per):
-                for what, target in targets:
-                    _join(reached, (domain.launch, site, part, what), points.apply(target))
-        total = self._total([touched.coalesce() for touched in reached.values()])
+                key = (domain.launch, site, part, per_line)
+                found = points.apply(target)
+                reached[key] = reached[key].union(found) if key in reached else found
+        total = self._total([
+            one for key, touched in reached.items() for one in _counted(touched.coalesce(), key[-1])
+        ])
         return Count(total.polynomial, total.assumptions, exact and total.exact, "line")
 
     def _parts(self, domain: Domain, per: str) -> list[tuple[int, isl.Set]]:
@@ -117,24 +118,30 @@ class Lines:
                 kept = kept.project_out(OUT, index, 1)
         return kept
 
-    def _lines(self, access: Access, cells: Any) -> tuple[isl.Map, bool]:
-        """Return the map from an instance to (row, line), and whether rows begin on lines."""
+    def _places(self, access: Access, cells: Any) -> tuple[isl.Map, int | None, bool]:
+        """Return the map from an instance to (row, line), None, and whether that is exact.
+
+        Where rows may begin inside a line, it is the map to (row, cell), the cells of a line, and
+        False.
+        """
         per_line = max(1, self.line_bytes * 8 // access.bits)
         axes = [f"x{k}" for k in range(len(access.strides))]
         if self.sizes:
             strides = [_value(stride, self.sizes) for stride in access.strides]
-            placed = set(program_of_polynomial(access.offset).parameters) <= set(self.sizes)
-            offset = _value(access.offset, self.sizes) if placed else 0
-            address = " + ".join(f"{s}*{x}" for s, x in zip(strides, axes, strict=True))
-            line = f"floor(({offset} + {address or 0})/{per_line})"
-            return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{line}] }}")), placed
-        if access.unit_axis is None:  # every cell on a line of its own
-            return cells, not axes
-        rows = [x for k, x in enumerate(axes) if k != access.unit_axis]
-        line = f"floor({axes[access.unit_axis]}/{per_line})"
-        target = ", ".join([*rows, line])
-        lines = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
-        return lines, self._rows_aligned(access, per_line)
+            aligned = set(program_of_polynomial(access.offset).parameters) <= set(self.sizes)
+            offset = _value(access.offset, self.sizes) if aligned else 0
+            products = [f"{s}*{x}" for s, x in zip(strides, axes, strict=True)]
+            row, place = [], " + ".join([str(offset), *products])
+        elif access.unit_axis is None:  # every cell on a line of its own
+            return cells, None, not axes
+        else:
+            row = [x for k, x in enumerate(axes) if k != access.unit_axis]
+            aligned, place = self._rows_aligned(access, per_line), axes[access.unit_axis]
+        if aligned:
+            place = f"floor(({place})/{per_line})"
+        target = ", ".join([*row, place])
+        places = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
+        return places, None if aligned else per_line, aligned
 
     def _rows_aligned(self, access: Access, per_line: int) -> bool:
         """Whether every row begins on a line: the offset and the other strides are whole lines."""
@@ -143,8 +150,18 @@ class Lines:
         return all(_divisible(step, per_line, assumptions) for step in (access.offset, *others))
 
 
-def _join(sets: dict[object, isl.Set], place: object, points: isl.Set) -> None:
-    sets[place] = sets[place].union(points) if place in sets else points
+def _counted(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
+    """Return sets with together as many points as there are lines, or more.
+
+    Those touched are lines already if ``per_line`` is None, else cells of rows that may begin
+    anywhere in a line. Then a row touches a constant number of lines, if there is one, or else at
+    most one line more than it would if it began on a line.
+    """
+    if per_line is None:
+        return [touched]
+    rows = touched.project_out(SET, touched.dim(SET) - 1, 1)
+    most = most_lines(touched, per_line)
+    return [lines_of(touched, per_line), rows] if most is None else [rows] * most
 
 
 def _value(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:

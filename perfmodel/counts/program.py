@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import islpy as isl
 
+from perfmodel.counts.steps import Dataflow
 from perfmodel.counts.tree import Node
 
 
@@ -189,7 +190,10 @@ class BarrierSite:
 
 @dataclass(frozen=True)
 class Program:
-    """All that a counter needs to know of a scheduled kernel."""
+    """All that a counter needs to know of a scheduled kernel.
+
+    ``dataflow`` is None in counts that were stored before it was recorded.
+    """
 
     name: str
     parameters: tuple[str, ...]
@@ -198,3 +202,4 @@ class Program:
     statements: tuple[Statement, ...]
     barriers: tuple[BarrierSite, ...]
     schedule: tuple[Node, ...]
+    dataflow: Dataflow | None = None

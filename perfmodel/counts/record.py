@@ -18,6 +18,7 @@ from perfmodel.counts.program import (
     Program,
     Statement,
 )
+from perfmodel.counts.steps import read_dataflow, write_dataflow
 from perfmodel.counts.tree import Device, Loop, Node, Run, Wait
 
 Json = Any
@@ -25,6 +26,7 @@ Json = Any
 
 def write_program(program: Program) -> Json:
     """Return a JSON-able dictionary from which :func:`read_program` makes an equal program."""
+    flow = program.dataflow
     return {
         "name": program.name,
         "parameters": list(program.parameters),
@@ -54,6 +56,7 @@ def write_program(program: Program) -> Json:
             for site in program.barriers
         ],
         "schedule": [_write_node(node) for node in program.schedule],
+        **({} if flow is None else {"dataflow": write_dataflow(flow)}),
     }
 
 
@@ -84,6 +87,7 @@ def read_program(data: Mapping[str, Any]) -> Program:
             for site in data["barriers"]
         ),
         tuple(_read_node(node) for node in data["schedule"]),
+        read_dataflow(data["dataflow"]) if "dataflow" in data else None,
     )
 
 

@@ -7,7 +7,8 @@ A set is cut into disjoint polytopes, and these are summed over one variable at 
 with Faulhaber's polynomials S. Where several bounds compete, the polytope is divided by which of
 them is the tightest; a bound ``c*x >= l`` gives the floor of an affine form, and a variable in a
 floor is summed residue by residue (Pugh, *Counting Solutions to Presburger Formulas: How and
-Why*, PLDI 1994). Where that takes too many cases, a bounding box gives an upper bound.
+Why*, PLDI 1994). Where that takes too many cases, or too large a function, a bounding box gives an
+upper bound.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from math import gcd, lcm
 
 import islpy as isl
 
-from perfmodel.counts.cases import Case, bounding_box, total_of
+from perfmodel.counts.boxes import box_around
+from perfmodel.counts.cases import Case, TooHardError, Values, closed, joined, total_of
 from perfmodel.counts.polynomials import (
     Form,
     Polynomial,
@@ -34,37 +36,38 @@ from perfmodel.counts.polytopes import (
     Polytope,
     polytope_of,
     reduced,
+    text_of,
     without_tiles,
 )
-from perfmodel.errors import NotCountableError
+from perfmodel.errors import InfiniteCountError
 
 PARAM = isl.dim_type.param
 CASES = 400  # polytopes looked at before a set counts as too hard
 RESIDUES = 64
 
 
-class TooHardError(Exception):
-    """The sum needs too many cases (internal: an upper bound is given instead)."""
-
-
 def sum_of_points(points: isl.Set) -> tuple[isl.PwQPolynomial, bool]:
     """Return the number of points as a function of the parameters, and whether it is exact."""
-    points = points.coalesce().compute_divs()
-    total = isl.PwQPolynomial("{ 0 }")
-    exact = True
-    for basic in points.make_disjoint().compute_divs().get_basic_sets():
-        if basic.is_empty():
-            continue
+    values: Values = {}
+    hard: list[isl.BasicSet] = []
+    for basic in points.coalesce().compute_divs().make_disjoint().compute_divs().get_basic_sets():
         try:
-            number = sum_of_polytope(basic)
+            values = joined(values, closed(cases_of(basic)))
         except TooHardError:
-            number, exact = bounding_box(isl.Set.from_basic_set(basic)), False
-        total = total.add(number).coalesce()
-    return total, exact
+            hard.append(basic)
+    parameters = [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))]
+    total = total_of(values, parameters)
+    return (total.add(box_around(hard)).coalesce(), False) if hard else (total, True)
 
 
-def sum_of_polytope(basic: isl.BasicSet) -> isl.PwQPolynomial:
-    """Return the number of points of a basic set exactly, or raise :class:`TooHardError`."""
+def cases_of(basic: isl.BasicSet) -> list[Case]:
+    """Return cases without variables that add up to the number of points of a basic set.
+
+    Raises
+    ------
+    TooHardError
+        There are too many of them.
+    """
     polytope, derived = polytope_of(basic)
     todo = [Case(polytope, constant(1), derived)]
     done: list[Case] = []
@@ -84,8 +87,7 @@ def sum_of_polytope(basic: isl.BasicSet) -> isl.PwQPolynomial:
             todo.extend(_summed_over(_best_variable(case), case))
         else:
             done.append(case)
-    parameters = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
-    return total_of(done, parameters)
+    return done
 
 
 # {{{ one variable
@@ -128,7 +130,7 @@ def _summed_over(name: str, case: Case) -> Iterator[Case]:
     lower = [_split(form, name) for form in rows if form.get(name, 0) > 0]
     upper = [_split(form, name) for form in rows if form.get(name, 0) < 0]
     if not lower or not upper:
-        raise NotCountableError("a set of executions", "it has infinitely many points")
+        raise InfiniteCountError(text_of(case.polytope))
     variables = tuple(v for v in case.polytope.variables if v != name)
     for i, (a, low) in enumerate(lower):  # a*name + low >= 0
         for j, (b, high) in enumerate(upper):  # b*name <= high

@@ -10,24 +10,34 @@ from importlib import import_module
 from typing import Any
 
 from perfmodel.fit.design import Design, design
-from perfmodel.fit.estimators import RelativeLeastSquares
+from perfmodel.fit.design_fit import DesignFit, FitOptions, fit_design
+from perfmodel.fit.estimators import OrdinaryLeastSquares, RelativeLeastSquares
 from perfmodel.fit.linear import Solution, least_squares
 from perfmodel.fit.metrics import geometric_mean_error, relative_errors
+from perfmodel.fit.noise import noise_weights
+from perfmodel.fit.nonlinear_estimator import RelativeNonlinearLeastSquares
 from perfmodel.fit.output import write_whole
-from perfmodel.fit.weights import FittedWeights, Residuals, Weight, fit_weights, read_weights
+from perfmodel.fit.weights import fit_weights
+from perfmodel.fit.weights_file import FittedWeights, Residuals, Weight, read_weights
 from perfmodel.rooms import make_callable
 
 __all__ = [
     "Design",
+    "DesignFit",
+    "FitOptions",
     "FittedWeights",
+    "OrdinaryLeastSquares",
     "RelativeLeastSquares",
+    "RelativeNonlinearLeastSquares",
     "Residuals",
     "Solution",
     "Weight",
     "design",
+    "fit_design",
     "fit_weights",
     "geometric_mean_error",
     "least_squares",
+    "noise_weights",
     "read_weights",
     "relative_errors",
     "write_whole",

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from perfmodel.report.comparison import Comparison, compare, mean_error, withheld
+from perfmodel.compare import Comparison, compare
+from perfmodel.report.evaluation import (
+    Judged,
+    document,
+    evaluation_text,
+    figures_table,
+    predictions_csv,
+    predictions_table,
+    weights_csv,
+)
 from perfmodel.report.picture import picture_predicted_measured
-from perfmodel.report.tables import columns_text, error_table, seconds_text, weights_table
+from perfmodel.report.tables import columns_text, error_table, percent, seconds_text, weights_table
 
 __all__ = [
     "Comparison",
+    "Judged",
     "columns_text",
     "compare",
+    "document",
     "error_table",
-    "mean_error",
+    "evaluation_text",
+    "figures_table",
+    "percent",
     "picture_predicted_measured",
+    "predictions_csv",
+    "predictions_table",
     "seconds_text",
+    "weights_csv",
     "weights_table",
-    "withheld",
 ]

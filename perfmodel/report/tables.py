@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from perfmodel.report.comparison import Comparison, kernels, mean_error, withheld
+from perfmodel.compare import Comparison, figures
 
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
 
@@ -44,37 +44,63 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     return "\n".join(lines)
 
 
-def weights_table(weights: Mapping[str, float], units: Mapping[str, str]) -> str:
-    """Return the weights, each with its unit, as plain text."""
-    rows = [("feature", "weight", "unit")]
-    rows += [(name, f"{value:.3e}", units[name]) for name, value in weights.items()]
+def weights_table(
+    weights: Mapping[str, float], units: Mapping[str, str], errors: Mapping[str, float | None] | None = None
+) -> str:
+    """Return the weights, each with its unit, as plain text; with their standard errors if given."""
+    rows = [("feature", "weight", *(("std. error",) if errors is not None else ()), "unit")]
+    for name, value in weights.items():
+        error = errors.get(name) if errors is not None else None
+        cells = () if errors is None else ("-" if error is None else f"{error:.1e}",)
+        rows.append((name, f"{value:.3e}", *cells, units[name]))
     return columns_text(rows)
+
+
+def kernels(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return the names of the kernels in the order in which they first occur."""
+    return tuple(dict.fromkeys(row.kernel for row in rows))
 
 
 def error_table(rows: Sequence[Comparison]) -> str:
     """Return predicted against measured times with the geometric means of the relative error.
 
-    The mean is given for each kernel and over all; relative errors below 0.1 % count as 0.1 %.
+    Variants are named where a kernel has several. The mean is given for each kernel and over all;
+    relative errors below 0.1 % count as 0.1 %.
     A withheld prediction has its row, and their number is given at the end.
     """
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
         own = [row for row in rows if row.kernel == kernel]
-        table += [_cells(row) for row in own]
-        table.append((kernel, "geometric mean", "", "", _percent(mean_error(own))))
-    table.append(("all", "geometric mean", "", "", _percent(mean_error(rows))))
-    text = columns_text(table, left=2)
-    if withheld(rows):
-        needs = sorted({name for row in rows for name in row.needs})
-        text += f"\n{withheld(rows)} of {len(rows)} predictions withheld; never measured: "
-        text += ", ".join(needs)
-    return text
+        several = len({row.form for row in own}) > 1
+        table += [_cells(row, several) for row in own]
+        table.append((kernel, "geometric mean", "", "", percent(figures(own).error)))
+    table.append(("all", "geometric mean", "", "", percent(figures(rows).error)))
+    return "\n".join([columns_text(table, left=2), *withheld_note(rows)])
 
 
-def _cells(row: Comparison) -> tuple[str, str, str, str, str]:
+def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return a line on the predictions that were withheld, if there are any."""
+    withheld = sum(row.predicted is None for row in rows)
+    if not withheld:
+        return ()
+    needs = ", ".join(sorted({name for row in rows for name in row.needs}))
+    return (f"{withheld} of {len(rows)} predictions withheld; never measured: {needs}",)
+
+
+def _cells(row: Comparison, several: bool) -> tuple[str, str, str, str, str]:
     predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
-    return row.kernel, row.case, seconds_text(row.measured), predicted, _percent(row.relative_error)
+    case = f"{row.form} {row.sizes}" if several else row.sizes
+    return row.kernel, case, seconds_text(row.measured), predicted, percent(row.relative_error)
 
 
-def _percent(error: float | None) -> str:
-    return "-" if error is None or math.isnan(error) else f"{100 * error:.1f} %"
+def percent(error: float | None) -> str:
+    """Return a share in per cent; a dash where there is none.
+
+    Examples
+    --------
+    >>> percent(0.1234), percent(None), percent(float("inf"))
+    ('12.3 %', '-', 'inf')
+    """
+    if error is None or math.isnan(error):
+        return "-"
+    return f"{100 * error:.1f} %" if math.isfinite(error) else "inf"

@@ -1,0 +1,120 @@
+"""Arithmetic and common functions in single and double precision: many independent chains, or one.
+
+What the paper's class ``arithmetic`` does for five kinds in single precision is done here for double
+precision and for functions.  Every step maps an interval of ordinary numbers into itself, so that
+nothing overflows or becomes denormal, and takes kernel arguments, so that nothing folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+
+STEPS = 16
+CHAINS = {"throughput": 8, "latency": 1}
+#: A step from x with the arguments p and q, as Loopy and as NumPy write it, and values of p and q.
+FUNCTIONS: dict[str, tuple[str, Callable[..., Any], tuple[float, float]]] = {
+    "sqrt": ("sqrt({x})", lambda x, p, q: np.sqrt(x), (0, 0)),
+    "exp": ("exp(-1*{x})", lambda x, p, q: np.exp(-x), (0, 0)),
+    "madd": ("{x}*q + p", lambda x, p, q: x * q + p, (0.03125, 0.96875)),
+    "minmax": ("fmax({x} + p, q)", lambda x, p, q: np.maximum(x + p, q), (-0.03125, 0.75)),
+    "log": ("log({x} + p)", lambda x, p, q: np.log(x + p), (2.0, 0)),
+    "sin": ("sin({x})", lambda x, p, q: np.sin(x), (0, 0)),
+    "cos": ("cos({x})", lambda x, p, q: np.cos(x), (0, 0)),
+    "tanh": ("tanh({x})", lambda x, p, q: np.tanh(x), (0, 0)),
+    "add": ("{x} + p", lambda x, p, q: x + p, (0.0078125, 0)),
+    "mul": ("{x}*q", lambda x, p, q: x * q, (0, 0.9990234375)),
+    "div": ("q/{x}", lambda x, p, q: q / x, (0, 1.25)),
+    "pow": ("{x}**p", lambda x, p, q: x**p, (0.875, 0)),
+    "rsqrt": ("rsqrt({x})", lambda x, p, q: x**-0.5, (0, 0)),
+}
+MEASURED_BY_THE_PAPER = ("add", "mul", "div", "pow", "rsqrt")
+TYPES = {"float32": np.float32, "float64": np.float64}
+SCALE = 2.0**-13
+TRIPS = (2, 4, 8, 16, 32, 64)
+
+
+def variants() -> tuple[dict[str, str], ...]:
+    """Throughput before latency, and each type with its functions."""
+    return tuple(
+        {"function": function, "dtype": dtype, "form": form}
+        for form in CHAINS for function in FUNCTIONS for dtype in TYPES
+        if dtype == "float64" or function not in MEASURED_BY_THE_PAPER
+    )
+
+
+def arguments_of(function: str) -> dict[str, float]:
+    """Those of p and q that the step needs, with their values."""
+    text, _, values = FUNCTIONS[function]
+    names = text.replace("exp", "")
+    return {name: value for name, value in zip("pq", values, strict=True) if name in names.replace("pow", "")}
+
+
+def build(
+    function: str = "sqrt", dtype: str = "float32", form: str = "throughput", work_group: WorkGroup = (16, 16)
+) -> lp.TranslationUnit:
+    chains, steps = CHAINS[form], STEPS // CHAINS[form]
+    step = FUNCTIONS[function][0].format(x="acc[u]")
+    t_unit = lp.make_kernel(
+        ["{[i, j]: 0 <= i, j < n}", "{[step]: 0 <= step < k}", f"{{[a, u, z]: 0 <= a, u, z < {chains}}}"],
+        [
+            "for i, j",
+            "for a",
+            "<int32> index = j + a {id=index}",
+            f"<{dtype}> lane = index {{id=lane, dep=index}}",
+            "acc[a] = 1 + scale*lane {id=first, dep=lane}",
+            "end",
+            "for step, u",
+            *(f"acc[u] = {step} {{id=s{s}, dep={f's{s - 1}' if s else 'first'}}}" for s in range(steps)),
+            "end",
+            f"out[i, j] = sum(z, acc[z]) {{dep=s{steps - 1}}}",
+            "end",
+        ],
+        [
+            lp.GlobalArg("out", TYPES[dtype], shape="n, n"),
+            *(lp.ValueArg(name, TYPES[dtype]) for name in (*arguments_of(function), "scale")),
+            lp.ValueArg("n, k", np.int32),
+            lp.TemporaryVariable("acc", TYPES[dtype], shape=(chains,)),
+        ],
+        assumptions=assume(n=work_group, k=()),
+        name=f"{function}_{dtype}_{form}",
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "i", work_group[1], outer_tag="g.1", inner_tag="l.1")
+    t_unit = lp.split_iname(t_unit, "j", work_group[0], outer_tag="g.0", inner_tag="l.0")
+    return lp.prioritize_loops(lp.tag_inames(t_unit, "a:unr, u:unr, z:unr"), "step, u")
+
+
+def reference(arguments: dict[str, Any], function: str, form: str, **variant: Any) -> dict[str, Any]:
+    n, chains = arguments["n"], CHAINS[form]
+    x = 1 + SCALE * (np.arange(n)[:, np.newaxis] + np.arange(chains))
+    p, q = (float(arguments.get(name, 0)) for name in "pq")
+    for _ in range(arguments["k"] * STEPS // chains):
+        x = FUNCTIONS[function][1](x, p, q)
+    return {"out": np.broadcast_to(x.sum(axis=1), (n, n))}
+
+
+def isolates(function: str, dtype: str, **variant: Any) -> str:
+    plain = {"madd": "mul", "add": "add", "mul": "mul", "div": "div", "pow": "pow", "minmax": "minmax"}
+    return f"op_{dtype}_{plain.get(function, 'special')}"
+
+
+KERNEL = KernelClass(
+    name="functions",
+    group="arithmetic",
+    build=build,
+    variants=variants(),
+    sizes=Ladder(lambda e: tuple({"n": 2**e, "k": k} for k in TRIPS), start=5, rungs=2, step=2, longest=2),
+    reference=reference,
+    dimensions=2,
+    scalars=lambda function, **_: {**arguments_of(function), "scale": SCALE},
+    tags=("arithmetic",),
+    isolates=isolates,
+    doubles="k",
+    tolerance=1e-3,
+)

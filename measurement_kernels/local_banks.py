@@ -1,0 +1,66 @@
+"""Loads from local memory at bank strides 1 to 32: lanes read cells that lie `stride` words apart.
+
+Sweeps over `w` cells are repeated `k` times; since `w` is a parameter no compiler can keep the
+cells in registers.  Karsin, *Performance-Driven Analysis for Massively Parallel Architectures*
+(2018), section 4.3, measures conflicts in this way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+
+LANES, WIDEST = 64, 32
+
+
+def build(stride: int = 1, work_group: WorkGroup = ()) -> lp.TranslationUnit:
+    cells = stride * (LANES - 1) + WIDEST
+    t_unit = lp.make_kernel(
+        [
+            "{[g, l]: 0 <= l < %d and 0 <= %d*g + l < n}" % (LANES, LANES),
+            f"{{[c]: 0 <= c < {cells}}}",
+            f"{{[m, t]: 0 <= m < k and 0 <= t < w}}",
+        ],
+        """
+        for g
+            tile[c] = a[c] {id=put}
+            out[%d*g + l] = sum((m, t), tile[%d*l + t]) {dep=put}
+        end
+        """ % (LANES, stride),
+        [
+            lp.GlobalArg("a", np.float32, shape=cells),
+            lp.GlobalArg("out", np.float32, shape="n"),
+            lp.TemporaryVariable("tile", np.float32, shape=cells, address_space=lp.AddressSpace.LOCAL),
+            lp.ValueArg("n, k, w", np.int32),
+        ],
+        assumptions=f"{assume(n=(LANES,), k=(), w=())} and w <= {WIDEST}",
+        name=f"local_stride{stride}",
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "c", LANES, inner_tag="l.0")
+    t_unit = lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"})
+    return lp.prioritize_loops(t_unit, "m, t")
+
+
+def reference(arguments: dict[str, Any], stride: int, **variant: Any) -> dict[str, Any]:
+    a, w, k = arguments["a"], arguments["w"], arguments["k"]
+    sums = k * np.array([a[stride * lane : stride * lane + w].sum(dtype=float) for lane in range(LANES)])
+    return {"out": np.tile(sums, arguments["n"] // LANES)}
+
+
+KERNEL = KernelClass(
+    name="local_banks",
+    group="local",
+    build=build,
+    variants=tuple({"stride": stride} for stride in (1, 2, 4, 8, 16, 32)),
+    sizes=Ladder(lambda e: ({"n": 2**e, "k": 32, "w": WIDEST},), start=9, step=2, rungs=3),
+    reference=reference,
+    tags=("local",),
+    isolates="local_load_32",
+    doubles="k",
+    tolerance=1e-3,
+)

@@ -1,0 +1,144 @@
+r"""What a model is judged by: errors of times, and what its choices between variants cost.
+
+With measured times :math:`t` and predicted ones :math:`p`:
+
+- ``error``: geometric mean of :math:`|p - t|/t`;
+- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, which no lucky hit flatters and which is
+  infinite where a prediction is not above zero;
+- ``median`` and ``p90``: quantiles of :math:`|p - t|/t`.
+
+All errors count as 0.1 % at least. Withheld predictions have no error; they are counted. A
+*choice* is between the measured variants of one kernel at the same sizes: ``regret`` is the
+measured time of the one predicted fastest over the best one's (geometric mean), ``top1`` the share
+of choices where these are the same, ``tau`` the mean of Kendall's tau-b between both orders.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from perfmodel.compare.comparison import Comparison
+from perfmodel.fit import geometric_mean_error
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Alternatives for one job: measured and predicted times of each, in one order [s]."""
+
+    measured: tuple[float, ...]
+    predicted: tuple[float, ...]
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau-b between both orders, in [-1, 1]; 0 where one of them is all ties.
+
+        Source: M. G. Kendall, *Rank Correlation Methods*, chapter 3.
+        """
+        from scipy.stats import kendalltau
+
+        found = float(kendalltau(self.measured, self.predicted).statistic)
+        return 0.0 if math.isnan(found) else found
+
+    @property
+    def regret(self) -> float:
+        """Measured time of the alternative predicted fastest, over the best one's [1]."""
+        return self.measured[int(np.argmin(self.predicted))] / min(self.measured)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures over a set of cases; NaN where nothing can be said.
+
+    Parameters
+    ----------
+    cases, withheld
+        Cases that were measured, and those without a prediction.
+    error, factor, median, p90
+        Relative errors, see :mod:`perfmodel.compare.figures` [1].
+    choices
+        Jobs with two predicted alternatives or more.
+    regret, top1, tau
+        What the choices are worth [1].
+    inside
+        Share of predictions with an interval whose interval holds the measured time [1].
+    width
+        Median of an interval's upper over its lower bound [1].
+    """
+
+    cases: int
+    withheld: int
+    error: float
+    factor: float = math.nan
+    median: float = math.nan
+    p90: float = math.nan
+    choices: int = 0
+    regret: float = math.nan
+    top1: float = math.nan
+    tau: float = math.nan
+    inside: float = math.nan
+    width: float = math.nan
+
+    @property
+    def coverage(self) -> float:
+        """Share of cases with a prediction [1]."""
+        return 1 - self.withheld / self.cases if self.cases else 0.0
+
+
+def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
+    """Choices in predicted cases, in the order in which they first occur.
+
+    A withheld alternative is left out of its choice; :attr:`Figures.coverage` counts it.
+    """
+    jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
+    for row in rows:
+        if row.predicted is not None:
+            job = row.kernel, tuple(sorted(row.parameters.items()))
+            jobs.setdefault(job, []).append((row.measured, row.predicted))
+    return tuple(
+        Choice(tuple(measured for measured, _ in job), tuple(predicted for _, predicted in job))
+        for job in jobs.values()
+        if len(job) > 1
+    )
+
+
+def figures(rows: Sequence[Comparison]) -> Figures:
+    """Sum up predicted against measured times."""
+    pairs = [(row.predicted, row.measured) for row in rows if row.predicted is not None]
+    errors = [abs(p - t) / t for p, t in pairs]
+    factors = [max(p / t, t / p) - 1 if p > 0 else math.inf for p, t in pairs]
+    held = [row.interval for row in rows if row.interval is not None]
+    found = choices(rows)
+    return Figures(
+        cases=len(rows),
+        withheld=len(rows) - len(pairs),
+        error=geometric_mean_error(errors),
+        factor=geometric_mean_error(factors),
+        median=_quantile(errors, 0.5),
+        p90=_quantile(errors, 0.9),
+        choices=len(found),
+        regret=_mean_of_logs([choice.regret for choice in found]),
+        top1=_mean([float(choice.regret == 1) for choice in found]),
+        tau=_mean([choice.tau for choice in found]),
+        inside=_mean([float(bool(row.inside)) for row in rows if row.interval is not None]),
+        width=_quantile([high / low if low > 0 else math.inf for low, high in held], 0.5),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
+
+
+def _mean_of_logs(values: Sequence[float]) -> float:
+    return math.exp(_mean([math.log(value) for value in values])) if values else math.nan
+
+
+def _quantile(values: Sequence[float], q: float) -> float:
+    if not values:
+        return math.nan
+    method: Literal["linear", "higher"] = "linear" if all(map(math.isfinite, values)) else "higher"
+    return float(np.quantile(np.array(values), q, method=method))

@@ -1,0 +1,219 @@
+"""The functions of the expression language: their values, derivatives and ranges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+from pymbolic.primitives import Call, Comparison, If, Power, Product, Quotient, Sum, Variable
+
+Interval: TypeAlias = tuple[float, float]
+EVERYTHING: Interval = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that an expression may call.
+
+    Parameters
+    ----------
+    arguments
+        How many arguments; with ``more`` that many or more, taken from left to right two at a time.
+    scalar, array
+        The value for floats and for NumPy arrays.
+    derivatives
+        By each argument: from the arguments to the derivative, as expressions. None of a function
+        that jumps, which may be called on what holds no weight only.
+    interval
+        From the arguments' ranges to the range of the value.
+    """
+
+    arguments: int
+    scalar: Callable[..., Any]
+    array: Callable[..., Any]
+    derivatives: tuple[Callable[..., Any], ...] | None
+    interval: Callable[..., Interval]
+    more: bool = False
+
+
+def call(name: str, *arguments: Any) -> Any:
+    """Return the expression that calls a function."""
+    return Call(Variable(name), arguments)
+
+
+def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
+    r"""Return :math:`(a^s + b^s)^{1/s}` of arrays, of a and b at least zero and s above zero.
+
+    At s = 1 it is the sum, for large s the maximum. What is below zero counts as zero.
+
+    Examples
+    --------
+    >>> float(smooth_max(3.0, 4.0, 2.0)), float(smooth_max(3.0, 4.0, 1000.0))
+    (5.0, 4.0)
+    """
+    high, ratio = _sorted(a, b)
+    value = high * (1 + ratio**sharpness) ** (1 / sharpness)
+    return np.where(high > 0, value, 0.0)
+
+
+def _sorted(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the larger of two arrays and the smaller over the larger."""
+    a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
+    high = np.maximum(a, b)
+    return high, np.where(high > 0, np.minimum(a, b) / np.where(high > 0, high, 1.0), 0.0)
+
+
+def _by_value(a: Any, b: Any, sharpness: Any) -> Any:
+    total = smooth_max(a, b, sharpness)
+    share = np.maximum(a, 0.0) / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, share ** (sharpness - 1), 0.5)
+
+
+def _by_sharpness(a: Any, b: Any, sharpness: Any) -> Any:
+    _, ratio = _sorted(a, b)
+    power = ratio**sharpness
+    log_ratio = np.log(np.where(ratio > 0, ratio, 1.0))
+    slope = power * log_ratio / (sharpness * (1 + power)) - np.log1p(power) / sharpness**2
+    return smooth_max(a, b, sharpness) * slope
+
+
+def _smooth_max_of_floats(a: float, b: float, sharpness: float) -> float:
+    high, low = (a, b) if a > b else (b, a)
+    if high <= 0:
+        return 0.0
+    try:
+        return high * float((1 + (max(low, 0.0) / high) ** sharpness) ** (1 / sharpness))
+    except (ZeroDivisionError, OverflowError):
+        return math.inf
+
+
+def _guarded(function: Callable[[float], float], at_pole: float) -> Callable[[float], float]:
+    """Let a function of the math module answer as NumPy's does where it would raise an error."""
+
+    def value(x: float) -> float:
+        try:
+            return function(x)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return at_pole if x == 0 else math.nan
+
+    return value
+
+
+def _increasing(function: Callable[[float], float], low: float) -> Callable[[Interval], Interval]:
+    def interval(x: Interval) -> Interval:
+        return function(max(x[0], low)), function(max(x[1], low))
+
+    return interval
+
+
+def _rounded(function: Callable[[float], int]) -> Callable[[Interval], Interval]:
+    def interval(x: Interval) -> Interval:
+        low, high = (float(function(end)) if math.isfinite(end) else end for end in x)
+        return low, high
+
+    return interval
+
+
+def _abs_interval(x: Interval) -> Interval:
+    ends = sorted((abs(x[0]), abs(x[1])))
+    return (0.0 if x[0] <= 0 <= x[1] else ends[0]), ends[1]
+
+
+def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
+    """Return the derivatives of what is its first argument where a condition on both holds."""
+    return (
+        lambda a, b: If(Comparison(a, first, b), 1, 0),
+        lambda a, b: If(Comparison(a, second, b), 1, 0),
+    )
+
+
+_sqrt, _exp = _guarded(math.sqrt, 0.0), _guarded(math.exp, math.nan)
+_log = _guarded(math.log, -math.inf)
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "max": Function(
+            2, max, np.maximum, _chosen(">=", "<"),
+            lambda a, b: (max(a[0], b[0]), max(a[1], b[1])), more=True,
+        ),
+        "min": Function(
+            2, min, np.minimum, _chosen("<=", ">"),
+            lambda a, b: (min(a[0], b[0]), min(a[1], b[1])), more=True,
+        ),
+        "smooth_max": Function(
+            3, _smooth_max_of_floats, smooth_max,
+            (
+                lambda a, b, s: call("smooth_max_by_value", a, b, s),
+                lambda a, b, s: call("smooth_max_by_value", b, a, s),
+                lambda a, b, s: call("smooth_max_by_sharpness", a, b, s),
+            ),
+            lambda a, b, s: (0.0, math.inf),
+        ),
+        "sqrt": Function(
+            1, _sqrt, np.sqrt, (lambda x: Quotient(0.5, call("sqrt", x)),), _increasing(_sqrt, 0.0)
+        ),
+        "exp": Function(1, _exp, np.exp, (lambda x: call("exp", x),), _increasing(_exp, -math.inf)),
+        "log": Function(1, _log, np.log, (lambda x: Quotient(1, x),), _increasing(_log, 0.0)),
+        "tanh": Function(
+            1, math.tanh, np.tanh,
+            (lambda x: Sum((1, Product((-1, Power(call("tanh", x), 2))))),),
+            _increasing(math.tanh, -math.inf),
+        ),
+        "abs": Function(
+            1, abs, np.abs, (lambda x: If(Comparison(x, ">=", 0), 1, -1),), _abs_interval
+        ),
+        "floor": Function(1, np.floor, np.floor, None, _rounded(math.floor)),
+        "ceil": Function(1, np.ceil, np.ceil, None, _rounded(math.ceil)),
+    }
+)  # fmt: skip
+"""What an expression may call, by name."""
+
+ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        **{name: function.array for name, function in FUNCTIONS.items()},
+        "smooth_max_by_value": _by_value,
+        "smooth_max_by_sharpness": _by_sharpness,
+        "power": np.power,
+        "divided": np.divide,
+        "chosen": np.where,
+        "both": np.logical_and,
+        "either": np.logical_or,
+        "opposite": np.logical_not,
+    }
+)
+"""What generated code for arrays may call."""
+
+
+def _power(base: float, exponent: float) -> float:
+    try:
+        return float(math.pow(base, exponent))
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.inf if base == 0 else math.nan
+
+
+def _divided(a: float, b: float) -> float:
+    if b:
+        return a / b
+    return math.copysign(math.inf, a) if a else math.nan
+
+
+SCALAR_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        **{name: function.scalar for name, function in FUNCTIONS.items()},
+        "power": _power,
+        "divided": _divided,
+        "chosen": lambda condition, a, b: a if condition else b,
+        "both": lambda *parts: all(parts),
+        "either": lambda *parts: any(parts),
+        "opposite": lambda part: not part,
+    }
+)
+"""What generated code for floats may call."""

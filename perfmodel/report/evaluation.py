@@ -1,0 +1,207 @@
+"""Models judged, in the form of the core paper's tables: as text, CSV and JSON.
+
+Table 1 of Stevens and Klöckner has the predicted and the actual time of each test kernel at each
+size on each device, with geometric means of the relative error for each kernel, each device and
+over all; Table 2 the weights of each device.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, figures
+from perfmodel.report.tables import columns_text, kernels, percent, seconds_text, weights_table, withheld_note
+
+if TYPE_CHECKING:
+    from perfmodel.predict import FittedModel
+
+SCHEMA = "perfmodel.evaluation/1"
+COLUMNS = (
+    "protocol", "family", "device", "kernel", "group", "variant", "sizes", "measured_s", "predicted_s",
+    "low_s", "high_s", "relative_error", "needs",
+)  # fmt: skip
+_OWN = COLUMNS.index("kernel")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A family on a device: its model and what every protocol says of it."""
+
+    model: FittedModel
+    evaluations: tuple[Evaluation, ...]
+
+    def by(self, protocol: str) -> Evaluation:
+        """Return the evaluation by one protocol."""
+        return next(one for one in self.evaluations if one.protocol == protocol)
+
+
+def evaluation_text(judged: Sequence[Judged]) -> str:
+    """Return both tables and the figures of every protocol, as plain text."""
+    tested = [one.by("A") for one in judged]
+    parts = [
+        f"Table 1. Times of test kernels (protocol A): {'; '.join(map(_where, judged))}\n\n{predictions_table(tested)}",
+        *(f"Table 2. Weights: {_where(one)}\n\n{weights_text(one.model)}" for one in judged),
+        f"Figures\n\n{figures_table([e for one in judged for e in one.evaluations])}",
+    ]
+    return "\n\n\n".join(parts)
+
+
+def weights_text(model: FittedModel) -> str:
+    """Return a model's weights with their standard errors and notes."""
+    table = weights_table(model.weights, model.units, model.standard_errors)
+    return "\n".join([table, *(f"note: {note}" for note in model.notes)])
+
+
+def predictions_table(evaluations: Sequence[Evaluation]) -> str:
+    """Return Table 1: a row for each case, and for each device what was measured and predicted.
+
+    A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the
+    geometric means.
+    """
+    rows = [row for one in evaluations for row in one.rows]
+    found = [{_case(row): row for row in one.rows} for one in evaluations]
+    several = len(evaluations) > 1
+    head = ["kernel", "variant", "sizes", *("measured", "predicted", "error") * len(evaluations)]
+    table = [head + ["all devices"] * several]
+    for kernel in sorted(kernels(rows)):
+        for case in dict.fromkeys(_case(row) for row in rows if row.kernel == kernel):
+            cells = (_cells(cases.get(case)) for cases in found)
+            table.append([*case, *(cell for three in cells for cell in three), *[""] * several])
+        table.append(_means(kernel, [[r for r in one.rows if r.kernel == kernel] for one in evaluations]))
+    table.append(_means("all", [one.rows for one in evaluations]))
+    lines = [columns_text(table, left=3)]
+    for place, one in enumerate(evaluations, 1):
+        if several:
+            lines.append(f"columns {3 * place + 1} to {3 * place + 3}: {one.family} on {one.device}")
+        lines += withheld_note(one.rows)
+    return "\n".join(lines)
+
+
+def figures_table(evaluations: Sequence[Evaluation]) -> str:
+    """Return the figures of each evaluation in one row, with what they mean below."""
+    table: list[Sequence[str]] = [
+        ("family", "device", "protocol", "cases", "withheld", "error", "factor - 1", "median", "p90",
+         "choices", "regret", "top-1", "tau", "inside", "width"),
+    ]  # fmt: skip
+    for one in evaluations:
+        f = one.figures
+        # Measurement kernels are no alternatives for one job.
+        chosen = one.protocol != "sizes" and f.choices
+        table.append((
+            one.family, one.device, one.protocol, str(f.cases), str(f.withheld),
+            *map(percent, (f.error, f.factor, f.median, f.p90)),
+            *((str(f.choices), f"{f.regret:.3f}", percent(f.top1), f"{f.tau:.2f}") if chosen else ("-",) * 4),
+            percent(f.inside), "-" if math.isnan(f.width) else f"{f.width:.3g}",
+        ))  # fmt: skip
+    levels = ", ".join(sorted({percent(one.level) for one in evaluations}))
+    return "\n".join(
+        [
+            columns_text(table, left=3),
+            *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items()),
+            "error, median, p90: of |p - t|/t, the first as geometric mean; "
+            "factor - 1: geometric mean of max(p/t, t/p) - 1",
+            f"inside: measured times in their {levels} interval; width: median of upper over lower bound",
+        ]
+    )
+
+
+def predictions_csv(evaluations: Sequence[Evaluation]) -> str:
+    """Return every case of every evaluation as CSV, seconds and relative errors as numbers."""
+    return _csv(COLUMNS, (_record(one, row) for one in evaluations for row in one.rows))
+
+
+def weights_csv(models: Sequence[FittedModel]) -> str:
+    """Return Table 2 as CSV: each model's weights with units and standard errors."""
+    names = ("family", "device", "feature", "weight", "standard_error", "unit")
+    return _csv(
+        names,
+        (
+            dict(zip(names, (model.family.name, model.device, *weight), strict=True))
+            for model in models
+            for weight in _weights(model)
+        ),
+    )
+
+
+def document(judged: Sequence[Judged]) -> dict[str, Any]:
+    """Return everything as one document for programs; NaN and infinity become null."""
+    return {
+        "schema": SCHEMA,
+        "models": [
+            {
+                "family": one.model.family.name,
+                "device": one.model.device,
+                "weights": [
+                    {"feature": name, "value": value, "standard_error": error, "unit": unit}
+                    for name, value, error, unit in _weights(one.model)
+                ],
+                "notes": list(one.model.notes),
+                "evaluations": [
+                    {
+                        "protocol": each.protocol,
+                        "level": each.level,
+                        "figures": {key: _finite(value) for key, value in asdict(each.figures).items()},
+                        "rows": [
+                            {key: _finite(value) for key, value in list(_record(each, row).items())[_OWN:]}
+                            for row in each.rows
+                        ],
+                    }
+                    for each in one.evaluations
+                ],
+            }
+            for one in judged
+        ],
+    }
+
+
+def _where(one: Judged) -> str:
+    return f"{one.model.family.name} on {one.model.device}"
+
+
+def _weights(model: FittedModel) -> list[tuple[str, float, float | None, str]]:
+    errors = model.standard_errors
+    return [(name, value, errors.get(name), model.units[name]) for name, value in model.weights.items()]
+
+
+def _case(row: Comparison) -> tuple[str, str, str]:
+    return row.kernel, row.form, row.sizes
+
+
+def _cells(row: Comparison | None) -> tuple[str, str, str]:
+    if row is None:
+        return "-", "-", "-"
+    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
+    return seconds_text(row.measured), predicted, percent(row.relative_error)
+
+
+def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
+    """Return the row of geometric means: of each device and, of several, over them all."""
+    means = [cell for part in parts for cell in ("", "", percent(figures(part).error))]
+    overall = [percent(figures([row for part in parts for row in part]).error)] * (len(parts) > 1)
+    return [name, "", "geometric mean", *means, *overall]
+
+
+def _record(one: Evaluation, row: Comparison) -> dict[str, Any]:
+    low, high = row.interval or (None, None)
+    cells = (
+        one.protocol, one.family, one.device, row.kernel, row.group, row.form, row.sizes,
+        row.measured, row.predicted, low, high, row.relative_error, " ".join(row.needs),
+    )  # fmt: skip
+    return dict(zip(COLUMNS, cells, strict=True))
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _csv(names: Sequence[str], records: Any) -> str:
+    text = StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()

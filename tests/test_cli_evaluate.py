@@ -1,0 +1,90 @@
+"""``perfmodel evaluate`` and ``compare`` from the committed measurements; no device is needed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel.cli import application
+
+DATA = Path(__file__).parents[1] / "docs" / "data" / "quickstart"
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(application(), list(arguments))
+
+
+def test_both_tables_and_all_protocols():
+    result = run("evaluate", "--from", str(DATA))
+    assert 0 == result.exit_code, result.stderr
+    for part in ("Table 1.", "Table 2.", "std. error", "convolution", "matmul_skinny", "nbody", "stencil"):
+        assert part in result.stdout
+    figures = result.stdout.rpartition("Figures")[2]
+    for protocol in ("  A  ", "  B  ", "  sizes  "):
+        assert protocol in figures
+
+
+def test_several_devices_at_once(tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(DATA, other)
+    for name in ("measurements.jsonl", "test.jsonl"):
+        text = (other / name).read_text()
+        (other / name).write_text(text.replace('"device": "', '"device": "another '))
+    found = json.loads(run("evaluate", "--from", str(DATA), "--from", str(other), "--json").stdout)
+    first, second = found["models"]
+    assert "another " + first["device"] == second["device"]
+    assert first["evaluations"] == second["evaluations"]
+    assert [16, 16, 115] == [each["figures"]["cases"] for each in first["evaluations"]]
+    assert all(each["figures"]["withheld"] == 0 for each in first["evaluations"][:1])
+
+
+def test_the_fit_of_the_committed_data_is_as_good_as_it_was():
+    found = json.loads(run("evaluate", "--from", str(DATA), "--json").stdout)
+    a, b, _ = (each["figures"] for each in found["models"][0]["evaluations"])
+    assert pytest.approx(0.505, abs=0.02) == a["error"]
+    assert a["error"] <= b["error"]
+
+
+def test_csv():
+    rows = list(csv.DictReader(StringIO(run("evaluate", "--from", str(DATA), "--csv", "predictions").stdout)))
+    assert 2 * 16 + 115 == len(rows)
+    weights = list(csv.DictReader(StringIO(run("evaluate", "--from", str(DATA), "--csv", "weights").stdout)))
+    assert "launches" in [row["feature"] for row in weights]
+    assert 2 == run("evaluate", "--from", str(DATA), "--csv", "everything").exit_code
+
+
+def test_families_side_by_side():
+    text = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016").stdout
+    assert 3 == sum(line.startswith("stevens_kloeckner_2016 ") for line in text.splitlines())
+    found = json.loads(run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--json").stdout)
+    assert "perfmodel.evaluation/1" == found["schema"]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--from", "none"), "none"),
+        (("--from", str(DATA), "--family", "gone"), "gone"),
+        (("--from", str(DATA), "--family", "stevens_kloeckner_2016", "--level", "90"), "level is 90"),
+    ],
+)
+def test_bad_input_is_one_line(command, options, part):
+    result = run(command, *options)
+    assert 2 == result.exit_code
+    assert part in result.stderr.splitlines()[-1]
+
+
+def test_test_kernels_of_another_device_are_refused(tmp_path):
+    shutil.copytree(DATA, tmp_path / "mixed")
+    tests = tmp_path / "mixed" / "test.jsonl"
+    tests.write_text(tests.read_text().replace('"device": "', '"device": "another '))
+    result = run("evaluate", "--from", str(tmp_path / "mixed"))
+    assert 2 == result.exit_code
+    assert "another" in result.stderr
