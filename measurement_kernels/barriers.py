@@ -10,7 +10,7 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+from perfmodel.kernels import KernelClass, Ladder, WorkGroup
 
 
 def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:

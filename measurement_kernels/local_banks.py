@@ -21,16 +21,16 @@ def build(stride: int = 1, work_group: WorkGroup = ()) -> lp.TranslationUnit:
     cells = stride * (LANES - 1) + WIDEST
     t_unit = lp.make_kernel(
         [
-            "{[g, l]: 0 <= l < %d and 0 <= %d*g + l < n}" % (LANES, LANES),
+            f"{{[g, l]: 0 <= l < {LANES} and 0 <= {LANES}*g + l < n}}",
             f"{{[c]: 0 <= c < {cells}}}",
-            f"{{[m, t]: 0 <= m < k and 0 <= t < w}}",
+            "{[m, t]: 0 <= m < k and 0 <= t < w}",
         ],
-        """
+        f"""
         for g
-            tile[c] = a[c] {id=put}
-            out[%d*g + l] = sum((m, t), tile[%d*l + t]) {dep=put}
+            tile[c] = a[c] {{id=put}}
+            out[{LANES}*g + l] = sum((m, t), tile[{stride}*l + t]) {{dep=put}}
         end
-        """ % (LANES, stride),
+        """,
         [
             lp.GlobalArg("a", np.float32, shape=cells),
             lp.GlobalArg("out", np.float32, shape="n"),

@@ -15,6 +15,7 @@ import numpy as np
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
 
 WIDTH, CELLS = 256, 1024
+ISOLATES = {"register": "op_float32_mul", "local": "local_load_32", "global": "global_load_32_stride1"}
 STEPS = {
     "register": "acc[u] = acc[u]*q + p",
     "local": "acc[u] = acc[u] + tile[l + t + 256*u]",
@@ -25,13 +26,16 @@ STEPS = {
 def build(memory: str = "global", ilp: int = 1, work_group: WorkGroup = ()) -> lp.TranslationUnit:
     tile = memory == "local"
     step = STEPS[memory].replace("a[i,", f"a[{WIDTH}*g + l,")
+    cells = [f"{{[c]: 0 <= c < {2 * CELLS}}}"] if tile else []
     fetch = ["tile[c] = cells[c] {id=put}"] if tile else []
     scalars = [lp.ValueArg("p, q", np.float32)] if memory == "register" else []
     arrays = {"local": [lp.GlobalArg("cells", np.float32, shape=2 * CELLS)],
               "global": [lp.GlobalArg("a", np.float32, shape=f"n, {ilp}, k", order="F")]}.get(memory, [])
+    local = lp.AddressSpace.LOCAL
+    temporaries = [lp.TemporaryVariable("tile", np.float32, shape=2 * CELLS, address_space=local)] if tile else []
     bound = " and k <= 256" if tile else ""
     t_unit = lp.make_kernel(
-        [f"{{[g, l]: 0 <= l < {WIDTH} and 0 <= {WIDTH}*g + l < n}}", f"{{[c]: 0 <= c < {2 * CELLS}}}",
+        [*cells, f"{{[g, l]: 0 <= l < {WIDTH} and 0 <= {WIDTH}*g + l < n}}",
          "{[m]: 0 <= m < repeats}", "{[t]: 0 <= t < k}", f"{{[u, y, z]: 0 <= u, y, z < {ilp}}}"],
         [
             "for g", *fetch, "for l",
@@ -42,7 +46,7 @@ def build(memory: str = "global", ilp: int = 1, work_group: WorkGroup = ()) -> l
         ],
         [
             *arrays, *scalars, lp.GlobalArg("out", np.float32, shape="n"),
-            *([lp.TemporaryVariable("tile", np.float32, shape=2 * CELLS, address_space=lp.AddressSpace.LOCAL)] if tile else []),
+            *temporaries,
             lp.TemporaryVariable("acc", np.float32, shape=(ilp,)),
             lp.ValueArg("n, k, repeats", np.int32),
         ],
@@ -79,7 +83,7 @@ KERNEL = KernelClass(
     reference=reference,
     scalars=lambda memory, **_: {"p": 0.03125, "q": 0.96875} if memory == "register" else {},
     tags=("spt", "overhead"),
-    isolates=lambda memory, **_: {"register": "op_float32_mul", "local": "local_load_32", "global": "global_load_32_stride1"}[memory],
+    isolates=lambda memory, **_: ISOLATES[memory],
     doubles="repeats",
     tolerance=1e-3,
 )

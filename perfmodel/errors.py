@@ -1022,3 +1022,20 @@ class InfiniteCountError(NotCountableError):
             found, "it has infinitely many points",
             "give each of its dimensions a lower and an upper bound",
         )
+
+
+class UnmadeFeatureError(PerfModelError, ValueError):
+    """No measurement kernel can be made for a feature.
+
+    Attributes
+    ----------
+    feature : str
+        The feature.
+    """
+
+    def __init__(self, feature: str) -> None:
+        self.feature = feature
+        super().__init__(
+            f"no measurement kernel can be made for '{feature}' (they are made for operations and for global "
+            "accesses with a stride); write a kernel class that exercises it and pass its folder by --kernels."
+        )

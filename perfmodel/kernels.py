@@ -11,7 +11,7 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -195,6 +195,10 @@ class KernelClass:
             groups = tuple(sorted(groups, key=lambda g: abs(math.prod(g) - 256)))[:shapes]
         own = ({"work_group": group} if group else {} for group in sorted(groups))
         return tuple({**variant, **group} for group in own for variant in self.variants)
+
+    def with_variants(self, variants: tuple[Variant, ...]) -> KernelClass:
+        """The same class with only these variants."""
+        return replace(self, variants=variants)
 
     def isolated(self, variant: Variant) -> str | None:
         """Name of the feature that this variant isolates, if any."""

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[1] / "perfmodel"
 ORDER = (
-    "errors", "rooms", "facts", "counts", "kernels", "store", "features", "families", "fit",
+    "errors", "rooms", "facts", "counts", "kernels", "store", "features", "made", "families", "fit",
     "predict", "rank", "compare", "report", "cli",
 )
 BESIDE = {

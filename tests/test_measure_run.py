@@ -136,7 +136,8 @@ def test_the_order_is_shuffled_by_the_seed(tmp_path):
 
 
 def test_sizes_stay_inside_the_memory_allowed(tmp_path):
-    share = 2 * 4 * 512 / device().facts.value("global_memory_bytes")
+    # Midway between 512 and 1024 elements: PoCL's memory is what is free, and varies.
+    share = 2 * 4 * 768 / device().facts.value("global_memory_bytes")
     found = measured(tmp_path, SCALE, campaign=replace(TINY, memory_fraction=share))
     assert {256, 512} == {row.parameters["n"] for row in found}
 

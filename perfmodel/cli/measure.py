@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.kernel_file import Json, Sizes, counted_variants, sizes
 from perfmodel.cli.measured import (
     campaign_document,
     campaign_lines,
@@ -44,6 +44,10 @@ Repeat = Annotated[
 ]
 Classes = Annotated[list[str] | None, typer.Option("--class", help="Only this class; repeat for more.")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only classes with this tag; repeat for more.")]
+For = Annotated[
+    Path | None,
+    typer.Option("--for", help="Only what this kernel file needs (at the sizes -p) and the store does not have."),
+]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the order and of the arrays' contents.")]
 
 
@@ -58,6 +62,8 @@ def command(
     classes: Classes = None,
     tags: Tags = None,
     seed: Seed = None,
+    wanted: For = None,
+    size: Sizes = None,
     json: Json = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes."""
@@ -66,7 +72,7 @@ def command(
     from perfmodel.devices import find
 
     began = monotonic()
-    campaign = _campaign(quick, full, budget, seed, by_choice=bool(classes or tags))
+    campaign = _campaign(quick, full, budget, seed, by_choice=bool(classes or tags or wanted))
     chosen = _choice(_classes(kernels or [_default_folder()]), classes or [], tags or campaign.tags)
     measure.pin_threads()
     target = find(device)
@@ -75,6 +81,11 @@ def command(
         _print(repeatability_document(repeated, target.name, campaign.name), json, repeatability_lines)
         return
     path = store or Path("fitted_weights") / target.slug
+    if wanted is not None:
+        chosen = _needed(wanted, sizes(size), chosen, path, int(target.facts.value("subgroup_size")))
+        if not chosen:
+            _print({"needed": []}, json, lambda _: iter(["everything that the kernel needs has been measured"]))
+            return
     found = measure.run(chosen, target, path, Bar(), campaign)
     _print(campaign_document(found, path, campaign.name, monotonic() - began), json, campaign_lines)
 
@@ -102,6 +113,23 @@ def _choice(kernels: tuple[KernelClass, ...], names: Sequence[str], tags: Sequen
         allowed = f"choose of {', '.join(sorted(labels))}"
         raise OptionError(f"no kernel class has the tag {' or '.join(tags)}", allowed)
     return tuple(k for k in kernels if (not names or k.name in names) and (not tags or set(tags) & set(k.tags)))
+
+
+def _needed(
+    file: Path, at: dict[str, int], library: tuple[KernelClass, ...], store: Path, subgroup_size: int
+) -> tuple[KernelClass, ...]:
+    """Classes that exercise what the kernels of a file need and the store has no measurement of."""
+    from perfmodel.families import find_family
+    from perfmodel.made import classes_for, unmeasured
+    from perfmodel.store import paths, read
+
+    measured = read(store) if paths(store)[0].is_file() else None
+    takes = find_family("stevens_kloeckner_2016").takes
+    counted = counted_variants(file, None, subgroup_size).values()
+    missing = {name for counts in counted for name in unmeasured(counts, at, measured, takes)}
+    if missing:
+        typer.echo(f"not measured yet: {', '.join(sorted(missing))}", err=True)
+    return classes_for(missing, library)
 
 
 def _default_folder() -> Path:

@@ -96,7 +96,8 @@ class TrackedWalk(Walk):
     def join_products(self, terms: list[Any], before: int) -> None:
         """Turn products and the additions that they meet into ``madd`` on the paths too.
 
-        The addition of term k is joined to the product that this term is, or for k = 1 to term 0.
+        A product is joined to its own addition; the first term has none, and takes the first
+        addition of a term that is no product.
         """
         operations = len(self.operations)
         super().join_products(terms, before)
@@ -104,9 +105,10 @@ class TrackedWalk(Walk):
             return
         starts = [*self.frames[-1][1:], len(self.leaves)]
         products = [_is_product(self.kernel, term) for term in terms]
-        joined = [k > 0 and (product or (k == 1 and products[0])) for k, product in enumerate(products)]
+        free = products.index(False) if products[0] and not all(products) else 0
+        joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
         for k, product in enumerate(products):
-            gone = product and (k > 0 or not products[1])
+            gone = product and (k > 0 or free > 0)
             above = range(max(k, 1), len(terms))
             for _, _, path in self.leaves[starts[k]:starts[k + 1]]:
                 own = path[:-len(above)]

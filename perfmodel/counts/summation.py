@@ -21,6 +21,7 @@ import islpy as isl
 
 from perfmodel.counts.boxes import box_around
 from perfmodel.counts.cases import Case, TooHardError, Values, closed, joined, total_of
+from perfmodel.counts.enumeration import enumerated
 from perfmodel.counts.polynomials import (
     Form,
     Polynomial,
@@ -50,7 +51,8 @@ def sum_of_points(points: isl.Set) -> tuple[isl.PwQPolynomial, bool]:
     """Return the number of points as a function of the parameters, and whether it is exact."""
     values: Values = {}
     hard: list[isl.BasicSet] = []
-    for basic in points.coalesce().compute_divs().make_disjoint().compute_divs().get_basic_sets():
+    known = enumerated(points.coalesce()).compute_divs()
+    for basic in known.make_disjoint().compute_divs().get_basic_sets():
         try:
             values = joined(values, closed(cases_of(basic)))
         except TooHardError:
