@@ -38,6 +38,8 @@ WHOLE: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "shift": ("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
     "bitwise": ("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
 }
+#: Features that every kernel exercises.
+EVERYWHERE = {"launches", "work_groups"}
 #: Element type of an access of so many bits.
 WIDTHS = {"8": "int8", "16": "int16", "32": "float32", "64": "float64", "128": "complex128"}
 OPERATION = re.compile(r"op_(?P<dtype>\w+?\d+)_(?P<kind>\w+)")
@@ -80,14 +82,18 @@ def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[
     UnmadeFeatureError
         If a feature is of a kind that no class can be made for.
     """
+    library = tuple(library)
     missing = set(wanted)
-    found = []
+    found: list[KernelClass] = []
     for kernel in library:
         telling = tuple(v for v in kernel.variants if kernel.isolated({"work_group": (), **v}) in missing)
         if telling:
             found.append(kernel.with_variants(telling))
             missing -= {kernel.isolated({"work_group": (), **v}) or "" for v in telling}
-    return (*found, *(made(name) for name in sorted(missing)))
+    found.extend(made(name) for name in sorted(missing - EVERYWHERE))
+    if missing and not found:
+        found.extend(kernel for kernel in library if "overhead" in kernel.tags)
+    return tuple(found)
 
 
 def made(feature: str) -> KernelClass:

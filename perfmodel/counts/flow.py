@@ -6,7 +6,7 @@ through; arrays are followed cell by cell where indices differ by constants, and
 may be any other. In local and global memory cells that differ by the work-item are different ones
 until the next barrier. A barrier waits for the accesses to memory before it, and accesses after it
 wait for it. Chains are compared at large sizes (1024 and above where the assumptions allow); each is
-then a function of the sizes.
+then a function of the sizes. Where a loop runs no iteration, its first acts are still on the chain.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from perfmodel.counts.cardinality import Cardinalities
 from perfmodel.counts.graph import FlowGraph, flow_graph
 from perfmodel.counts.paths import Path
 from perfmodel.counts.quasipoly import Count
-from perfmodel.counts.steps import BARRIER, SHARED, Act, Dataflow
+from perfmodel.counts.steps import SHARED, Act, Dataflow
 from perfmodel.counts.trips import Trips
 from perfmodel.counts.walkthrough import LATEST, WORK, Rules, Walkthrough
 from perfmodel.errors import ActCostError
@@ -77,9 +77,9 @@ class Chain:
             and space in (None, row.where) and direction in (None, row.kind)
         )
 
-    def barriers(self) -> Count:
-        """Return the barriers."""
-        return self._sum(lambda row: row.kind == "barrier")
+    def barriers(self, scope: str | None = None) -> Count:
+        """Return the barriers of a scope, ``"local"`` or ``"global"``; all of them if left out."""
+        return self._sum(lambda row: row.kind == "barrier" and scope in (None, row.where))
 
     def _sum(self, asked: Callable[[ChainRow], bool]) -> Count:
         return sum((row.count for row in self.rows if asked(row)), Count.constant(0, "chain"))
@@ -218,4 +218,4 @@ def _instructions(chain: Chain) -> Count:
 
 
 def _no_barrier(act: Act) -> float:
-    return float(act != BARRIER)
+    return float(act[1] != "barrier")

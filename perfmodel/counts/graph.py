@@ -126,7 +126,7 @@ class _Control:
                 steps += [] if step is None else [step]
                 continue
             last, steps = self.add_run(steps, loops, launch, last), []
-            if isinstance(node, Wait):
+            if isinstance(node, Wait) and launch:
                 last = self.add("barrier", loops, launch, last)
             elif isinstance(node, Loop):
                 first = len(self.nodes)

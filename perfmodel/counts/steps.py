@@ -17,7 +17,6 @@ Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
 
 SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones are registers
-BARRIER: Act = ("local", "barrier")
 
 
 class Reading(NamedTuple):  # made by the thousand while a kernel is counted: four times as fast

@@ -23,7 +23,7 @@ from perfmodel.counts.paths import (
     may_be_equal,
     renamed,
 )
-from perfmodel.counts.steps import BARRIER, SHARED, Act, Cell, Dataflow, Reading, Step, Writing
+from perfmodel.counts.steps import SHARED, Act, Cell, Dataflow, Reading, Step, Writing
 from perfmodel.counts.tree import Device, Loop, Node, Run, Wait
 from perfmodel.counts.trips import Span, Trips
 
@@ -97,6 +97,7 @@ class Walkthrough:
     offsets: dict[str, tuple[bool, int]] = field(default_factory=dict)
     stamp: Stamp = ()
     runs: int = 1
+    launched: bool = False
     arcs: dict[tuple[str, str, str, str], Arc] = field(default_factory=dict)
     growths: dict[Growth, int] = field(default_factory=dict)
 
@@ -110,13 +111,19 @@ class Walkthrough:
                 if step is not None:
                     self.run(step)
             elif isinstance(node, Wait):
-                self.wait()
+                self.wait(node.scope)
             elif isinstance(node, Device):
-                self.hold(self.path(LATEST))
-                self.block(node.body)
-                self.forget_lanes()
+                self.launch(node)
             else:
                 self.loop(node)
+
+    def launch(self, node: Device) -> None:
+        """Follow a work-item of a launch, which begins when all before it is done."""
+        self.hold(self.path(LATEST))
+        self.launched = True
+        self.block(node.body)
+        self.launched = False
+        self.forget_lanes()
 
     def loop(self, node: Loop) -> None:
         """Follow a loop, all of it or the first iterations."""
@@ -228,13 +235,19 @@ class Walkthrough:
         for name in (FENCE, ACCESSED, LATEST):
             self.reach(name, path)
 
-    def wait(self) -> None:
-        """Meet a barrier: it waits for accesses to memory, or for everything."""
+    def wait(self, scope: str) -> None:
+        """Meet a barrier: it waits for accesses to memory, or for everything.
+
+        Between launches none is executed: the next launch waits by itself.
+        """
+        if not self.launched:
+            return
+        barrier = (scope, "barrier")
         before = self.path(LATEST) if self.rules.fenced else longer(self.path(FENCE), self.path(ACCESSED))
-        after = self.extended(before, (BARRIER,))
+        after = self.extended(before, (barrier,))
         self.cells[FENCE] = self.cells[ACCESSED] = {(): Value(after)}
         self.cells[LATEST] = {(): Value(longer(after, self.path(LATEST)))}
-        self.work(((BARRIER, 1),))
+        self.work(((barrier, 1),))
         self.forget_lanes()
 
     def forget_lanes(self) -> None:
@@ -255,7 +268,8 @@ class Walkthrough:
         """Execute a statement: its result is there when the last value it needs has arrived."""
         fence = self.path(FENCE)
         waits = self.rules.fenced or self.rules.in_order
-        start, acts, cost = (fence if waits else START), (), 0.0
+        start, cost = (fence if waits else START), 0.0
+        acts: tuple[Act, ...] = ()
         for reading in step.readings:
             path = self.read(step, reading)
             if waits or _is_load(reading):
