@@ -68,7 +68,7 @@ KERNEL = KernelClass(
     build=build,
     variants=(
         *({"element": element, "form": form} for form in ("sum", "copy") for element in ELEMENTS),
-        {"element": "float64", "form": "fill"},
+        *({"element": element, "form": "fill"} for element in ("float64", "float4", "int16", "int8")),
     ),
     sizes=Ladder(lambda e: ({"n": 2**e, "k": 16},), start=10, step=2, rungs=3),
     reference=reference,

@@ -56,9 +56,10 @@ KERNEL = KernelClass(
     name="filled_stride3",
     group="filled",
     build=build,
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=9, step=2),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=9, step=3),
     reference=reference,
     dimensions=1,
     tags=("paper", "memory"),
+    doubles="n",
     isolates="global_load_32_stride3_3of3",
 )

@@ -9,26 +9,28 @@ import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 
+TYPES = {"float32": np.float32, "float64": np.float64}
 STATEMENTS = {
     "gather": "out[i] = sum(r, a[cell[i, r], r])",
-    "scatter": "out[cell[i, r], r] = a[i]",
+    "scatter": "out[cell[i, r], r] = value",
 }
 
 
-def build(form: str = "gather", work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
+def build(form: str = "gather", dtype: str = "float32", work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
     wide, flat = ("n, k", "N0,N1"), ("n", "N0")
-    shapes = {"a": wide, "out": flat} if form == "gather" else {"a": flat, "out": wide}
+    shapes = {"a": wide, "out": flat} if form == "gather" else {"out": wide}
     t_unit = lp.make_kernel(
         "{[i, r]: 0 <= i < n and 0 <= r < k}",
         STATEMENTS[form],
         [
-            *(lp.GlobalArg(name, np.float32, shape=shape, dim_tags=tags, is_input=True)
+            *(lp.GlobalArg(name, TYPES[dtype], shape=shape, dim_tags=tags, is_input=True)
               for name, (shape, tags) in shapes.items()),
             lp.GlobalArg("cell", np.int32, shape="n, k", dim_tags="N0,N1"),
+            *([] if form == "gather" else [lp.ValueArg("value", TYPES[dtype])]),
             lp.ValueArg("n, k", np.int32),
         ],
         assumptions=assume(n=work_group, k=()),
-        name=form,
+        name=form if dtype == "float32" else f"{form}_{dtype}",
         lang_version=(2018, 2),
         silenced_warnings=["write_race(insn)"],
     )  # fmt: skip
@@ -41,24 +43,29 @@ def permutations(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
 
 
 def reference(arguments: dict[str, Any], form: str, **variant: Any) -> dict[str, Any]:
-    a, cell = arguments["a"], arguments["cell"]
-    if form == "gather":
-        return {"out": np.take_along_axis(a, cell, axis=0).sum(axis=1)}
-    out = np.empty_like(arguments["out"])
-    np.put_along_axis(out, cell, np.broadcast_to(a[:, np.newaxis], cell.shape), axis=0)
-    return {"out": out}
+    if form == "scatter":
+        return {"out": np.full_like(arguments["out"], arguments["value"])}
+    return {"out": np.take_along_axis(arguments["a"], arguments["cell"], axis=0).sum(axis=1)}
+
+
+def isolates(form: str, dtype: str = "float32", **variant: Any) -> str:
+    return f"global_{'load' if form == 'gather' else 'store'}_{dtype[-2:]}_indirect"
 
 
 KERNEL = KernelClass(
     name="gather",
     group="indirect",
     build=build,
-    variants=tuple({"form": form} for form in STATEMENTS),
+    variants=(
+        *({"form": form} for form in STATEMENTS),
+        *({"form": form, "dtype": "float64"} for form in STATEMENTS),
+    ),
     sizes=Ladder(lambda e: ({"n": 2**e, "k": 16},), start=10, step=2, rungs=3),
     reference=reference,
     dimensions=1,
+    scalars=lambda form, **_: {"value": 1.25} if form == "scatter" else {},
     tags=("memory",),
-    isolates=lambda form, **_: f"global_{'load' if form == 'gather' else 'store'}_32_indirect",
+    isolates=isolates,
     doubles="k",
     contents={"cell": permutations},
 )

@@ -15,9 +15,10 @@ import numpy as np
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 
 LANES, WIDEST = 64, 32
+TYPES = {"float32": np.float32, "float64": np.float64}
 
 
-def build(stride: int = 1, work_group: WorkGroup = ()) -> lp.TranslationUnit:
+def build(stride: int = 1, dtype: str = "float32", work_group: WorkGroup = ()) -> lp.TranslationUnit:
     cells = stride * (LANES - 1) + WIDEST
     t_unit = lp.make_kernel(
         [
@@ -32,13 +33,13 @@ def build(stride: int = 1, work_group: WorkGroup = ()) -> lp.TranslationUnit:
         end
         """,
         [
-            lp.GlobalArg("a", np.float32, shape=cells),
-            lp.GlobalArg("out", np.float32, shape="n"),
-            lp.TemporaryVariable("tile", np.float32, shape=cells, address_space=lp.AddressSpace.LOCAL),
+            lp.GlobalArg("a", TYPES[dtype], shape=cells),
+            lp.GlobalArg("out", TYPES[dtype], shape="n"),
+            lp.TemporaryVariable("tile", TYPES[dtype], shape=cells, address_space=lp.AddressSpace.LOCAL),
             lp.ValueArg("n, k, w", np.int32),
         ],
         assumptions=f"{assume(n=(LANES,), k=(), w=())} and w <= {WIDEST}",
-        name=f"local_stride{stride}",
+        name=f"local_stride{stride}{"" if dtype == "float32" else "_float64"}",
         lang_version=(2018, 2),
     )
     t_unit = lp.split_iname(t_unit, "c", LANES, inner_tag="l.0")
@@ -56,11 +57,14 @@ KERNEL = KernelClass(
     name="local_banks",
     group="local",
     build=build,
-    variants=tuple({"stride": stride} for stride in (1, 2, 4, 8, 16, 32)),
+    variants=(
+        *({"stride": stride} for stride in (1, 2, 4, 8, 16, 32)),
+        {"stride": 1, "dtype": "float64"},
+    ),
     sizes=Ladder(lambda e: ({"n": 2**e, "k": 32, "w": WIDEST},), start=9, step=2, rungs=3),
     reference=reference,
     tags=("local",),
-    isolates="local_load_32",
+    isolates=lambda dtype="float32", **_: f"local_load_{dtype[-2:]}",
     doubles="k",
     tolerance=1e-3,
 )

@@ -48,6 +48,7 @@ KERNEL = KernelClass(
     dimensions=1,
     scalars=lambda **_: {"alpha": 1.25, "beta": 0.75},
     tags=("paper", "memory"),
+    doubles="n",
     isolates=lambda stride, **_: (
         "global_load_32_stride1" if stride == 1 else f"global_load_32_stride{stride}_1of{stride}"
     ),

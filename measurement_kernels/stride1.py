@@ -47,5 +47,6 @@ KERNEL = KernelClass(
     reference=reference,
     dimensions=1,
     tags=("paper", "memory"),
+    doubles="n",
     isolates=lambda form, **_: "global_store_32_stride1" if form == "index" else "global_load_32_stride1",
 )

@@ -10,7 +10,7 @@ import numpy as np
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 
 #: Stride and number of its cells that are copied.
-USES = ((2, 1), (3, 1), (4, 1), (8, 2), (2, 2), (3, 3), (4, 4), (8, 8))
+USES = ((2, 1), (3, 1), (4, 1), (8, 2), (2, 2), (3, 3), (4, 4), (8, 8), (3, 2), (4, 2), (8, 4), (4, 3), (8, 6))
 
 
 def build(stride: int = 2, offsets: int = 1, work_group: WorkGroup = (256,)) -> lp.TranslationUnit:

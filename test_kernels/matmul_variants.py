@@ -41,13 +41,12 @@ def build(form: str = "naive", rows: int = 1, columns: int = 1) -> lp.Translatio
         return lp.tag_inames(t_unit, "i_in:l.1, j_in:l.0")
     t_unit = lp.split_iname(t_unit, "i_in", TILE, outer_iname="row", inner_tag="l.1", outer_tag="ilp.unr")
     t_unit = lp.split_iname(t_unit, "j_in", TILE, outer_iname="column", inner_tag="l.0", outer_tag="ilp.unr")
-    t_unit = lp.split_array_dim(t_unit, [("a_tile", 0), ("b_tile", 1)], TILE, auto_split_inames=False)
-    return t_unit
-    for array, sweep in (("a", "row"), ("b", "column")):
+    t_unit = lp.split_array_axis(lp.split_array_axis(t_unit, "a_tile", 0, TILE), "b_tile", 1, TILE)
+    for array, sweep in (("a", ["row"] * (rows > 1)), ("b", ["column"] * (columns > 1))):
         t_unit = lp.add_prefetch(
             t_unit,
             f"{array}_tile",
-            [sweep],
+            sweep,
             fetch_outer_inames=STEPS | {"k_in", "i_in_inner", "j_in_inner"},
             temporary_name=f"{array}_registers",
             temporary_address_space=lp.AddressSpace.PRIVATE,

@@ -366,7 +366,7 @@ def test_declared_operations_of_c_code_wait_for_one_another() -> None:
 
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("subject", [k for k in kernels() if not k.data_dependent], ids=lambda k: k.name)
+@pytest.mark.parametrize("subject", [k for k in kernels() if k.realistic], ids=lambda k: k.name)
 def test_bounds_on_every_kernel(subject: CorpusKernel) -> None:
     counts = counted(subject.build())
     flow = counts.flow

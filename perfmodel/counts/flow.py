@@ -24,9 +24,10 @@ from perfmodel.counts.cardinality import Cardinalities
 from perfmodel.counts.graph import FlowGraph, flow_graph
 from perfmodel.counts.paths import Path
 from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.state import LATEST, WORK
 from perfmodel.counts.steps import SHARED, Act, Dataflow
 from perfmodel.counts.trips import Trips
-from perfmodel.counts.walkthrough import LATEST, WORK, Rules, Walkthrough
+from perfmodel.counts.walkthrough import Rules, Walkthrough
 from perfmodel.errors import ActCostError
 
 Costs = Mapping[str | Act, float]
@@ -135,7 +136,7 @@ class Flow:
         Sequential trips multiply, parallel inames enter once. Accesses and barriers decide only
         between chains of equally many operations.
         """
-        return self._chain(self._by_operations.path(LATEST))
+        return self._chain(self._by_operations.state.path(LATEST))
 
     def chain(self, costs: Costs | None = None) -> Chain:
         """Return the longest chain of acts of a work-item, each of which waits for the one before.
@@ -156,17 +157,17 @@ class Flow:
         for act, cost in costs.items():
             if not (math.isfinite(cost) and cost >= 0):
                 raise ActCostError(act, cost)
-        return self._chain(self._walk(Rules(lambda act: costs.get(act, costs.get(act[1], 1.0)))).path(LATEST))
+        return self._chain(self._walk(Rules(lambda act: costs.get(act, costs.get(act[1], 1.0)))).state.path(LATEST))
 
     @cached_property
     def work(self) -> Chain:
         """All that a work-item does, the one with the longest loops."""
-        return self._chain(self._by_operations.path(WORK))
+        return self._chain(self._by_operations.state.path(WORK))
 
     @cached_property
     def between_barriers(self) -> Chain:
         """The longest chain where nothing moves across a barrier: the sum over the parts between."""
-        return self._chain(self._walk(Rules(_no_barrier, fenced=True)).path(LATEST))
+        return self._chain(self._walk(Rules(_no_barrier, fenced=True)).state.path(LATEST))
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:
@@ -185,7 +186,7 @@ class Flow:
         def cost(act: Act) -> float:
             return float(act == GLOBAL_LOAD)
 
-        rounds = self._chain(self._walk(Rules(cost, fenced=True, in_order=True)).path(LATEST))
+        rounds = self._chain(self._walk(Rules(cost, fenced=True, in_order=True)).state.path(LATEST))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
 
     @cached_property

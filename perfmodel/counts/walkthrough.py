@@ -7,31 +7,17 @@ iterations are followed, and what the last of them added is taken to be added by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from perfmodel.counts.paths import (
-    START,
-    Cells,
-    Path,
-    Stamp,
-    Term,
-    Value,
-    blurred,
-    bound,
-    longer,
-    may_be_equal,
-    renamed,
-)
-from perfmodel.counts.steps import SHARED, Act, Cell, Dataflow, Reading, Step, Writing
+from perfmodel.counts.paths import START, Path, Stamp, Term, Value, bound, longer
+from perfmodel.counts.state import ACCESSED, FENCE, LATEST, WHOLE, WORK, Snapshot, State, path_in
+from perfmodel.counts.steps import SHARED, Act, Dataflow, Reading, Step, Writing
 from perfmodel.counts.tree import Device, Loop, Node, Run, Wait
 from perfmodel.counts.trips import Span, Trips
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not seen
 SHORT = 256  # runs of a body that are followed one by one where the trips are constant
-
-LATEST, ACCESSED, FENCE, WORK = "<latest>", "<accessed>", "<fence>", "<work>"  # no names of C
-WHOLE = frozenset({LATEST, ACCESSED, FENCE, WORK})
 
 
 @dataclass(frozen=True)
@@ -87,12 +73,12 @@ class Growth:
 
 @dataclass
 class Walkthrough:
-    """The state of a walk: for every variable its cells, and the paths of the whole."""
+    """A walk: what every variable holds, where in the loops it is, and what it has noted."""
 
     dataflow: Dataflow
     trips: Trips
     rules: Rules
-    cells: dict[str, Cells] = field(default_factory=dict)
+    state: State = field(default_factory=State)
     shared: set[str] = field(default_factory=set)
     offsets: dict[str, tuple[bool, int]] = field(default_factory=dict)
     stamp: Stamp = ()
@@ -119,7 +105,7 @@ class Walkthrough:
 
     def launch(self, node: Device) -> None:
         """Follow a work-item of a launch, which begins when all before it is done."""
-        self.hold(self.path(LATEST))
+        self.state.hold(self.state.path(LATEST))
         self.launched = True
         self.block(node.body)
         self.launched = False
@@ -137,34 +123,33 @@ class Walkthrough:
             self.runs = runs * FOLLOWED
             self.follow_some(node, 1 if span is None else span.step)
         self.stamp, self.runs = stamp, runs
-        del self.offsets[name]
-        for variable, cells in self.cells.items():
-            self.cells[variable] = {cell: value.outside(len(stamp)) for cell, value in cells.items()}
+        self.offsets.pop(name, None)  # a loop of no trips never had one
+        self.state.leave(len(stamp))
         if self.rules.in_order and not unrolled:
-            self.hold(self.path(LATEST))
+            self.state.hold(self.state.path(LATEST))
 
     def follow_all(self, node: Loop, span: Span, unrolled: bool) -> None:
         """Follow every iteration of a loop."""
-        before: Mapping[str, Cells] = {}
+        before: Snapshot = {}
         for k in range(span.trips):
             if k == span.trips - 1:
-                before = {variable: dict(cells) for variable, cells in self.cells.items()}
+                before = self.state.snapshot()
             self.iterate(node, k, (True, span.start + k * span.step), unrolled)
         if span.trips > 1:
-            self.note_growth(node.iname, before, self.cells)
+            self.note_growth(node.iname, before, self.state.cells)
 
     def follow_some(self, node: Loop, step: int) -> None:
         """Follow the first iterations of a loop and prolong its paths by the others."""
         names = frozenset({node.iname})
-        before: dict[str, Cells] = {}
+        before: Snapshot = {}
         for k in range(FOLLOWED):
-            before = self.blurred(names)
+            before = self.state.snapshot(names)
             self.iterate(node, k, (False, k * step), False)
-        after = self.blurred(names)
+        after = self.state.snapshot(names)
         self.note_growth(node.iname, before, after)
         for variable, cells in after.items():
-            self.cells[variable] = {
-                cell: Value(self.prolonged(node.iname, value.path, _path(before, variable, cell)), value.sources)
+            self.state.cells[variable] = {
+                cell: Value(self.prolonged(node.iname, value.path, path_in(before, variable, cell)), value.sources)
                 for cell, value in cells.items()
             }
 
@@ -174,7 +159,7 @@ class Walkthrough:
         self.offsets[node.iname] = offset
         self.stamp = (*outer, (node.iname, k))
         if self.rules.in_order and not unrolled:
-            self.hold(self.path(LATEST))
+            self.state.hold(self.state.path(LATEST))
         self.block(node.body)
         self.stamp = outer
 
@@ -193,47 +178,21 @@ class Walkthrough:
         )
         return Path(left, cost)
 
-    def note_growth(
-        self, loop: str, before: Mapping[str, Cells], after: Mapping[str, Cells]
-    ) -> None:
+    def note_growth(self, loop: str, before: Snapshot, after: Snapshot) -> None:
         """Note which variables' paths the last iteration prolonged, and in how many cells."""
         found = Counter[Growth]()
         for variable in after.keys() - WHOLE:
             for cell, value in after[variable].items():
-                earlier = _path(before, variable, cell)
+                earlier = path_in(before, variable, cell)
                 grown = {} if earlier is None else value.path.since(earlier)
                 if grown:
                     found[Growth(loop, variable, frozenset(grown.items()))] += 1
         for growth, cells in found.items():
             self.growths[growth] = max(cells, self.growths.get(growth, 0))
 
-    def blurred(self, names: frozenset[str]) -> dict[str, Cells]:
-        """Return the cells with indices that depend on any of the names unknown."""
-        return {
-            variable: renamed(cells, lambda cell: blurred(cell, names)) for variable, cells in self.cells.items()
-        }
-
     # }}}
 
-    # {{{ paths of the whole
-
-    def path(self, name: str) -> Path:
-        """Return the path of the whole with this name."""
-        cells = self.cells.get(name)
-        return cells[()].path if cells else START
-
-    def reach(self, name: str, path: Path) -> None:
-        """Make a path of the whole at least as long as ``path``."""
-        self.cells[name] = {(): Value(longer(self.path(name), path))}
-
-    def extended(self, path: Path, acts: tuple[Act, ...]) -> Path:
-        """Return a path with acts at its end."""
-        return path.plus([((act, ()), 1) for act in acts], sum(map(self.rules.cost, acts)))
-
-    def hold(self, path: Path) -> None:
-        """Let what comes wait for a path."""
-        for name in (FENCE, ACCESSED, LATEST):
-            self.reach(name, path)
+    # {{{ barriers
 
     def wait(self, scope: str) -> None:
         """Meet a barrier: it waits for accesses to memory, or for everything.
@@ -242,11 +201,12 @@ class Walkthrough:
         """
         if not self.launched:
             return
-        barrier = (scope, "barrier")
-        before = self.path(LATEST) if self.rules.fenced else longer(self.path(FENCE), self.path(ACCESSED))
+        barrier, state = (scope, "barrier"), self.state
+        before = state.path(LATEST) if self.rules.fenced else longer(state.path(FENCE), state.path(ACCESSED))
         after = self.extended(before, (barrier,))
-        self.cells[FENCE] = self.cells[ACCESSED] = {(): Value(after)}
-        self.cells[LATEST] = {(): Value(longer(after, self.path(LATEST)))}
+        state.set(FENCE, after)
+        state.set(ACCESSED, after)
+        state.set(LATEST, longer(after, state.path(LATEST)))
         self.work(((barrier, 1),))
         self.forget_lanes()
 
@@ -254,11 +214,7 @@ class Walkthrough:
         """Let other work-items see what is stored: a cell may be any that another one stored."""
         lanes = frozenset(self.dataflow.parallel)
         for variable in self.shared:
-            self.cells[variable] = renamed(self.cells[variable], lambda cell: blurred(cell, lanes))
-
-    def work(self, acts: tuple[tuple[Act, int], ...]) -> None:
-        """Add acts to all that the work-item does."""
-        self.cells[WORK] = {(): Value(self.path(WORK).plus((((act, ()), n) for act, n in acts), 0.0))}
+            self.state.blur(variable, lanes)
 
     # }}}
 
@@ -266,7 +222,7 @@ class Walkthrough:
 
     def run(self, step: Step) -> None:
         """Execute a statement: its result is there when the last value it needs has arrived."""
-        fence = self.path(FENCE)
+        fence = self.state.path(FENCE)
         waits = self.rules.fenced or self.rules.in_order
         start, cost = (fence if waits else START), 0.0
         acts: tuple[Act, ...] = ()
@@ -275,12 +231,12 @@ class Walkthrough:
             if waits or _is_load(reading):
                 path = longer(fence, path)
             if _is_load(reading):
-                self.reach(ACCESSED, self.extended(path, reading.path[:1]))
+                self.state.reach(ACCESSED, self.extended(path, reading.path[:1]))
             added = sum(map(self.rules.cost, reading.path))
             if path.cost + added > start.cost + cost:
                 start, acts, cost = path, reading.path, added
         result = self.extended(start, acts)
-        self.reach(LATEST, result)
+        self.state.reach(LATEST, result)
         for writing in step.writings:
             self.write(step, writing, result)
         self.work(step.acts)
@@ -289,29 +245,32 @@ class Walkthrough:
         """Return the path to a value, and note which statements it may come from."""
         cell = bound(reading.cell, self.offsets)
         path = START
-        for other, value in self.cells.get(reading.variable, {}).items():
-            if may_be_equal(cell, other):
-                path = longer(path, value.path)
-                for source, stamp in value.sources.items():
-                    carried = _carried(stamp, self.stamp)
-                    key = (source, step.name, reading.variable, carried)
-                    if key not in self.arcs or len(self.arcs[key].path) < len(reading.path):
-                        self.arcs[key] = Arc(*key, reading.path)
+        for value in self.state.read(reading.variable, cell):
+            path = longer(path, value.path)
+            for source, stamp in value.sources.items():
+                key = (source, step.name, reading.variable, _carried(stamp, self.stamp))
+                if key not in self.arcs or len(self.arcs[key].path) < len(reading.path):
+                    self.arcs[key] = Arc(*key, reading.path)
         return path
 
     def write(self, step: Step, writing: Writing, path: Path) -> None:
-        """Store a result; where the cell is not known, or a guard may fail, old ones stay too."""
+        """Store a result."""
         if writing.space in SHARED:
             self.shared.add(writing.variable)
-            path = self.extended(longer(self.path(FENCE), path), ((writing.space, "store"),))
-            self.reach(ACCESSED, path)
-            self.reach(LATEST, path)
-        cells = self.cells.setdefault(writing.variable, {})
-        cell = bound(writing.cell, self.offsets)
+            path = self.extended(longer(self.state.path(FENCE), path), ((writing.space, "store"),))
+            self.state.reach(ACCESSED, path)
+            self.state.reach(LATEST, path)
         value = Value(path, {step.name: self.stamp})
-        if cell in cells and (step.guarded or None in cell):
-            value = cells[cell].merged(value)
-        cells[cell] = value
+        self.state.write(writing.variable, bound(writing.cell, self.offsets), value, not step.guarded)
+
+    def extended(self, path: Path, acts: tuple[Act, ...]) -> Path:
+        """Return a path with acts at its end."""
+        return path.plus([((act, ()), 1) for act in acts], sum(map(self.rules.cost, acts)))
+
+    def work(self, acts: tuple[tuple[Act, int], ...]) -> None:
+        """Add acts to all that the work-item does."""
+        done = self.state.path(WORK)
+        self.state.set(WORK, done.plus((((act, ()), amount) for act, amount in acts), 0.0))
 
     # }}}
 
@@ -329,8 +288,3 @@ def _carried(source: Stamp, target: Stamp) -> str:
         if then != now:
             return loop
     return ""
-
-
-def _path(cells: Mapping[str, Cells], variable: str, cell: Cell) -> Path | None:
-    value = cells.get(variable, {}).get(cell)
-    return None if value is None else value.path

@@ -1,0 +1,80 @@
+"""Functions of independent terms whose points lie in local memory: the tiled inner loop of N-body.
+
+As the class ``independent_terms``, but the points are prefetched to local memory.  The barriers matter by
+themselves: PoCL 3.1 makes its loop over work-items the innermost one, and vectorises it, only in kernels that
+have barriers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+
+#: The term at the point x, as Loopy and as NumPy write it.
+TERMS = {
+    "rsqrt": ("rsqrt(x)", lambda x: x**-0.5),
+    "mul": ("x*x*x*x*x", lambda x: x**5),
+    "div": ("1.5/x", lambda x: 1.5 / x),
+    "exp": ("exp(-1*x)", lambda x: np.exp(-x)),
+}
+TYPES = {"float32": np.float32, "float64": np.float64}
+
+
+def build(term: str = "rsqrt", dtype: str = "float32", work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
+    (width,) = work_group
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < k}",
+        f"""
+        there(q) := b[q]
+        for i
+            <> here = a[i] {{id=here}}
+            for j
+                <> x = here + there(j) {{id=x, dep=here}}
+            end
+            out[i] = sum(j, {TERMS[term][0]}) {{dep=x}}
+        end
+        """,
+        [
+            lp.GlobalArg("a, out", TYPES[dtype], shape="n"),
+            lp.GlobalArg("b", TYPES[dtype], shape="k"),
+            lp.ValueArg("n, k", np.int32),
+        ],
+        assumptions=assume(n=work_group, k=work_group),
+        name=f"{term}_{dtype}_tile",
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "i", width, outer_tag="g.0", inner_tag="l.0")
+    t_unit = lp.prioritize_loops(lp.split_iname(t_unit, "j", width), "j_outer, j_inner")
+    return lp.precompute(
+        t_unit,
+        "there",
+        ["j_inner"],
+        precompute_inames=["lane"],
+        precompute_outer_inames=frozenset({"i_outer", "j_outer"}),
+        temporary_name="tile",
+        default_tag="l.0",
+    )
+
+
+def reference(arguments: dict[str, Any], term: str, **variant: Any) -> dict[str, Any]:
+    x = arguments["a"].astype(float)[:, np.newaxis] + arguments["b"]
+    return {"out": TERMS[term][1](x).sum(axis=1)}
+
+
+KERNEL = KernelClass(
+    name="tiled_terms",
+    group="arithmetic",
+    build=build,
+    variants=tuple({"term": term, "dtype": dtype} for term in TERMS for dtype in TYPES),
+    sizes=Ladder(lambda e: ({"n": 2**e, "k": 1024},), start=8, step=2, rungs=3),
+    reference=reference,
+    dimensions=1,
+    tags=("arithmetic", "local"),
+    isolates=lambda term, dtype, **_: f"op_{dtype}_{term if term in ('div', 'mul') else 'special'}",
+    doubles="k",
+    tolerance=1e-3,
+)
