@@ -6,6 +6,7 @@ the device may here compute many terms at once; only the sum is a chain.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import loopy as lp
@@ -14,7 +15,7 @@ import numpy as np
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 
 #: The term at the point x, as Loopy and as NumPy write it.
-TERMS = {
+TERMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "rsqrt": ("rsqrt(x)", lambda x: x**-0.5),
     "sqrt": ("sqrt(x)", np.sqrt),
     "exp": ("exp(-1*x)", lambda x: np.exp(-x)),

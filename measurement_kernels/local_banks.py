@@ -39,7 +39,7 @@ def build(stride: int = 1, dtype: str = "float32", work_group: WorkGroup = ()) -
             lp.ValueArg("n, k, w", np.int32),
         ],
         assumptions=f"{assume(n=(LANES,), k=(), w=())} and w <= {WIDEST}",
-        name=f"local_stride{stride}{"" if dtype == "float32" else "_float64"}",
+        name=f"local_stride{stride}" + ("" if dtype == "float32" else f"_{dtype}"),
         lang_version=(2018, 2),
     )
     t_unit = lp.split_iname(t_unit, "c", LANES, inner_tag="l.0")

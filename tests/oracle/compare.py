@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from .executed import Executed
+from .executed import Executed, Instance
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 ENOUGH_LANES = 8  # for every stride of a cyclic index to be seen
@@ -163,6 +164,13 @@ def _strides(executed: Executed, counts: Any, parameters: Mapping[str, Any]) -> 
             continue
         actual = {stride for histogram in histograms.values() for stride in histogram}
         counted = {_value(row.stride, parameters)[0] for row in table if _value(row.count, parameters)[0]}
-        wide = any(len(instance.touched) >= ENOUGH_LANES for instance in executed.select(array, direction))
+        wide = any(_fills_a_row(executed, instance) for instance in executed.select(array, direction))
         if not actual <= counted or (wide and actual != counted):
             yield f"lane strides of {array} ({direction}): executed {sorted(actual)}, counted {sorted(counted)}"
+
+
+def _fills_a_row(executed: Executed, instance: Instance) -> bool:
+    """Whether all lanes along axis 0, and enough of them, are active: the next lane counts though it be idle."""
+    width = executed.launched[instance.launch].items[0]
+    rows = Counter(lane // width for lane, _ in instance.touched)
+    return width >= ENOUGH_LANES and width in rows.values()
