@@ -7,6 +7,7 @@ have barriers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import loopy as lp
@@ -15,7 +16,7 @@ import numpy as np
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 
 #: The term at the point x, as Loopy and as NumPy write it.
-TERMS = {
+TERMS: dict[str, tuple[str, Callable[..., Any]]] = {
     "rsqrt": ("rsqrt(x)", lambda x: x**-0.5),
     "mul": ("x*x*x*x*x", lambda x: x**5),
     "div": ("1.5/x", lambda x: 1.5 / x),
