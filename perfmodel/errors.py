@@ -287,6 +287,25 @@ class MissingFactError(PerfModelError, LookupError):
         )
 
 
+class UnknownDeviceNameError(PerfModelError, LookupError):
+    """No paper's device is called so.
+
+    Attributes
+    ----------
+    name : str
+        The name that was asked for.
+    allowed : tuple of str
+        The devices that papers give numbers of.
+    """
+
+    def __init__(self, name: str, allowed: tuple[str, ...]) -> None:
+        self.name = name
+        self.allowed = allowed
+        super().__init__(
+            f"no published device is called '{name}'; choose one of: {', '.join(allowed)}."
+        )
+
+
 class FactsFormatError(PerfModelError, ValueError):
     """A document is no description of a device.
 
