@@ -61,9 +61,31 @@ def test_csv():
 
 def test_families_side_by_side():
     text = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016").stdout
-    assert 3 == sum(line.startswith("stevens_kloeckner_2016 ") for line in text.splitlines())
-    found = json.loads(run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--json").stdout)
-    assert "perfmodel.evaluation/1" == found["schema"]
+    rows = [line.split()[:2] for line in text.splitlines() if line.startswith("stevens_kloeckner_2016 ")]
+    assert [["stevens_kloeckner_2016", "A"], ["stevens_kloeckner_2016", "B"]] == rows
+    evaluated = json.loads(run("evaluate", "--from", str(DATA), "--json").stdout)["models"][0]["evaluations"]
+    shown = json.loads(run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--json").stdout)
+    assert "perfmodel.comparison/1" == shown["schema"]
+    overall = [row for row in shown["rows"] if row["kernel"] == "all"]
+    for row, each in zip(overall, evaluated, strict=False):
+        assert each["protocol"] == row["protocol"]
+        for name in ("error", "factor", "regret", "tau"):
+            assert each["figures"][name] == pytest.approx(row[name])
+    written = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--csv").stdout
+    assert [row["kernel"] for row in shown["rows"]] == [row["kernel"] for row in csv.DictReader(StringIO(written))]
+
+
+def test_devices_are_found_by_a_part_of_their_name(tmp_path, monkeypatch):
+    for name in ("pocl-one", "other-two"):
+        shutil.copytree(DATA, tmp_path / "fitted_weights" / name)
+    monkeypatch.chdir(tmp_path)
+    family = ("--family", "stevens_kloeckner_2016")
+    found = run("compare", "--device", "OCL", *family)
+    assert (0, 1) == (found.exit_code, found.stdout.count("family  "))
+    assert 2 == run("compare", *family).stdout.count("family  ")
+    refused = run("compare", "--device", "gpu", *family)
+    assert 2 == refused.exit_code
+    assert "'gpu' (there are: other-two, pocl-one)" in refused.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
@@ -72,13 +94,18 @@ def test_families_side_by_side():
     [
         (("--from", "none"), "none"),
         (("--from", str(DATA), "--family", "gone"), "gone"),
-        (("--from", str(DATA), "--family", "stevens_kloeckner_2016", "--level", "90"), "level is 90"),
     ],
 )
 def test_bad_input_is_one_line(command, options, part):
     result = run(command, *options)
     assert 2 == result.exit_code
     assert part in result.stderr.splitlines()[-1]
+
+
+def test_a_level_is_a_probability():
+    result = run("evaluate", "--from", str(DATA), "--level", "90")
+    assert 2 == result.exit_code
+    assert "level is 90" in result.stderr.splitlines()[-1]
 
 
 def test_test_kernels_of_another_device_are_refused(tmp_path):

@@ -2,43 +2,96 @@
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.evaluate import Level, Sources, judge_folder
+from perfmodel.cli.evaluate import TESTS_FILE, measured_folder
 from perfmodel.cli.kernel_file import Json
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.report import Judged
+    from perfmodel.compare import Contender
+
+STORES = Path("fitted_weights")
 
 Names = Annotated[
     list[str] | None, typer.Option("--family", help="A model family; repeat for more. All of them by default.")
 ]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--device", help="Part of a measured device's name; repeat for more. All of them by default."),
+]
+Folders = Annotated[
+    list[Path] | None,
+    typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl; for --device."),
+]
+Csv = Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")]
+Given = Annotated[
+    bool, typer.Option("--given-facts", help="Leave families out that need a fact nobody gave, rather than fit it.")
+]
 
 
-def command(source: Sources, family: Names = None, level: Level = 0.9, json: Json = False) -> None:
-    """Print the figures of several model families on the same measurements, by every protocol."""
-    from perfmodel.families import families, find_family
-    from perfmodel.report import document, figures_table
+def command(
+    device: Devices = None,
+    source: Folders = None,
+    family: Names = None,
+    given_facts: Given = False,
+    csv: Csv = False,
+    json: Json = False,
+) -> None:
+    """Fit every model family to the same measurements and print one table of how good each is."""
+    from perfmodel.report import families_csv, families_document, families_table
 
-    chosen = [find_family(name) for name in family or families()]
-    judged: list[Judged] = []
-    failure: PerfModelError | None = None
-    for folder in source:
-        for one in chosen:
-            try:
-                judged.append(judge_folder(folder, one, level))
-            except PerfModelError as error:  # one family that needs more must not end the rest
-                failure = error
-                print(f"note: {one.name} on {folder}: {error}", file=sys.stderr)
-    if not judged and failure:
-        raise failure
+    folders = source or measured_folders(STORES, tuple(device or ()))
+    found = [contenders(folder, tuple(family or ()), given_facts) for folder in folders]
+    every = [one for each in found for one in each]
     if json:
         from json import dumps
 
-        print(dumps(document(judged), indent=1))
+        print(dumps(families_document(every), indent=1))
+    elif csv:
+        print(families_csv(every), end="")
     else:
-        print(figures_table([one for each in judged for one in each.evaluations]))
+        print("\n\n".join(map(families_table, found)))
+
+
+def contenders(folder: Path, names: tuple[str, ...] = (), given_facts: bool = False) -> tuple[Contender, ...]:
+    """Fit families, all by default, to a folder's measurements, and judge them on the same cases."""
+    from perfmodel.cli.progress import Bar
+    from perfmodel.compare import on_common_cases, side_by_side
+    from perfmodel.families import families, find_family
+    from perfmodel.fit import FitOptions
+
+    chosen = [find_family(name) for name in names or families()]
+    measured, tests = measured_folder(folder)
+    progress = Bar()
+    progress.start(f"families on {measured.device}", len(chosen))
+    found = []
+    try:
+        for one in side_by_side(measured, tests, chosen, FitOptions(fit_facts=not given_facts)):
+            progress.advance(f"{one.family}: {one.problem}" if one.problem else one.family)
+            found.append(one)
+    finally:
+        progress.stop()
+    return on_common_cases(found)
+
+
+def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
+    """Return the folders below `root` that hold measured test kernels, of the devices wanted.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or none of a device that is wanted.
+    """
+    folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
+    for name in wanted or ("",):
+        if not any(name.lower() in slug for slug in folders):
+            known = ", ".join(folders) or "none"
+            raise OptionError(
+                f"no device measured in '{root}' matches '{name}' (there are: {known})",
+                "give a part of such a name, or a folder with --from",
+            )
+    return [path for slug, path in folders.items() if not wanted or any(name.lower() in slug for name in wanted)]

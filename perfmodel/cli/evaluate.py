@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.fit import FamilyName
+from perfmodel.cli.fit import FamilyName, FitFacts
 from perfmodel.cli.kernel_file import Json
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.families import Family
     from perfmodel.report import Judged
+    from perfmodel.store import Measurements
 
 TESTS_FILE = "test.jsonl"
 
@@ -31,6 +32,7 @@ def command(
     source: Sources,
     family: FamilyName = "stevens_kloeckner_2016",
     level: Level = 0.9,
+    fit_facts: FitFacts = False,
     csv: Csv = "",
     json: Json = False,
 ) -> None:
@@ -41,7 +43,7 @@ def command(
     if csv not in ("", "predictions", "weights"):
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
     chosen = find_family(family)
-    judged = [judge_folder(folder, chosen, level) for folder in source]
+    judged = [judge_folder(folder, chosen, level, fit_facts) for folder in source]
     if json:
         from json import dumps
 
@@ -54,8 +56,8 @@ def command(
         print(evaluation_text(judged))
 
 
-def judge_folder(folder: Path, family: Family, level: float) -> Judged:
-    """Fit a family to a folder's measurements and judge it by every protocol.
+def measured_folder(folder: Path) -> tuple[Measurements, Measurements]:
+    """Return a folder's measurements of measurement kernels and of test kernels, with all facts.
 
     Raises
     ------
@@ -64,13 +66,36 @@ def judge_folder(folder: Path, family: Family, level: float) -> Judged:
     ForeignDeviceError
         If the test kernels were measured on another device.
     """
+    from dataclasses import replace
+
     from perfmodel import store
-    from perfmodel.compare import evaluate
     from perfmodel.errors import ForeignDeviceError
+    from perfmodel.fit.measured_facts import with_measured_facts
+
+    measured, tests = with_measured_facts(store.read(folder)), store.read(folder / TESTS_FILE)
+    if tests.device != measured.device:
+        raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
+    return measured, replace(tests, facts=measured.facts)
+
+
+def judge_folder(folder: Path, family: Family, level: float, fit_facts: bool = False) -> Judged:
+    """Fit a family to a folder's measurements and judge it by every protocol.
+
+    Raises
+    ------
+    StoreMissingError, ForeignDeviceError
+        As :func:`measured_folder` does.
+    MissingFactError
+        If the family needs a fact of the device that nobody gave; with `fit_facts` those that give
+        a weight are fitted instead.
+    """
+    from perfmodel.compare import evaluate
+    from perfmodel.fit import FitOptions
     from perfmodel.predict import fit
     from perfmodel.report import Judged
 
-    measured, tests = store.read(folder), store.read(folder / TESTS_FILE)
-    if tests.device != measured.device:
-        raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
-    return Judged(fit(measured, family=family), evaluate(measured, tests, family, level=level))
+    measured, tests = measured_folder(folder)
+    options = FitOptions(fit_facts=fit_facts)
+    return Judged(
+        fit(measured, family, options=options), evaluate(measured, tests, family, level=level, options=options)
+    )

@@ -16,7 +16,13 @@ Source = Annotated[
     Path,
     typer.Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements."),
 ]
-FamilyName = Annotated[str, typer.Option("--family", help="Model family.")]
+FamilyName = Annotated[
+    str,
+    typer.Option("--family", help="Model family: its name, 'expr:SECONDS' over features and weights w_*, or a .py file."),
+]
+FitFacts = Annotated[
+    bool, typer.Option("--fit-facts", help="Fit the weights that a fact of the device should give and nobody gave.")
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="File to write; <family>.json beside the measurements."),
@@ -29,15 +35,19 @@ def command(
     family: FamilyName = "stevens_kloeckner_2016",
     output: Output = None,
     nonnegative: Nonnegative = False,
+    fit_facts: FitFacts = False,
     json: Json = False,
 ) -> None:
     """Fit a model family to measurements and save the weights."""
     from perfmodel import store
     from perfmodel.families import find_family
+    from perfmodel.fit import FitOptions
+    from perfmodel.fit.measured_facts import with_measured_facts
     from perfmodel.predict import fit
 
     chosen = find_family(family)
-    model = fit(store.read(source), family=chosen, nonnegative=nonnegative)
+    measured = with_measured_facts(store.read(source))
+    model = fit(measured, chosen, options=FitOptions(nonnegative=nonnegative, fit_facts=fit_facts))
     folder = source if source.is_dir() else source.parent
     path = output or folder / f"{chosen.name}.json"
     model.save(path)

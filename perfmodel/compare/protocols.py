@@ -10,7 +10,8 @@ Features are evaluated once for each row, whatever the number of fits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -50,7 +51,7 @@ class Evaluation:
     family, device
         Their names.
     level
-        Probability that the rows' intervals are meant to have.
+        Probability that the rows' intervals are meant to have; None where they have none.
     rows
         Every case, in the order of kernels, variants and sizes.
     """
@@ -58,7 +59,7 @@ class Evaluation:
     protocol: str
     family: str
     device: str
-    level: float
+    level: float | None
     rows: tuple[Comparison, ...] = field(repr=False)
 
     @cached_property
@@ -72,10 +73,11 @@ def evaluate(
     tests: Measurements,
     family: str | Family = "stevens_kloeckner_2016",
     *,
-    level: float = 0.9,
+    level: float | None = 0.9,
     options: FitOptions | None = None,
+    protocols: Sequence[str] = tuple(PROTOCOLS),
 ) -> tuple[Evaluation, ...]:
-    """Judge a family by every protocol.
+    """Judge a family by every protocol, or by some.
 
     Parameters
     ----------
@@ -86,14 +88,17 @@ def evaluate(
     family
         A family or its name.
     level
-        Probability that the intervals should have.
+        Probability that the intervals should have; None for no intervals, which saves one fit
+        for each group.
     options
         How to fit.
+    protocols
+        Which of :data:`PROTOCOLS`.
 
     Returns
     -------
     tuple of Evaluation
-        One for each of :data:`PROTOCOLS`, in that order.
+        One for each of `protocols`, in that order.
 
     Raises
     ------
@@ -104,7 +109,8 @@ def evaluate(
     BadTimesError, MissingCountsError
         If a measurement cannot be used.
     """
-    check_level(level)
+    if level is not None:
+        check_level(level)
     chosen = find_family(family)
     facts = options is not None and options.fit_facts
     trained, asked = tuple(measured), tuple(tests)
@@ -112,16 +118,16 @@ def evaluate(
     seen, unseen = np.split(np.arange(len(trained) + len(asked)), [len(trained)])
     own = chosen_rows(table, seen)
     groups = [row.group for row in trained]
-    scores = calibrate(predict_left_out(own, groups, chosen, options), own.times, groups)
-    found = {
-        "A": (asked, predict_unseen(table, seen, unseen, chosen, options)),
-        "B": (asked, _without_groups(table, groups, [row.group for row in asked], chosen, options)),
-        "sizes": (trained, predict_left_out(own, ranks_of_sizes(trained), chosen, options)),
+    judge: dict[str, Callable[[], tuple[tuple[Measurement, ...], Unseen]]] = {
+        "A": lambda: (asked, predict_unseen(table, seen, unseen, chosen, options)),
+        "B": lambda: (asked, _without_groups(table, groups, [row.group for row in asked], chosen, options)),
+        "sizes": lambda: (trained, predict_left_out(own, ranks_of_sizes(trained), chosen, options)),
     }
-    q = scores.quantile(level)
+    q = None
+    if level is not None:
+        q = calibrate(predict_left_out(own, groups, chosen, options), own.times, groups).quantile(level)
     return tuple(
-        Evaluation(name, chosen.name, measured.device, level, _comparisons(*found[name], q))
-        for name in PROTOCOLS
+        Evaluation(name, chosen.name, measured.device, level, _comparisons(*judge[name](), q)) for name in protocols
     )
 
 
@@ -156,15 +162,15 @@ def _without_groups(
     return Unseen(seconds, tuple(needs))
 
 
-def _comparisons(rows: tuple[Measurement, ...], found: Unseen, q: float) -> tuple[Comparison, ...]:
-    bounds = scaled(found.seconds, q)
+def _comparisons(rows: tuple[Measurement, ...], found: Unseen, q: float | None) -> tuple[Comparison, ...]:
+    bounds = scaled(found.seconds, math.nan if q is None else q)
     cases = []
     for row, seconds, needs, low, high in zip(rows, found.seconds, found.needs, *bounds, strict=True):
         known = not needs
         cases.append(
             Comparison(
                 row.kernel, row.parameters, row.seconds, float(seconds) if known else None, needs,
-                row.group, row.variant, (float(low), float(high)) if known else None,
+                row.group, row.variant, (float(low), float(high)) if known and q is not None else None,
             )
         )
     return in_order(cases)

@@ -12,6 +12,8 @@ from perfmodel.report.evaluation import (
     predictions_table,
     weights_csv,
 )
+from perfmodel.report.families import families_csv, families_document, families_table
+from perfmodel.report.families_picture import picture_families
 from perfmodel.report.picture import picture_predicted_measured
 from perfmodel.report.tables import columns_text, error_table, percent, seconds_text, weights_table
 
@@ -23,8 +25,12 @@ __all__ = [
     "document",
     "error_table",
     "evaluation_text",
+    "families_csv",
+    "families_document",
+    "families_table",
     "figures_table",
     "percent",
+    "picture_families",
     "picture_predicted_measured",
     "predictions_csv",
     "predictions_table",

@@ -98,7 +98,7 @@ def figures_table(evaluations: Sequence[Evaluation]) -> str:
             *((str(f.choices), f"{f.regret:.3f}", percent(f.top1), f"{f.tau:.2f}") if chosen else ("-",) * 4),
             percent(f.inside), "-" if math.isnan(f.width) else f"{f.width:.3g}",
         ))  # fmt: skip
-    levels = ", ".join(sorted({percent(one.level) for one in evaluations}))
+    levels = ", ".join(sorted({percent(one.level) for one in evaluations if one.level is not None}))
     return "\n".join(
         [
             columns_text(table, left=3),

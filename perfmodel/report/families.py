@@ -1,0 +1,110 @@
+"""Model families side by side, as one table and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from io import StringIO
+from typing import Any
+
+from perfmodel.compare.side_by_side import COMPARED, Contender
+from perfmodel.report.tables import columns_text, kernels, percent, seconds_text
+
+SCHEMA = "perfmodel.comparison/1"
+BEST = "*"
+COLUMNS = (
+    "device", "family", "protocol", "kernel", "cases", "error", "factor", "regret", "top1", "tau", "weights",
+    "fit_s", "predict_s", "withheld", "problem",
+)  # fmt: skip
+
+
+def families_table(contenders: Sequence[Contender]) -> str:
+    """Return one table of a device's families: two rows each, by protocol A and by B.
+
+    Test kernels go across. The best of each column is marked, for each protocol by itself.
+    """
+    judged = [one for one in contenders if one.evaluations]
+    if not judged:
+        return _problems(contenders)
+    names = kernels(judged[0].by(COMPARED[0]).rows)
+    columns: list[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int]] = [
+        *((name, _error_of(name), percent, 1) for name in names),
+        ("all", lambda one, by: one.figures(by).error, percent, 1),
+        ("factor - 1", lambda one, by: one.figures(by).factor, percent, 1),
+        ("regret", lambda one, by: one.figures(by).regret, lambda x: f"{x:.3f}", 1),
+        ("tau", lambda one, by: one.figures(by).tau, lambda x: f"{x:.2f}", -1),
+        ("weights", lambda one, by: one.weights, lambda x: f"{x:.0f}", 1),
+        ("fit", lambda one, by: one.fit_s, seconds_text, 1),
+        ("predict", lambda one, by: one.predict_s, seconds_text, 1),
+    ]
+    table = [("family", "by", *(name for name, *_ in columns))]
+    cells: dict[tuple[str, str], list[str]] = {(one.family, by): [] for one in judged for by in COMPARED}
+    for _, value, text, sign in columns:
+        for by in COMPARED:
+            found = {one.family: value(one, by) for one in judged}
+            best = min((sign * x for x in found.values() if math.isfinite(x)), default=math.nan)
+            for family, x in found.items():
+                cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
+    table += [(family, by, *row) for (family, by), row in cells.items()]
+    problems = [_problems(contenders)] * (len(judged) < len(contenders))
+    return "\n".join([columns_text(table, left=2), *_notes(judged), *problems])
+
+
+def _error_of(kernel: str) -> Callable[[Contender, str], float]:
+    return lambda one, by: one.figures(by, kernel).error
+
+
+def _notes(judged: Sequence[Contender]) -> list[str]:
+    first = judged[0]
+    counts = ", ".join(f"{len(first.by(by).rows)} by {by}" for by in COMPARED)
+    withheld = [f"{one.family} {one.withheld}" for one in judged if one.withheld]
+    return [
+        f"{first.device}: cases that every family predicts: {counts}; {BEST} best of its column and protocol.",
+        "kernels, all: geometric mean of |p - t|/t; factor: of max(p/t, t/p); regret: time of the variant chosen "
+        "over the best one's; tau: Kendall's; weights: fitted ones; fit, predict: seconds on this machine, now.",
+        *([f"withheld by A: {', '.join(withheld)}"] if withheld else []),
+    ]
+
+
+def _problems(contenders: Sequence[Contender]) -> str:
+    return "\n".join(f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem)
+
+
+def families_records(contenders: Sequence[Contender]) -> list[dict[str, Any]]:
+    """Return the figures as rows of :data:`COLUMNS`: of each device, family, protocol and kernel, and over all.
+
+    What could not be fitted has one row with its problem; what nothing can be said of is None.
+    """
+    rows: list[dict[str, Any]] = []
+    for one in contenders:
+        own: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": one.device, "family": one.family}
+        if one.problem:
+            rows.append({**own, "problem": one.problem})
+        for each in one.evaluations:
+            for kernel in (*kernels(each.rows), None):
+                f = one.figures(each.protocol, kernel)
+                rows.append({
+                    **own, "protocol": each.protocol, "kernel": kernel or "all", "cases": f.cases,
+                    **{name: _finite(getattr(f, name)) for name in ("error", "factor", "regret", "top1", "tau")},
+                    "weights": one.weights, "fit_s": one.fit_s, "predict_s": one.predict_s, "withheld": one.withheld,
+                })  # fmt: skip
+    return rows
+
+
+def families_csv(contenders: Sequence[Contender]) -> str:
+    """Return :func:`families_records` as CSV."""
+    text = StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(families_records(contenders))
+    return text.getvalue()
+
+
+def families_document(contenders: Sequence[Contender]) -> dict[str, Any]:
+    """Return :func:`families_records` as one document for programs."""
+    return {"schema": SCHEMA, "rows": families_records(contenders)}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
