@@ -1,8 +1,9 @@
 """Oversubscription times instruction-level parallelism, for registers, local and global memory.
 
 Karsin, *Performance-Driven Analysis for Massively Parallel Architectures* (2018), sections 4.2 to
-4.4: from one work-group on the device to many, each work-item with ``ilp`` independent chains.  The
-least groups show the latency, the most the bandwidth of an operation.
+4.4: from one work-group on the device to a thousand, each work-item with ``ilp`` independent chains.  The
+least groups show the latency, the most the bandwidth of an operation.  What is loaded from global
+memory is loaded once, so that no cache of the kernel's own making answers for it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ISOLATES = {"register": "op_float32_mul", "local": "local_load_32", "global": "g
 STEPS = {
     "register": "acc[u] = acc[u]*q + p",
     "local": "acc[u] = acc[u] + tile[l + t + 256*u]",
-    "global": "acc[u] = acc[u] + a[i, u, t]",
+    "global": "acc[u] = acc[u] + a[i, u, t, m]",
 }
 
 
@@ -30,7 +31,7 @@ def build(memory: str = "global", ilp: int = 1, work_group: WorkGroup = ()) -> l
     fetch = ["tile[c] = cells[c] {id=put}"] if tile else []
     scalars = [lp.ValueArg("p, q", np.float32)] if memory == "register" else []
     arrays = {"local": [lp.GlobalArg("cells", np.float32, shape=2 * CELLS)],
-              "global": [lp.GlobalArg("a", np.float32, shape=f"n, {ilp}, k", order="F")]}.get(memory, [])
+              "global": [lp.GlobalArg("a", np.float32, shape=f"n, {ilp}, k, repeats", order="F")]}.get(memory, [])
     local = lp.AddressSpace.LOCAL
     temporaries = [lp.TemporaryVariable("tile", np.float32, shape=2 * CELLS, address_space=local)] if tile else []
     bound = " and k <= 256" if tile else ""
@@ -62,7 +63,7 @@ def build(memory: str = "global", ilp: int = 1, work_group: WorkGroup = ()) -> l
 def reference(arguments: dict[str, Any], memory: str, ilp: int, **variant: Any) -> dict[str, Any]:
     n, k, repeats = (arguments[name] for name in ("n", "k", "repeats"))
     if memory == "global":
-        return {"out": ilp + repeats * arguments["a"].sum(axis=(1, 2), dtype=float)}
+        return {"out": ilp + arguments["a"].sum(axis=(1, 2, 3), dtype=float)}
     if memory == "local":
         cells = arguments["cells"].astype(float)
         first = np.arange(WIDTH)[:, np.newaxis] + 256 * np.arange(ilp)
@@ -79,7 +80,7 @@ KERNEL = KernelClass(
     group="spt",
     build=build,
     variants=tuple({"memory": memory, "ilp": ilp} for ilp in (1, 2, 4) for memory in STEPS),
-    sizes=Ladder(lambda e: ({"n": 2**e, "k": 64, "repeats": 8},), start=8, rungs=6),
+    sizes=Ladder(lambda e: ({"n": 2**e, "k": 64, "repeats": 8},), start=8, step=2, rungs=6),
     reference=reference,
     scalars=lambda memory, **_: {"p": 0.03125, "q": 0.96875} if memory == "register" else {},
     tags=("spt", "overhead"),
