@@ -273,17 +273,22 @@ class MissingFactError(PerfModelError, LookupError):
         The family.
     device : str
         The device; empty where no facts were given at all.
+    weight : str
+        The family's weight that the fact gives and that can be fitted instead; empty where there
+        is none.
     """
 
-    def __init__(self, key: str, family: str, device: str) -> None:
+    def __init__(self, key: str, family: str, device: str, weight: str = "") -> None:
         self.key = key
         self.family = family
         self.device = device
+        self.weight = weight
         who = f"the family '{family}'" if family else "the model"
         where = f"the device '{device}' has no such fact" if device else "no device's facts were given"
+        fitted = f", or have {weight} fitted in its place: --fit-facts, or FitOptions(fit_facts=True)" if weight else ""
         super().__init__(
-            f"{who} needs the fact '{key}', and {where}; add it to the device's facts "
-            "(a YAML file of 'key: {value, unit, source}'), or measure it."
+            f"{who} needs the fact '{key}', and {where}; write it into facts.yaml beside the measurements "
+            f"(facts: {{{key}: {{value: ..., unit: ..., source: ...}}}}; docs/facts.md lists all keys){fitted}."
         )
 
 
@@ -1058,3 +1063,124 @@ class UnmadeFeatureError(PerfModelError, ValueError):
             f"no measurement kernel can be made for '{feature}' (they are made for operations and for global "
             "accesses with a stride); write a kernel class that exercises it and pass its folder by --kernels."
         )
+
+
+class FactsFileError(FactsFormatError):
+    """A YAML file is no list of a device's facts.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"({path}) {problem}", "facts: {key: {value, unit, source}}")
+        self.path = path
+        self.args = (
+            f"the facts in {path}: the file {problem}; write under 'facts' a line for each, such as "
+            "'clock_hz: {value: 2.6e+9, unit: Hz, source: lscpu}' (docs/facts.md lists keys and units).",
+        )
+
+
+class FamilyFileError(PerfModelError, ValueError):
+    """A Python file holds no model family.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    problem : str
+        What is wrong with it.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(
+            f"the family file {path} {problem}; it needs a module-level FAMILY = Family(...), as docs/add-a-family.md "
+            "shows."
+        )
+
+
+class TraceTooLongError(PerfModelError, ValueError):
+    """The accesses of a sample of work-groups are too many to be written out.
+
+    Attributes
+    ----------
+    found, most : int
+        How many there are in one work-group, and how many are allowed.
+    """
+
+    def __init__(self, found: int, most: int) -> None:
+        self.found = found
+        self.most = most
+        super().__init__(
+            f"one access is executed up to {found} times by a work-group, and {most} are traced at most; "
+            "take smaller sizes that still fill the caches."
+        )
+
+
+class UntraceableError(PerfModelError, ValueError):
+    """The accesses of a kernel cannot be written out one by one.
+
+    Attributes
+    ----------
+    what : str
+        What stands in the way.
+    """
+
+    def __init__(self, what: str, advice: str) -> None:
+        self.what = what
+        super().__init__(f"the memory trace cannot be written out: {what}; {advice}.")
+
+
+class CacheShapeError(PerfModelError, ValueError):
+    """A cache has no whole number of sets, or a number that is not positive.
+
+    Attributes
+    ----------
+    size_bytes, line_bytes, ways : int
+        The cache as it was asked for.
+    """
+
+    def __init__(self, size_bytes: int, line_bytes: int, ways: int) -> None:
+        self.size_bytes = size_bytes
+        self.line_bytes = line_bytes
+        self.ways = ways
+        super().__init__(
+            f"a cache of {size_bytes} B with lines of {line_bytes} B and {ways} ways holds no set; all three must be "
+            "positive, and one line for each way must fit in."
+        )
+
+
+class PictureFormatError(PerfModelError, ValueError):
+    """A picture's file name ends in a suffix that no writer is known for.
+
+    Attributes
+    ----------
+    path : str
+        The file asked for.
+    allowed : tuple of str
+        Suffixes that can be written.
+    """
+
+    def __init__(self, path: str, allowed: tuple[str, ...]) -> None:
+        self.path = path
+        self.allowed = allowed
+        super().__init__(f"{path} is no picture that can be written; let its name end in {' or '.join(allowed)}.")
+
+
+class FamilyMismatchError(PerfModelError, ValueError):
+    """A model is of another family than an analysis needs.
+
+    Attributes
+    ----------
+    found, needed : str
+        The model's family and the one that is needed.
+    """
+
+    def __init__(self, found: str, needed: str) -> None:
+        self.found = found
+        self.needed = needed
+        super().__init__(f"the model is of the family '{found}'; fit the family '{needed}' for this.")

@@ -16,6 +16,7 @@ import numpy as np
 from perfmodel import features
 from perfmodel.errors import FactsFormatError, UnmeasuredFeatureError
 from perfmodel.facts import SCHEMA, DeviceFacts
+from perfmodel.facts.documents import FACTS_FILE, read_facts
 from perfmodel.families import Family, find_family
 from perfmodel.families.binding import bind, weight_name
 from perfmodel.families.case import Case
@@ -23,6 +24,7 @@ from perfmodel.fit import FitOptions, FittedWeights, design, fit_weights, read_w
 from perfmodel.fit.conformal import calibrate, check_level, scaled
 from perfmodel.fit.heldout import predict_left_out
 from perfmodel.fit.measured import measured_range
+from perfmodel.fit.weights_file import family_of
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -84,7 +86,7 @@ class FittedModel:
     @cached_property
     def family(self) -> Family:
         """The model family."""
-        return self.given or find_family(self.fitted.family)
+        return self.given or family_of(self.fitted)
 
     @property
     def device(self) -> str:
@@ -158,7 +160,7 @@ class FittedModel:
         half_width = self.half_width(level)
         counts, at = self.counted(kernel), {**(sizes or {}), **more_sizes}
         values = features.evaluate(counts, at)
-        unmeasured = tuple(sorted(filter(self.family.takes, self._without_weight(values))))
+        unmeasured = tuple(sorted(self._unmeasured(values)))
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
         if self.family.expression:
@@ -225,9 +227,14 @@ class FittedModel:
 
         return count(kernel, subgroup_size=self.fitted.subgroup_size)
 
-    def _without_weight(self, values: Mapping[str, Any]) -> list[str]:
-        weights = self.weights
-        return [name for name, value in values.items() if name not in weights and np.any(value)]
+    def _unmeasured(self, values: Mapping[str, Any]) -> set[str]:
+        """Return the features that the family charges for and that no measurement exercised."""
+        needed = {name for name, value in values.items() if np.any(value)}
+        found = {name for name in needed if name not in self.weights and self.family.takes(name)}
+        if self.family.expression and (measured := self.fitted.measured):
+            named = {*self._expressions[""][0].features} - {*self.family.units}
+            found |= (needed & named) - {*measured.features}
+        return found
 
 
 def fit(
@@ -282,21 +289,31 @@ def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:
     return seconds / factor, seconds * factor
 
 
-def load(path: str | Path) -> FittedModel:
-    """Read a model that :meth:`FittedModel.save` wrote, and ``device.json`` where it lies beside it.
+def load(path: str | Path, family: Family | None = None) -> FittedModel:
+    """Read a model that :meth:`FittedModel.save` wrote.
+
+    What is known of the device is what the fit knew; where the file does not hold it, what
+    ``device.json`` and ``facts.yaml`` beside it say.
+
+    Parameters
+    ----------
+    path
+        The file.
+    family
+        Its family, if that is a value of the user's own and not to be found by its name.
 
     Raises
     ------
     WeightsFileError
         If the file is missing or is no weights file of this schema.
-    UnknownFamilyError
+    UnknownFamilyError, FamilyFileError, ExpressionError
         If it belongs to a family that does not exist.
     FactsFormatError
-        If ``device.json`` is no description of a device.
+        If ``device.json`` is no description of a device, or ``facts.yaml`` not what it should be.
     """
-    fitted = read_weights(path)
-    facts = _facts_beside(Path(path))
-    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None)
+    fitted = read_weights(path, family=family)
+    facts = DeviceFacts.from_json(fitted.facts) if fitted.facts else _facts_beside(Path(path))
+    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, family)
 
 
 def _facts_beside(path: Path) -> DeviceFacts | None:
@@ -307,4 +324,5 @@ def _facts_beside(path: Path) -> DeviceFacts | None:
         document = json.loads(device.read_bytes())
     except ValueError as error:
         raise FactsFormatError(f"is no JSON ({error})", SCHEMA) from error
-    return DeviceFacts.from_json(document)
+    facts, written = DeviceFacts.from_json(document), path.with_name(FACTS_FILE)
+    return facts.updated(read_facts(written)) if written.is_file() else facts

@@ -175,13 +175,48 @@ def test_a_family_with_an_expression_of_its_own(monkeypatch, tmp_path):
     assert pytest.approx({"busy": 2e-4}, rel=1e-6) == dict(found.terms)
     many = model.predict(KERNELS["add"], n=np.array([50, 100]))
     assert pytest.approx(found.seconds) == many.seconds[1]
-    # saved beside what is known of the device, it is read with it
+    # what was known of the device is in the file: it need not lie beside it, and may be another by now
     monkeypatch.setattr("perfmodel.families.families", lambda: {"toy": TOY})
     model.save(tmp_path / "toy.json")
-    (tmp_path / "device.json").write_text(json.dumps(UNITS.to_json()))
     again = load(tmp_path / "toy.json")
     assert model == again
     assert found.seconds == again.predict(KERNELS["add"], n=100).seconds
+    grown = UNITS.updated({"compute_units": Fact(8, "", "by another hand"), "banks": Fact(32, "", "by hand")})
+    (tmp_path / "device.json").write_text(json.dumps(grown.to_json()))
+    assert UNITS == load(tmp_path / "toy.json").facts
+    assert found.seconds == load(tmp_path / "toy.json").predict(KERNELS["add"], n=100).seconds
+
+
+def test_facts_beside_weights_that_hold_none(tmp_path):
+    MODEL.save(tmp_path / "w.json")
+    assert load(tmp_path / "w.json").facts is None
+    (tmp_path / "device.json").write_text(json.dumps(UNITS.to_json()))
+    assert UNITS == load(tmp_path / "w.json").facts
+    (tmp_path / "facts.yaml").write_text("facts: {banks: {value: 32, unit: '', source: by hand}}")
+    assert UNITS.updated({"banks": Fact(32, "", "by hand")}) == load(tmp_path / "w.json").facts
     (tmp_path / "device.json").write_text("{")
     with pytest.raises(FactsFormatError):
-        load(tmp_path / "toy.json")
+        load(tmp_path / "w.json")
+
+
+OWN = "w_launch*launches + max(w_add*op_float32_add, w_load*global_load_32_stride1)"
+
+
+def test_an_expression_of_a_user_s_own(tmp_path):
+    rows = [
+        Row(name, {"n": n}, 3e-6 + max(added * n**2 * 2e-11, loaded * n**2 * 4e-10), name, group=name)
+        for n in (1024, *SIZES)
+        for name, added, loaded in (("empty", 0, 0), ("add", 1000, 0), ("load", 0, 100))
+    ]
+    model = fit(Rows(tuple(rows), KERNELS), Family.from_expression(OWN, "mine"))
+    expected = {"w_launch": 3e-6, "w_add": 2e-11, "w_load": 4e-10}
+    assert pytest.approx(expected, rel=1e-6) == dict(model.weights)
+    assert {"w_launch": "s/launch", "w_add": "s/operation", "w_load": "s/access"} == dict(model.units)
+    # a file holds the expression; what the expression charges for and no measurement had is withheld
+    model.save(tmp_path / "mine.json")
+    again = load(tmp_path / "mine.json")
+    assert ("mine", OWN) == (again.family.name, again.family.expression)
+    assert model.predict(KERNELS["add"], n=100).seconds == again.predict(KERNELS["add"], n=100).seconds
+    few = fit(Rows(tuple(row for row in rows if row.kernel != "load"), KERNELS), Family.from_expression(OWN, "mine"))
+    with pytest.raises(UnmeasuredFeatureError, match="global_load_32_stride1"):
+        few.predict(KERNELS["load"], n=100)

@@ -18,7 +18,7 @@ Source = Annotated[
 ]
 FamilyName = Annotated[
     str,
-    typer.Option("--family", help="Model family: its name, 'expr:SECONDS' over features and weights w_*, or a .py file."),
+    typer.Option("--family", help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file."),
 ]
 FitFacts = Annotated[
     bool, typer.Option("--fit-facts", help="Fit the weights that a fact of the device should give and nobody gave.")

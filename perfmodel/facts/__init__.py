@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Union
 
 from perfmodel.errors import FactsFormatError, UnknownFactError
@@ -85,6 +85,17 @@ class DeviceFacts:
     ) -> DeviceFacts:
         """Make the value from facts in any order."""
         return cls(name, platform, driver, tuple(sorted(facts.items())))
+
+    def updated(self, facts: Mapping[str, Fact]) -> DeviceFacts:
+        """Return the device with more facts; of two under one key the new one counts.
+
+        Examples
+        --------
+        >>> device = DeviceFacts("H200", "NVIDIA CUDA", "570.1", (("banks", Fact(16, "", "guessed")),))
+        >>> device.updated({"banks": Fact(32, "", "data sheet")}).fact("banks").source
+        'data sheet'
+        """
+        return replace(self, facts=tuple(sorted({**dict(self.facts), **facts}.items())))
 
     @property
     def slug(self) -> str:

@@ -1,20 +1,26 @@
 """Devices that papers give numbers of, and facts that a person writes down, as YAML.
 
-A file holds ``name``, ``platform`` and ``driver`` of the device, and under ``facts`` for each key a
-``value``, its ``unit`` and its ``source``.  Everything is in SI units.
+A file holds under ``facts`` for each key a ``value``, its ``unit`` and its ``source``; the file of a
+published device also ``name`` and ``platform``.  Everything is in SI units (:data:`perfmodel.facts.keys.KEYS`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from perfmodel.errors import FactsFormatError, UnknownDeviceNameError
-from perfmodel.facts import SCHEMA, DeviceFacts, Fact
+from perfmodel.errors import FactsFileError, UnknownDeviceNameError
+from perfmodel.facts import DeviceFacts, Fact, FactValue
+from perfmodel.facts.keys import KEYS, UNITS
+
+FACTS_FILE = "facts.yaml"
+"""Name of the file in a store's folder with what a person knows of the device."""
 
 _FOLDER = "published"
 _PARTS = ("value", "unit", "source")
@@ -42,7 +48,7 @@ def published(name: str) -> DeviceFacts:
     """
     if name not in published_devices():
         raise UnknownDeviceNameError(name, published_devices())
-    file = resources.files("perfmodel.facts").joinpath(_FOLDER, f"{name}.yaml")
+    file = resources.files("perfmodel.facts").joinpath(_FOLDER).joinpath(f"{name}.yaml")
     document = _mapping(file.read_text(encoding="utf-8"), name)
     return DeviceFacts.from_mapping(
         document["name"], document["platform"], document.get("driver", ""), _facts(document, name)
@@ -52,29 +58,60 @@ def published(name: str) -> DeviceFacts:
 def read_facts(path: Path | str) -> Mapping[str, Fact]:
     """Read the facts of a YAML file that a person wrote, by key.
 
+    Keys that are not in :data:`perfmodel.facts.keys.KEYS` are a family's own and may have any unit
+    of :data:`~perfmodel.facts.keys.UNITS`.
+
     Raises
     ------
-    FactsFormatError
-        If the file is no YAML, or a fact lacks its value, unit or source.
+    FactsFileError
+        If the file cannot be read or is no YAML, or a fact lacks its value, unit or source, or has
+        another unit than its key asks for.
     """
-    return _facts(_mapping(Path(path).read_text(encoding="utf-8"), str(path)), str(path))
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FactsFileError(str(path), f"cannot be read ({error})") from error
+    return _facts(_mapping(text, str(path)), str(path))
 
 
 def _mapping(text: str, where: str) -> dict[str, Any]:
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise FactsFormatError(f"({where}) is no YAML: {error}", SCHEMA) from error
+        raise FactsFileError(where, f"is no YAML: {error}") from error
     if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
-        raise FactsFormatError(f"({where}) has no mapping 'facts'", SCHEMA)
+        raise FactsFileError(where, "has no mapping 'facts'")
     return document
 
 
 def _facts(document: Mapping[str, Any], where: str) -> dict[str, Fact]:
-    found = {}
-    for key, row in document["facts"].items():
-        if not isinstance(row, dict) or set(row) != set(_PARTS):
-            raise FactsFormatError(f"({where}): '{key}' needs exactly {', '.join(_PARTS)}", SCHEMA)
-        value = row["value"]
-        found[str(key)] = Fact(tuple(value) if isinstance(value, list) else value, row["unit"], row["source"])
+    return {str(key): _fact(str(key), row, where) for key, row in document["facts"].items()}
+
+
+def _fact(key: str, row: Any, where: str) -> Fact:
+    if not isinstance(row, dict) or set(row) != set(_PARTS):
+        raise FactsFileError(where, f"gives '{key}' not exactly {', '.join(_PARTS)}")
+    unit, source = row["unit"], row["source"]
+    if key in KEYS and unit != KEYS[key].unit:
+        raise FactsFileError(where, f"gives '{key}' in '{unit}', not in '{KEYS[key].unit}'")
+    if unit not in UNITS:
+        raise FactsFileError(where, f"gives '{key}' in '{unit}', which is none of {', '.join(filter(None, UNITS))}")
+    if not isinstance(source, str) or not source.strip():
+        raise FactsFileError(where, f"gives '{key}' without a source")
+    return Fact(_value(key, row["value"], where), unit, source)
+
+
+def _value(key: str, value: Any, where: str) -> FactValue:
+    """Return a fact's value; a number from zero up where the key asks for one."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = float(value)  # YAML takes 1e-7, without a point, for a word
+    if isinstance(value, list) and all(isinstance(one, int) for one in value):
+        value = tuple(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and not (math.isfinite(value) and value >= 0):
+        raise FactsFileError(where, f"gives '{key}' as {value!r}, no finite number from zero up")
+    if not number and (key in KEYS or not isinstance(value, str | bool | tuple)):
+        raise FactsFileError(where, f"gives '{key}' as {value!r}, no number")
+    found: FactValue = value
     return found

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from perfmodel.errors import UnknownFamilyError
 from perfmodel.families.family import Family
+from perfmodel.families.own import defined_family, is_definition
 from perfmodel.rooms import make_callable
 
 __all__ = ["Family", "families", "find_family"]
@@ -40,13 +41,25 @@ def families() -> Mapping[str, Family]:
 def find_family(name: str | Family) -> Family:
     """Return the family of that name; a family itself is returned as it is.
 
+    Parameters
+    ----------
+    name
+        A family's name, or what defines one: ``expr:`` and an expression over features and weights
+        (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``.
+
     Raises
     ------
     UnknownFamilyError
         If there is none; the message lists those that exist.
+    ExpressionError
+        If the expression cannot be used.
+    FamilyFileError
+        If the file has no family.
     """
     if isinstance(name, Family):
         return name
+    if is_definition(name):
+        return defined_family(name)
     if name not in families():
         raise UnknownFamilyError(name, tuple(families()))
     return families()[name]

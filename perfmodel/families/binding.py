@@ -40,8 +40,9 @@ def bind(
         for name, patterns in family.sums.items()
     }
     return parse(
-        family.expression, tuple(family.units), parts=family.parts, sums=sums, constants=known
-    )
+        family.expression, tuple(family.units), parts=family.parts, sums=sums, constants=known,
+        bounds={weight.name: (weight.lower, weight.upper) for weight in family.weights},
+    )  # fmt: skip
 
 
 def known_weights(
@@ -70,7 +71,7 @@ def known_weights(
         if facts is not None and weight.fact in facts:
             found[weight.name] = float(facts.value(weight.fact))
         elif not fit_facts:
-            raise MissingFactError(weight.fact, family.name, facts.name if facts else "")
+            raise MissingFactError(weight.fact, family.name, facts.name if facts else "", weight.name)
     return found
 
 

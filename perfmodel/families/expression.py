@@ -130,6 +130,7 @@ def parse(
     parts: Mapping[str, str] | None = None,
     sums: Mapping[str, Collection[str]] | None = None,
     constants: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
 ) -> Expression:
     """Check an expression and return it.
 
@@ -145,6 +146,8 @@ def parse(
         For each sum's name the features that it adds up.
     constants
         Numbers to put in place of names or weights, such as facts of a device.
+    bounds
+        Where weights lie; those that are not given lie from zero up.
 
     Raises
     ------
@@ -163,8 +166,9 @@ def parse(
     False
     """
     terms: dict[str, Term] = {
-        name: Term(value, (value, value)) for name, value in (constants or {}).items()
+        name: Term(Variable(name), limits, True) for name, limits in (bounds or {}).items()
     }
+    terms.update({name: Term(value, (value, value)) for name, value in (constants or {}).items()})
     terms.update({name: _sum_of(features) for name, features in (sums or {}).items()})
     terms.update({name: Term(Variable(name)) for name in names})
     for name, part in (parts or {}).items():

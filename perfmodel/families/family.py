@@ -29,7 +29,8 @@ class Weight:
     unit
         As in ``s/operation``; empty for a pure number.
     start
-        A fair guess, in `unit`: where a fit begins.
+        A fair guess, in `unit`: where a fit begins. None where there is none; the fit then begins
+        where all terms take a similar time.
     lower, upper
         Bounds that a fit keeps.
     fact
@@ -39,7 +40,7 @@ class Weight:
 
     name: str
     unit: str
-    start: float = 1.0
+    start: float | None = 1.0
     lower: float = 0.0
     upper: float = math.inf
     fact: str = ""
@@ -81,6 +82,9 @@ class Family:
         The run time [s], in the language of :mod:`perfmodel.families.expression`.
     additive
         Whether a prediction is the sum of its terms.
+    definition
+        What :func:`perfmodel.families.find_family` makes the family from, if it is none of this
+        folder's: ``expr:`` and an expression, or the path of a file.
     """
 
     name: str
@@ -93,6 +97,45 @@ class Family:
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     expression: str = ""
     additive: bool = True
+    definition: str = ""
+
+    @classmethod
+    def from_expression(
+        cls, expression: str, name: str = "expression", *, citation: str = "", weights: Iterable[Weight] = ()
+    ) -> Family:
+        """Make a family of one's own.
+
+        Parameters
+        ----------
+        expression
+            Seconds, from features and weights ``w_*`` (:mod:`perfmodel.families.expression`).
+        name
+            Identifier.
+        citation
+            Where it is from.
+        weights
+            Those whose unit, start or bounds are to be other than what the expression tells and
+            from zero up, and those that a fact of the device gives.
+
+        Raises
+        ------
+        ExpressionError
+            If the expression has an unknown feature, a name that is neither feature nor weight, no
+            weight, or none that is listed, if it cannot be differentiated or can be negative. The
+            message points to the place.
+
+        Examples
+        --------
+        >>> family = Family.from_expression("w_launch*launches + max(w_add*op_float32_add, w_wait)")
+        >>> [(weight.name, weight.unit) for weight in family.weights]
+        [('w_launch', 's/launch'), ('w_add', 's/operation'), ('w_wait', 's')]
+        """
+        from perfmodel.families.own import own_weights  # it makes use of this module
+
+        return cls(
+            name, citation or "a user's own expression", weights=own_weights(expression, tuple(weights)),
+            expression=expression, additive=False, definition=f"expr:{expression}",
+        )  # fmt: skip
 
     @property
     def patterns(self) -> tuple[str, ...]:

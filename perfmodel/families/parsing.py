@@ -6,7 +6,6 @@ import ast
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from pymbolic.primitives import (
@@ -25,6 +24,7 @@ from pymbolic.primitives import (
 from perfmodel.errors import ExpressionError
 from perfmodel.families import ranges
 from perfmodel.families.functions import FUNCTIONS, Interval, call
+from perfmodel.families.vocabulary import nearest
 
 _COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -115,12 +115,12 @@ class Parser:
     def _Name(self, node: ast.Name) -> Term:  # noqa: N802
         name = node.id
         if name in self.terms:
-            return self.terms[name]
+            return self._watched(node, self.terms[name])
         if name.startswith("w_"):
             return Term(Variable(name), weighted=True)
         if self.known(name):
             return Term(Variable(name))
-        near = get_close_matches(name, [*self.terms, *FUNCTIONS], 3)
+        near = nearest(name, [*self.terms, *FUNCTIONS])
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return self.fail(
             node, f"'{name}' is neither a feature nor a weight",
@@ -208,6 +208,6 @@ class Parser:
 
     def _watched(self, node: ast.expr, made: Term, *parts: Term) -> Term:
         """Remember the first step that makes something negative of what is not."""
-        if self.sign_lost_at is None and made.range[0] < 0 <= min(part.range[0] for part in parts):
+        if self.sign_lost_at is None and made.range[0] < 0 <= min((part.range[0] for part in parts), default=0):
             self.sign_lost_at = node
         return made

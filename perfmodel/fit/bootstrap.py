@@ -78,12 +78,12 @@ def bootstrap(
             fitted = fit_design(table, family, options, often)
         except TooFewRowsError:
             continue
-        row[:] = np.where(_known(fitted.estimator.marks_, fitted.errors), fitted.coefficients, np.nan)
+        row[:] = np.where(_known(fitted.marks, fitted.errors), fitted.coefficients, np.nan)
     return Bootstrap(names, found)
 
 
 def _known(marks: tuple[tuple[str, ...], ...], errors: Array) -> Array:
-    held = np.array(["at bound" in own for own in marks] + [False] * (len(errors) - len(marks)))
+    held = np.array(["at bound" in own for own in marks])
     known: Array = np.isfinite(errors) | held
     return known
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from perfmodel.errors import TooFewRowsError
 from perfmodel.families import Family
 from perfmodel.families.binding import weight_name
+from perfmodel.families.expression import Expression
 from perfmodel.fit.design import Design
 from perfmodel.fit.diagnosis import Mark
 from perfmodel.fit.estimators import RelativeLeastSquares
@@ -54,6 +55,31 @@ class FitOptions(BaseModel):
 
 
 @dataclass(frozen=True, eq=False)
+class Given:
+    """A model of which nothing is to be fitted, with the attributes of an estimator.
+
+    Parameters
+    ----------
+    model
+        The expression, without weights.
+    degrees_of_freedom_
+        How many rows it could have been fitted to.
+    """
+
+    model: Expression
+    degrees_of_freedom_: float
+    rank_: int = 0
+    condition_: float = 1.0
+    converged_: bool = True
+
+    def predict(self, X: Array) -> Array:  # noqa: N803
+        """Return the times [s] of rows of feature values, shape (n_rows,)."""
+        columns = dict(zip(self.model.features, X.T, strict=True))
+        times: Array = np.zeros(len(X)) + self.model.value(columns, [])
+        return times
+
+
+@dataclass(frozen=True, eq=False)
 class DesignFit:
     """Weights and what is known of them.
 
@@ -68,7 +94,7 @@ class DesignFit:
     confounded
         Groups of weights that the rows cannot tell apart.
     estimator
-        What found them.
+        What found them; where the device's facts give them all, what evaluates the model.
     """
 
     names: tuple[str, ...]
@@ -76,7 +102,7 @@ class DesignFit:
     errors: Array
     marks: tuple[tuple[Mark, ...], ...]
     confounded: tuple[tuple[str, ...], ...]
-    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares
+    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | Given
 
     def predict(self, table: Design) -> Array:
         """Return the seconds of a design's rows, shape (n_rows,), of the same columns."""
@@ -119,21 +145,23 @@ def _linear(
 def _nonlinear(
     table: Design, family: Family, options: FitOptions, sample_weight: npt.ArrayLike | None
 ) -> DesignFit:
-    model = table.model
+    model, given = table.model, dict(table.known or {})
+    none: tuple[tuple[Mark, ...], ...] = (("given",),) * len(given)
+    if model is not None and not model.weights and given and len(table.times):
+        values, done = np.array(list(given.values())), Given(model, len(table.times))
+        return DesignFit(tuple(given), values, np.zeros(len(given)), none, (), done)
     if model is None or not 0 < len(model.weights) <= len(table.times):
         raise TooFewRowsError(len(table.times), model.weights if model else ())
     own = {weight.name: weight for weight in family.weights if weight.name in model.weights}
     found = RelativeNonlinearLeastSquares(
         expression=model,
         nonnegative=True,
-        start={name: weight.start for name, weight in own.items()},
+        start={name: weight.start for name, weight in own.items() if weight.start is not None},
         bounds={name: (weight.lower, weight.upper) for name, weight in own.items()},
         starts=options.starts, loss=options.loss, random_state=options.seed, names=table.names,
     ).fit(table.matrix, table.times, sample_weight)  # fmt: skip
     names = tuple(weight_name(family, name) for name in model.weights)
-    given = dict(table.known or {})
     groups = tuple(tuple(names[i] for i in group) for group in found.confounded_)
-    none: tuple[tuple[Mark, ...], ...] = (("given",),) * len(given)
     return DesignFit(
         (*names, *given),
         np.append(found.coef_, list(given.values())),

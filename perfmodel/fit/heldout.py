@@ -83,8 +83,8 @@ def predict_unseen(
 
     Where the rows seen are too few for their features, everything is withheld.
     """
-    weighted = np.array([family.takes(name) for name in table.names], dtype=np.bool_)
-    exercised = (table.matrix != 0) & weighted
+    charged = np.array([name not in family.units for name in table.names], dtype=np.bool_)
+    exercised = (table.matrix != 0) & charged
     lacking = exercised[unseen] & ~np.any(exercised[seen], axis=0)
     predictable = ~np.any(lacking, axis=1)
     seconds = np.full(len(unseen), np.nan)

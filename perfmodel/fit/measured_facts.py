@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fit.roofs import roof_facts, roofs
 from perfmodel.fit.throughput import throughput, throughput_facts
 
 if TYPE_CHECKING:
@@ -18,8 +20,10 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     """Return measurements whose facts hold what can be read off the measurements themselves.
 
     What the device told, and what a person wrote into ``facts.yaml``, counts more than what was
-    measured; each fact keeps its source. What cannot be read off, as counts of an earlier version
-    hold no dataflow, is left out.
+    measured; each fact keeps its source. Of what was measured twice the roof, the best that was
+    reached (:mod:`perfmodel.fit.roofs`), counts more than the regression
+    (:mod:`perfmodel.fit.throughput`). What cannot be read off, as counts of an earlier version hold
+    no dataflow, is left out.
 
     Parameters
     ----------
@@ -30,12 +34,16 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
         return measurements
     row = measurements.rows[0]
     known = measurements.facts or DeviceFacts(row.device, row.platform, row.driver, ())
-    found = known.updated(_throughput(measurements)).updated(dict(known.facts))
+    found = known
+    for read_off in (_throughput, _roofs, lambda _: dict(known.facts)):
+        with suppress(FlowUnknownError, MissingCountsError, MissingFactError):
+            found = found.updated(read_off(measurements))
     return replace(measurements, facts=found)
 
 
 def _throughput(measurements: Measurements) -> Mapping[str, Fact]:
-    try:
-        return throughput_facts(throughput(measurements))
-    except (FlowUnknownError, MissingCountsError, MissingFactError):
-        return {}
+    return throughput_facts(throughput(measurements))
+
+
+def _roofs(measurements: Measurements) -> Mapping[str, Fact]:
+    return roof_facts(roofs(measurements))

@@ -59,8 +59,11 @@ def fit_weights(
     row_weights = noise_weights(measurements) if asked.weighting == "noise" else None
     found = fit_design(table, chosen, asked, row_weights)
     errors = relative_errors(found.predict(table), table.times)
+    facts = getattr(measurements, "facts", None) if chosen.expression else None
     return FittedWeights(
         family=chosen.name,
+        definition=chosen.definition,
+        facts=facts.to_json() if facts else None,
         device=measurements.device,
         subgroup_size=table.subgroup_size,
         options=asked,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from perfmodel.errors import UnknownFeatureError, WeightsDeviceError, WeightsFileError
 from perfmodel.families import Family, find_family
+from perfmodel.families.family import Weight as FamilyWeight
+from perfmodel.families.own import EXPRESSION
 from perfmodel.fit.conformal import Conformal
 from perfmodel.fit.design_fit import FitOptions
 from perfmodel.fit.diagnosis import Mark
@@ -84,6 +86,11 @@ class FittedWeights(BaseModel):
         What prediction intervals are made from.
     measured
         Range of what was measured.
+    definition
+        What the family is made from, if it is a user's own (:attr:`perfmodel.families.Family.definition`).
+    facts
+        What was known of the device, for families whose quantities ask for it: a prediction uses what
+        the fit did. A document ``perfmodel.device/1``.
     """
 
     model_config = STRICT
@@ -106,6 +113,8 @@ class FittedWeights(BaseModel):
     weights: dict[str, Weight]
     conformal: Conformal | None = None
     measured: Measured | None = None
+    definition: str = ""
+    facts: dict[str, Any] | None = None
 
     @property
     def nonnegative(self) -> bool:
@@ -124,7 +133,25 @@ class FittedWeights(BaseModel):
         write_whole(path, (json.dumps(data, indent=2) + "\n").encode())
 
 
-def read_weights(path: str | Path, device: str | None = None) -> FittedWeights:
+def family_of(found: FittedWeights) -> Family:
+    """Return the family that weights belong to.
+
+    Raises
+    ------
+    UnknownFamilyError
+        If there is none of that name.
+    FamilyFileError, ExpressionError
+        If it is a user's own, and its file or expression cannot be used.
+    """
+    if not found.definition.startswith(EXPRESSION):
+        return find_family(found.definition or found.family)
+    units = (FamilyWeight(name, weight.unit) for name, weight in found.weights.items())
+    return Family.from_expression(found.definition.removeprefix(EXPRESSION), found.family, weights=units)
+
+
+def read_weights(
+    path: str | Path, device: str | None = None, family: Family | None = None
+) -> FittedWeights:
     """Read a weights file and check it against its family.
 
     Parameters
@@ -133,6 +160,8 @@ def read_weights(path: str | Path, device: str | None = None) -> FittedWeights:
         The file.
     device
         Name of the device that the weights must belong to, if that matters.
+    family
+        Their family, if it cannot be found by its name.
 
     Raises
     ------
@@ -141,7 +170,7 @@ def read_weights(path: str | Path, device: str | None = None) -> FittedWeights:
         one of the family's or in another unit.
     WeightsDeviceError
         If it belongs to another device.
-    UnknownFamilyError
+    UnknownFamilyError, FamilyFileError, ExpressionError
         If its family does not exist.
     """
     try:
@@ -155,7 +184,7 @@ def read_weights(path: str | Path, device: str | None = None) -> FittedWeights:
         where = ".".join(str(part) for part in first["loc"]) or "the document"
         raise WeightsFileError(str(path), f"is not valid at {where}: {first['msg']}") from error
     _check_names(path, found)
-    family = find_family(found.family)
+    family = family or family_of(found)
     for name, weight in found.weights.items():
         _check_weight(path, family, name, weight)
     if device is not None and device != found.device:

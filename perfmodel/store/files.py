@@ -19,6 +19,7 @@ from perfmodel.errors import (
     StoreMissingError,
 )
 from perfmodel.facts import DeviceFacts
+from perfmodel.facts.documents import FACTS_FILE, read_facts
 from perfmodel.store.known import known_hashes
 from perfmodel.store.lines import failure, opened, read_lines, write_line
 from perfmodel.store.measurement import SCHEMA, Measurement
@@ -58,6 +59,8 @@ def read(path: Path | str) -> Measurements:
         A newer version of perfmodel wrote it.
     StoreFormatError
         A line other than a torn last one is no record of a schema known here.
+    FactsFileError
+        The folder's ``facts.yaml`` is not what it should be.
     """
     rows_path, counts_path = paths(path)
     if not rows_path.is_file():
@@ -72,10 +75,7 @@ def read(path: Path | str) -> Measurements:
             if not isinstance(document, dict) or not {"hash", "counts"} <= set(document):
                 raise StoreFormatError(counts_path, line, "is no record of counts by hash")
             counts[document["hash"]] = document["counts"]
-    facts = _read_device(device_path(path)) or _read_device(rows_path.with_name(DEVICE_FILE))
-    if facts and any((row.device, row.platform) != (facts.name, facts.platform) for row in rows):
-        facts = None  # the folder's, of another store in it
-    return Measurements(rows, counts, torn, facts)
+    return Measurements(rows, counts, torn, _facts(rows_path, rows))
 
 
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
@@ -161,6 +161,21 @@ def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None
     if holds != given:
         (device, platform), (other, its_platform) = holds, given
         raise ForeignDeviceError(path, f"'{device}' ({platform})", f"'{other}' ({its_platform})")
+
+
+def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None:
+    """Return what the device told, and what a person wrote into the folder's ``facts.yaml``."""
+    owners = {(row.device, row.platform) for row in rows}
+    folder = _read_device(rows_path.with_name(DEVICE_FILE))
+    facts = _read_device(device_path(rows_path)) or folder
+    if facts and owners - {(facts.name, facts.platform)}:
+        return None  # the folder's, of another store in it
+    written = rows_path.with_name(FACTS_FILE)
+    if not written.is_file() or (facts and folder and facts.slug != folder.slug):
+        return facts
+    if facts is None and len(owners) == 1:  # a store of before device.json
+        facts = DeviceFacts(rows[0].device, rows[0].platform, rows[0].driver, ())
+    return facts.updated(read_facts(written)) if facts else None
 
 
 def _read_device(path: Path) -> DeviceFacts | None:
