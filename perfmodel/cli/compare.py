@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +15,8 @@ from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.compare import Contender
+    from perfmodel.families import Family
+    from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
 
@@ -58,24 +62,34 @@ def command(
 
 
 def contenders(folder: Path, names: tuple[str, ...] = (), given_facts: bool = False) -> tuple[Contender, ...]:
-    """Fit families, all by default, to a folder's measurements, and judge them on the same cases."""
+    """Fit families, all by default, to a folder's measurements, and judge them on the same cases.
+
+    A family that can take numbers which are read off the measurements (roofs, latencies) contends
+    twice: with them fitted like other weights, and, under ``<name> (measured)``, with them fixed.
+    """
     from perfmodel.cli.progress import Bar
     from perfmodel.compare import on_common_cases, side_by_side
     from perfmodel.families import families, find_family
     from perfmodel.fit import FitOptions
 
     chosen = [find_family(name) for name in names or families()]
-    measured, tests = measured_folder(folder)
-    progress = Bar()
-    progress.start(f"families on {measured.device}", len(chosen))
-    found = []
+    plain, measured = measured_folder(folder, measured_facts=False), measured_folder(folder)
+    twice = [replace(one, name=f"{one.name} (measured)") for one in chosen if _takes(one, plain[0], measured[0])]
+    options, progress, found = FitOptions(fit_facts=not given_facts), Bar(), []
+    progress.start(f"families on {measured[0].device}", len(chosen) + len(twice))
     try:
-        for one in side_by_side(measured, tests, chosen, FitOptions(fit_facts=not given_facts)):
+        for one in chain(side_by_side(*plain, chosen, options), side_by_side(*measured, twice, options)):
             progress.advance(f"{one.family}: {one.problem}" if one.problem else one.family)
             found.append(one)
     finally:
         progress.stop()
-    return on_common_cases(found)
+    return on_common_cases(sorted(found, key=lambda one: one.family))
+
+
+def _takes(family: Family, plain: Measurements, measured: Measurements) -> bool:
+    """Return whether a family takes a fact that only the measurements tell."""
+    told = set(measured.facts or ()) - set(plain.facts or ())
+    return any(weight.fact in told for weight in family.weights)
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:

@@ -56,8 +56,10 @@ def command(
         print(evaluation_text(judged))
 
 
-def measured_folder(folder: Path) -> tuple[Measurements, Measurements]:
-    """Return a folder's measurements of measurement kernels and of test kernels, with all facts.
+def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurements, Measurements]:
+    """Return a folder's measurements of measurement kernels and of test kernels.
+
+    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false.
 
     Raises
     ------
@@ -72,7 +74,9 @@ def measured_folder(folder: Path) -> tuple[Measurements, Measurements]:
     from perfmodel.errors import ForeignDeviceError
     from perfmodel.fit.measured_facts import with_measured_facts
 
-    measured, tests = with_measured_facts(store.read(folder)), store.read(folder / TESTS_FILE)
+    measured, tests = store.read(folder), store.read(folder / TESTS_FILE)
+    if measured_facts:
+        measured = with_measured_facts(measured)
     if tests.device != measured.device:
         raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
     return measured, replace(tests, facts=measured.facts)

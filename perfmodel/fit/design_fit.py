@@ -18,6 +18,7 @@ from perfmodel.fit.diagnosis import Mark
 from perfmodel.fit.estimators import RelativeLeastSquares
 from perfmodel.fit.linear import Array
 from perfmodel.fit.nonlinear_estimator import RelativeNonlinearLeastSquares
+from perfmodel.fit.threads import single_threaded
 
 
 class FitOptions(BaseModel):
@@ -124,7 +125,8 @@ def fit_design(
     """
     asked = options or FitOptions()
     fit = _linear if table.model is None else _nonlinear
-    return fit(table, family, asked, sample_weight)
+    with single_threaded():
+        return fit(table, family, asked, sample_weight)
 
 
 def _linear(
