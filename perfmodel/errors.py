@@ -1184,3 +1184,23 @@ class FamilyMismatchError(PerfModelError, ValueError):
         self.found = found
         self.needed = needed
         super().__init__(f"the model is of the family '{found}'; fit the family '{needed}' for this.")
+
+
+class ChargedTwiceError(PerfModelError, ValueError):
+    """A feature would be charged in two sums of a family.
+
+    Attributes
+    ----------
+    feature : str
+        The feature, or the pattern.
+    sums : tuple of str
+        The sums that take it.
+    """
+
+    def __init__(self, feature: str, sums: tuple[str, ...]) -> None:
+        self.feature = feature
+        self.sums = sums
+        super().__init__(
+            f"'{feature}' fits the patterns of {' and of '.join(sums)}, so its time would count more than once; "
+            "choose patterns that give each feature to one of them."
+        )

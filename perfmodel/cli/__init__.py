@@ -16,7 +16,7 @@ import typer
 
 from perfmodel.errors import PerfModelError
 
-COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict", "rank", "evaluate", "compare", "export")
+COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict", "rank", "evaluate", "compare", "roofline", "export")
 
 USER_ERROR = 2
 INTERRUPTED = 130

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perfmodel.cli.analysis import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
 from perfmodel.cli.kernel_file import Json, KernelFile, Sizes, Variant, counted_variants, sizes
 
 if TYPE_CHECKING:
@@ -26,16 +29,32 @@ def command(
     size: Sizes = None,
     subgroup_size: SubgroupSize = 32,
     json: Json = False,
+    graph: Graph = None,
+    memory: Memory = None,
+    facts: DeviceFile = None,
+    groups: Groups = 8,
 ) -> None:
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers."""
-    at = sizes(size)
+    at, device = sizes(size), facts_of(facts)
     found = {
         name: (counts, _feature_values(counts, at))
         for name, counts in counted_variants(kernel, variant, subgroup_size).items()
     }
     if json:
         _print_document(str(kernel), found, at)
-        return
+    else:
+        _print_variants(found, at)
+    for name, (counts, _) in found.items():
+        with redirect_stdout(sys.stderr if json else sys.stdout):
+            if graph is not None:
+                draw_graph(counts, at, of_variant(graph, name, len(found) > 1), device)
+            if memory is not None:
+                draw_memory(counts, at, of_variant(memory, name, len(found) > 1), device, groups)
+
+
+def _print_variants(
+    found: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]], at: Mapping[str, int]
+) -> None:
     for place, (name, (counts, values)) in enumerate(found.items()):
         print("\n" * (place > 0) + f"{name}({', '.join(counts.parameters)})")
         _print_variant(counts, values, at)

@@ -182,7 +182,7 @@ class Walk(Mapper):  # type: ignore[misc]
         """Record an access if ``array`` lives in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
         for index in indices:
-            self.walk_index(index)
+            self.walk_index(index.index if isinstance(index, LinearSubscript) else index)
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
             self.accesses.append(AccessEvent(array, indices, direction, self.conditions, axis))

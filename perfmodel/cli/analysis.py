@@ -1,0 +1,115 @@
+"""``perfmodel count --graph`` and ``--memory``: pictures of one kernel at given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.facts import DeviceFacts
+    from perfmodel.families.analyses.timeline import Timeline
+    from perfmodel.families.analyses.work_flow import WorkFlow
+
+Graph = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph", metavar="FILE.png|.svg|.dot", help="Draw the work flow graph, with --facts also where it stalls."
+    ),
+]
+Memory = Annotated[
+    Path | None,
+    typer.Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts."),
+]
+DeviceFile = Annotated[
+    str | None,
+    typer.Option("--facts", metavar="NAME|FILE.yaml", help="A published device, or a file with a device's facts."),
+]
+Groups = Annotated[int, typer.Option("--groups", min=1, help="Work-groups that --memory traces.")]
+
+
+def facts_of(name: str | None) -> DeviceFacts | None:
+    """Return the facts of a published device, or those that a YAML file gives.
+
+    Raises
+    ------
+    UnknownDeviceNameError
+        If no published device has the name.
+    FactsFileError
+        If the file is not what it should be.
+    """
+    from perfmodel.facts import DeviceFacts
+    from perfmodel.facts.documents import published, read_facts
+
+    if name is None:
+        return None
+    if Path(name).suffix in (".yaml", ".yml"):
+        return DeviceFacts.from_mapping(Path(name).stem, "", "", read_facts(name))
+    return published(name)
+
+
+def of_variant(path: Path, name: str, several: bool) -> Path:
+    """Return the file of one variant: its name is put before the suffix where there are several."""
+    return path.with_name(f"{path.stem}-{name}{path.suffix}") if several else path
+
+
+def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
+    """Draw the work flow graph, and print where an average sub-group stalls."""
+    from perfmodel.families.analyses.latencies import Latencies
+    from perfmodel.families.analyses.timeline import timeline
+    from perfmodel.families.analyses.work_flow import work_flow
+    from perfmodel.report import seconds_text
+    from perfmodel.report.work_flow import draw_work_flow
+
+    graph = work_flow(counts, at)
+    if facts is None:
+        draw_work_flow(graph, path)
+        print(f"work flow graph: {path} (without --facts it has no latencies)")
+        return
+    time = timeline(graph, Latencies.of(facts, counts.subgroup_size))
+    draw_work_flow(graph, path, time)
+    print(f"work flow graph: {path}")
+    print(
+        f"an average sub-group, alone: {seconds_text(time.seconds)}, of which it waits "
+        f"{seconds_text(sum(time.stalled))}; {time.hiding:.1f} together would hide the waits"
+    )
+    _print_waits(graph, time)
+
+
+def _print_waits(graph: WorkFlow, time: Timeline) -> None:
+    from perfmodel.report import columns_text, percent
+    from perfmodel.report.work_flow import title
+
+    rows = [
+        (title(graph.nodes[arc.target]), f"for {title(graph.nodes[arc.source])}", percent(seconds / time.seconds))
+        for arc, seconds in time.waits[:5] if time.seconds
+    ]
+    if rows:
+        print(columns_text(rows, left=2))
+
+
+def draw_memory(
+    counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None, groups: int
+) -> None:
+    """Draw the distribution of hit rates, and print their means."""
+    from perfmodel.families.analyses.memory_hierarchy import Hierarchy, hit_rates
+    from perfmodel.report import columns_text
+    from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
+
+    hierarchy = Hierarchy.of(facts)
+    rates = hit_rates(counts, at, hierarchy, groups)
+    where = ", ".join(f"{name}={value}" for name, value in at.items())
+    device = "" if facts is None else f" on {facts.name}"
+    draw_memory_hierarchy(rates, path, f"{counts.name}{device}" + f", {where}" * bool(where))
+    print(f"hit rates: {path}")
+    rows = []
+    for which, found in (("l1", rates.l1), ("l2", rates.l2)):
+        low, high = rates.interval(which)
+        mean = sum(found) / len(found)
+        rows.append((which, f"{100 * mean:.2f} %", f"90 % interval {100 * low:.2f} to {100 * high:.2f} %"))
+    print(columns_text(rows))
+    if rates.drawn:
+        print(f"data give the index into {', '.join(rates.drawn)}: cells were drawn evenly from the whole array")

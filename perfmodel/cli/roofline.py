@@ -1,0 +1,37 @@
+"""``perfmodel roofline``: how near measured kernels come to what the device can do; needs no device."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfmodel.cli.kernel_file import Json
+
+Source = Annotated[
+    Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
+]
+Out = Annotated[Path | None, typer.Option("--out", metavar="PNG", help="Draw the picture into this file.")]
+Every = Annotated[bool, typer.Option("--all-sizes", help="Not only each kernel's largest size.")]
+
+
+def command(source: Source, out: Out = None, all_sizes: Every = False, json: Json = False) -> None:
+    """Print how near the test kernels of a device come to the best that its measurements reached."""
+    from perfmodel.cli.evaluate import measured_folder
+    from perfmodel.facts import DeviceFacts
+    from perfmodel.report.roofline import largest, roofline_document, roofline_points, roofline_table
+    from perfmodel.report.roofline_picture import picture_roofline
+
+    _, tests = measured_folder(source)
+    facts = tests.facts or DeviceFacts(tests.device, "", "", ())
+    points = roofline_points(tests)
+    shown = points if all_sizes else largest(points)
+    if out is not None:
+        picture_roofline(shown, facts, out, f"{facts.slug}: roofs and test kernels")
+    if json:
+        from json import dumps
+
+        print(dumps(roofline_document(shown, facts), indent=1))
+    else:
+        print(roofline_table(shown, facts))

@@ -1,0 +1,98 @@
+"""A set-associative cache that replaces the line least recently used (LRU)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfmodel.errors import CacheShapeError
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+EMPTY = -1
+
+
+@dataclass(frozen=True)
+class CacheShape:
+    """A cache: its size and line in bytes, and its ways (the lines of a set).
+
+    The lines that don't fill a whole set are left out.
+
+    Raises
+    ------
+    CacheShapeError
+        One of the three is not positive, or no set fits in.
+
+    Examples
+    --------
+    >>> CacheShape(16384, 128, 4).sets
+    32
+    """
+
+    size_bytes: int
+    line_bytes: int
+    ways: int
+
+    def __post_init__(self) -> None:
+        if min(self.size_bytes, self.line_bytes, self.ways) <= 0 or self.sets < 1:
+            raise CacheShapeError(self.size_bytes, self.line_bytes, self.ways)
+
+    @property
+    def sets(self) -> int:
+        """Number of sets; a line's number modulo it is the line's set."""
+        return self.size_bytes // (self.line_bytes * self.ways)
+
+
+def hits(line: Ints, shape: CacheShape, cache: Ints | None = None) -> Bools:
+    """Return which requests find their line in the cache; every request brings its line in.
+
+    Parameters
+    ----------
+    line : int64 array of shape (requests,)
+        Numbers of the lines, none negative, in the order of the requests.
+    shape
+        The cache, empty at first.
+    cache : int64 array of shape (requests,), optional
+        Which of several equal caches each request goes to; one cache if left out.
+
+    Examples
+    --------
+    >>> hits(np.array([0, 1, 0, 2, 1]), CacheShape(128, 64, 2)).tolist()
+    [False, False, True, False, False]
+    """
+    bank = line % shape.sets + (0 if cache is None else cache * shape.sets)
+    order = np.argsort(bank, kind="stable")
+    bank, tag = bank[order], line[order]
+    again = np.zeros(len(line), dtype=bool)  # the set's last request was for the same line
+    again[1:] = (bank[1:] == bank[:-1]) & (tag[1:] == tag[:-1])
+    found = again.copy()
+    found[~again] = _first_hits(bank[~again], tag[~again], shape.ways)
+    result: Bools = np.empty(len(found), dtype=np.bool_)
+    result[order] = found
+    return result
+
+
+def _first_hits(bank: Ints, tag: Ints, ways: int) -> Bools:
+    """Return the hits of requests sorted by bank: all banks take their next request at once."""
+    found = np.zeros(len(tag), dtype=bool)
+    if not len(tag):
+        return found
+    starts = np.flatnonzero(np.diff(bank, prepend=bank[0] - 1))
+    lengths = np.diff(np.append(starts, len(bank)))
+    longest = np.argsort(-lengths, kind="stable")
+    starts, lengths = starts[longest], lengths[longest]
+    held = np.full((len(starts), ways), EMPTY, dtype=np.int64)  # each bank's lines, the latest first
+    place = np.arange(1, ways)
+    active = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
+    for turn, banks in enumerate(active):
+        at = starts[:banks] + turn
+        here, wanted = held[:banks], tag[at]
+        same = here == wanted[:, None]
+        hit = same.any(axis=1)
+        found[at] = hit
+        last = np.where(hit, same.argmax(axis=1), ways - 1)
+        here[:, 1:] = np.where(place <= last[:, None], here[:, :-1], here[:, 1:])
+        here[:, 0] = wanted
+    return found

@@ -1,0 +1,203 @@
+"""A work flow graph as a picture, or as text for Graphviz."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import PictureFormatError
+from perfmodel.families.analyses.timeline import Timeline
+from perfmodel.families.analyses.work_flow import WorkFlow, WorkNode
+from perfmodel.fit import write_whole
+from perfmodel.report.layout import Frame, frames, lanes, merged
+from perfmodel.report.tables import seconds_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = (".png", ".svg", ".dot")
+WIDTH = 3.0  # of a node's box, where rows are 1 apart
+_FILL = {
+    "entry": "#f2f2f2", "exit": "#f2f2f2", "barrier": "#f3d9ec", "global": "#fbdcc4", "local": "#fdf1bd",
+    "compute": "#d3e6f5",
+}
+HEIGHT, LANE, INDENT = 0.62, 0.4, 0.42
+_CRITICAL, _DATA, _CONTROL = "#c00000", "#0072b2", "0.35"
+
+
+def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = None) -> None:
+    """Draw the nodes from the top down, loops as frames around them, and the arcs.
+
+    Transitions are grey, on the left where a loop begins anew; data dependences are blue curves on
+    the right, dashed where the value comes from an earlier iteration. With a timeline the arcs of
+    the critical path are red, and bars tell what each node takes to issue and how long it is waited.
+
+    Parameters
+    ----------
+    graph
+        What to draw.
+    path
+        A ``.png``, ``.svg`` or ``.dot`` file.
+    time
+        What the device makes of the graph, if it is known.
+
+    Raises
+    ------
+    PictureFormatError
+        If the name ends otherwise.
+    OutputError
+        If the file cannot be written.
+    """
+    suffix = Path(path).suffix
+    if suffix not in FORMATS:
+        raise PictureFormatError(str(path), FORMATS)
+    content = dot_text(graph, time).encode() if suffix == ".dot" else _picture(graph, time, suffix[1:])
+    write_whole(path, content)
+
+
+def dot_text(graph: WorkFlow, time: Timeline | None = None) -> str:
+    """Return the graph in Graphviz's language."""
+    critical = frozenset[tuple[int, int, bool]]() if time is None else time.critical
+    lines = [f'digraph "{graph.name}" {{', "  node [shape=box, style=filled];"]
+    for k, node in enumerate(graph.nodes):
+        lines.append(f'  n{k} [label="{title(node)}\\n{_details(node)}", fillcolor="{_FILL[node.kind]}"];')
+    for source, target, loop in graph.transitions:
+        colour = _CRITICAL if (source, target, False) in critical else "gray40"
+        lines.append(f'  n{source} -> n{target} [label="{loop}", color="{colour}"];')
+    for arc in graph.dependences:
+        colour = _CRITICAL if (arc.source, arc.target, True) in critical else _DATA
+        style = "dashed" if arc.carried else "solid"
+        lines.append(
+            f'  n{arc.source} -> n{arc.target} [label="{arc.variable}", color="{colour}", style={style}, '
+            "constraint=false];"
+        )
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def title(node: WorkNode) -> str:
+    """Return in words what a node does."""
+    if node.kind in ("entry", "exit", "barrier"):
+        return node.kind
+    if node.kind == "compute":
+        return ", ".join(f"{amount} {act[1]}" for act, amount in node.acts)
+    (act, amount), = node.acts
+    turns = "transactions" if node.kind == "global" else "turns"
+    often = f" ({amount}x)" if amount > len(node.arrays) else ""
+    serial = f", {node.serial:.3g} {turns}" if node.serial > 1 else ""
+    return f"{node.kind} {act[1]} {', '.join(node.arrays)}{often}{serial}"
+
+
+def _details(node: WorkNode) -> str:
+    return node.statement if node.kind in ("entry", "exit") else f"{node.statement}: {node.executions:.6g} times"
+
+
+def _picture(graph: WorkFlow, time: Timeline | None, form: str) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = len(graph.nodes)
+    figure = Figure(figsize=(8.0 if time is None else 11.0, 1.3 + 0.62 * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = [figure.add_subplot()] if time is None else list(figure.subplots(1, 2, sharey=True, width_ratios=(3, 1)))
+    figure.suptitle(f"work flow graph of {graph.name}, an average sub-group")
+    _draw_graph(panels[0], graph, time)
+    if time is not None:
+        _draw_bars(panels[1], time)
+    stream = BytesIO()
+    figure.savefig(stream, format=form, dpi=130)
+    return stream.getvalue()
+
+
+def _draw_graph(axes: Axes, graph: WorkFlow, time: Timeline | None) -> None:
+    critical = frozenset[tuple[int, int, bool]]() if time is None else time.critical
+    deepest = max((len(node.loops) for node in graph.nodes), default=0)
+    for frame in frames(graph):
+        _draw_frame(axes, graph, frame, deepest)
+    for source, target, loop in graph.transitions:
+        ends = (source, target)
+        colour = _CRITICAL if (*ends, False) in critical else _CONTROL
+        if loop:
+            depth = graph.nodes[target].loops.index(loop)
+            _bracket(axes, ends, -WIDTH / 2, -WIDTH / 2 - INDENT * (deepest - depth - 0.35), colour)
+        else:
+            axes.annotate("", (0, target - HEIGHT / 2), (0, source + HEIGHT / 2), arrowprops=_arrow(colour))
+    arcs = merged(graph, time)
+    for arc, lane in zip(arcs, lanes([arc.ends for arc in arcs]), strict=True):
+        colour = _CRITICAL if (*arc.ends, True) in critical else _DATA
+        x = WIDTH / 2 + LANE * (lane + 1)
+        _bracket(axes, arc.ends, WIDTH / 2, x, colour, "--" if arc.carried else "-")
+        axes.text(
+            x + 0.03, sum(arc.ends) / 2, arc.label, rotation=90, color=colour, fontsize=6, ha="left", va="center",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
+        )
+    for k, node in enumerate(graph.nodes):
+        _draw_node(axes, k, node)
+    most = max(lanes([arc.ends for arc in arcs]), default=-1) + 1
+    axes.set(
+        xlim=(-WIDTH / 2 - INDENT * (deepest + 0.6), WIDTH / 2 + LANE * (most + 0.7)),
+        ylim=(len(graph.nodes) - 0.4, -0.6),
+    )
+    axes.axis("off")
+
+
+def _draw_node(axes: Axes, k: int, node: WorkNode) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    axes.add_patch(FancyBboxPatch(
+        (-WIDTH / 2, k - HEIGHT / 2), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.1",
+        facecolor=_FILL[node.kind], edgecolor="0.3", linewidth=0.8, zorder=3,
+    ))
+    axes.text(0, k - 0.12, title(node), ha="center", va="center", fontsize=7.5, zorder=4)
+    axes.text(0, k + 0.17, _details(node), ha="center", va="center", fontsize=6, color="0.35", zorder=4)
+
+
+def _draw_frame(axes: Axes, graph: WorkFlow, frame: Frame, deepest: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    left = -WIDTH / 2 - INDENT * (deepest - frame.depth)
+    margin = 0.47 - 0.03 * frame.depth
+    axes.add_patch(Rectangle(
+        (left, frame.first - margin), WIDTH / 2 + 0.1 - left, frame.last - frame.first + 2 * margin,
+        facecolor="0.5", alpha=0.08, edgecolor="none", zorder=0,
+    ))
+    passes = (1.0, *graph.nodes[frame.first].passes)
+    trips = passes[frame.depth + 1] / passes[frame.depth] if passes[frame.depth] else 0.0
+    axes.text(
+        left + 0.04, frame.first - margin + 0.06, f"{frame.loop}: {trips:.4g} times", rotation=90, fontsize=6,
+        color="0.25", ha="left", va="top",
+    )
+
+
+def _bracket(
+    axes: Axes, ends: tuple[int, int], edge: float, turn: float, colour: str, style: str = "-"
+) -> None:
+    """Draw an arrow out of a side of a box, along ``x = turn`` and into the same side of another."""
+    source, target = ends
+    down = 1 if source < target else -1
+    start, end = (source + 0.1 * down, target - 0.1 * down) if source != target else (source + 0.24, source - 0.24)
+    axes.plot([edge, turn, turn], [start, start, end], color=colour, linewidth=1.1, linestyle=style, zorder=2)
+    axes.annotate("", (edge, end), (turn, end), arrowprops={**_arrow(colour), "linestyle": style})
+
+
+def _arrow(colour: str) -> dict[str, Any]:
+    return {"arrowstyle": "-|>", "color": colour, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
+
+
+def _draw_bars(axes: Axes, time: Timeline) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    rows = range(len(time.issued))
+    axes.barh(rows, time.issued, height=0.4, color=_DATA, label="issues")
+    axes.barh(rows, time.stalled, left=time.issued, height=0.4, color=_CRITICAL, label="waits")
+    for k in rows:
+        share = (time.issued[k] + time.stalled[k]) / time.seconds if time.seconds else 0.0
+        if share >= 0.005:
+            axes.text(time.issued[k] + time.stalled[k], k, f" {100 * share:.0f} %", va="center", fontsize=6.5)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(left=False, labelleft=False, labelsize=6.5)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds_text(value)))
+    axes.locator_params(axis="x", nbins=3)
+    axes.margins(x=0.2)
+    axes.set_title(f"alone: {seconds_text(time.seconds)}", fontsize=8)
+    axes.legend(fontsize=6.5, loc="lower right", framealpha=0.9)
