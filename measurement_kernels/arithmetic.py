@@ -90,5 +90,6 @@ KERNEL = KernelClass(
     scalars=scalars,
     tags=("paper", "arithmetic"),
     isolates=lambda kind, **_: f"op_float32_{'special' if kind == 'rsqrt' else kind}",
+    doubles="k",
     tolerance=1e-3,
 )

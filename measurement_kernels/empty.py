@@ -1,6 +1,7 @@
-"""Empty kernel: launches work-groups over an n by n grid and does nothing.
+"""Empty kernel: launches work-groups over an m by n grid and does nothing.
 
-Stevens and Kloeckner, section 4.1: it gives the launch overhead and the cost of a group.
+Stevens and Kloeckner, section 4.1: it gives the launch overhead and the cost of a group.  The
+paper's grids are square; m has a name of its own so that it alone can be doubled.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 
 def build(work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
     t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i, j < n}",
+        "{[i, j]: 0 <= i < m and 0 <= j < n}",
         "... nop {inames=i:j}",
-        [lp.ValueArg("n", np.int32)],
-        assumptions=assume(n=work_group),
+        [lp.ValueArg("m, n", np.int32)],
+        assumptions=assume(m=work_group[1:], n=work_group[:1]),
         name="empty",
         lang_version=(2018, 2),
     )
@@ -34,9 +35,10 @@ KERNEL = KernelClass(
     name="empty",
     group="empty",
     build=build,
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=7, rungs=6),
+    sizes=Ladder(lambda e: ({"m": 2**e, "n": 2**e},), start=7, rungs=6),
     reference=reference,
     dimensions=2,
     tags=("paper", "overhead"),
     isolates="work_groups",
+    doubles="m",
 )
