@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -13,52 +14,20 @@ from perfmodel import measure
 from perfmodel.cli.progress import Bar
 from perfmodel.devices import Device, find
 from perfmodel.errors import PerfModelError
-from perfmodel.families import families
-from perfmodel.fit import write_whole
 from perfmodel.kernels import discover
 from perfmodel.measure import CHECK, DEFAULT, FULL, QUICK, Campaign
-from perfmodel.predict import FittedModel, fit
-from perfmodel.report import compare, error_table
-from perfmodel.report.verdict import figures, judge
-from perfmodel.store import Measurements
+from perfmodel.measure.supervised import supervise
+from scripts.refit import refit
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def fit_families(measured: Measurements, folder: Path) -> dict[str, FittedModel]:
-    models: dict[str, FittedModel] = {}
-    failure: PerfModelError | None = None
-    for name in families():
-        try:
-            models[name] = fit(measured, family=name)
-            models[name].save(folder / f"{name}.json")
-        except PerfModelError as error:  # one family that needs more must not end the rest
-            failure = error
-            print(f"{name}: not fitted: {error}")
-    if failure and not models:
-        raise failure
-    return models
-
-
-def evaluation(models: dict[str, FittedModel], checked: Measurements) -> str:
-    parts = []
-    for name, model in models.items():
-        rows = compare(model, checked)
-        verdict = judge(figures(rows))
-        reasons = "\n".join(f"- {reason}" for reason in verdict.reasons)
-        parts.append(f"{name} on {checked.device}\n\n{error_table(rows)}\n\nverdict: {verdict.text}\n{reasons}\n")
-    return "\n\n".join(parts)
 
 
 def job(device: Device, folder: Path, campaign: Campaign) -> None:
     began = monotonic()
     print(f"device that builds and runs a kernel: {device.name} ({device.platform})", flush=True)
-    measured = measure.run(discover(ROOT / "measurement_kernels"), device, folder, Bar(), campaign)
-    models = fit_families(measured, folder)
-    checked = measure.run(discover(ROOT / "test_kernels"), device, folder / "test.jsonl", Bar(), CHECK)
-    text = evaluation(models, checked)
-    print(f"\ntest kernels, none of them in the fit:\n\n{text}")
-    write_whole(folder / "verdict.txt", text.encode())
+    measure.run(discover(ROOT / "measurement_kernels"), device, folder, Bar(), campaign)
+    measure.run(discover(ROOT / "test_kernels"), device, folder / "test.jsonl", Bar(), CHECK)
+    print(f"\ntest kernels, none of them in the fit:\n\n{refit(folder)}")
     print(f"wrote {folder} in {monotonic() - began:.0f} s")
 
 
@@ -84,4 +53,5 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = supervise(partial(print, file=sys.stderr, flush=True))
+    sys.exit(main() if status is None else status)

@@ -16,7 +16,9 @@ import typer
 
 from perfmodel.errors import PerfModelError
 
-COMMANDS = ("doctor", "devices", "count", "measure", "fit", "predict", "rank", "evaluate", "compare", "roofline", "export")
+COMMANDS = (
+    "doctor", "devices", "count", "measure", "fit", "predict", "rank", "evaluate", "compare", "roofline", "export",
+)  # fmt: skip
 
 USER_ERROR = 2
 INTERRUPTED = 130

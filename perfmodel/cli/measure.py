@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -48,6 +51,10 @@ For = Annotated[
     Path | None,
     typer.Option("--for", help="Only what this kernel file needs (at the sizes -p) and the store does not have."),
 ]
+Choose = Annotated[
+    str | None,
+    typer.Option("--choose", help="Only this share of the configurations, as in 25%: those that tell the most."),
+]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the order and of the arrays' contents.")]
 
 
@@ -63,6 +70,7 @@ def command(
     tags: Tags = None,
     seed: Seed = None,
     wanted: For = None,
+    choose: Choose = None,
     size: Sizes = None,
     json: Json = False,
 ) -> None:
@@ -70,8 +78,15 @@ def command(
     from perfmodel import measure
     from perfmodel.cli.progress import Bar
     from perfmodel.devices import find
+    from perfmodel.fit.candidates import chooser
+    from perfmodel.measure.supervised import supervise
 
+    if sys.argv[1:2] == ["measure"] and (status := supervise(partial(typer.echo, err=True))) is not None:
+        raise typer.Exit(status)
     began = monotonic()
+    share = None if choose is None else _share(choose)
+    if share is not None and repeatability:
+        raise OptionError("--choose and --repeatability were both given", "give one of them")
     campaign = _campaign(quick, full, budget, seed, by_choice=bool(classes or tags or wanted))
     chosen = _choice(_classes(kernels or [_default_folder()]), classes or [], tags or campaign.tags)
     measure.pin_threads()
@@ -86,8 +101,19 @@ def command(
         if not chosen:
             _print({"needed": []}, json, lambda _: iter(["everything that the kernel needs has been measured"]))
             return
-    found = measure.run(chosen, target, path, Bar(), campaign)
+    found = measure.run(chosen, target, path, Bar(), campaign, None if share is None else chooser(share))
     _print(campaign_document(found, path, campaign.name, monotonic() - began), json, campaign_lines)
+
+
+def _share(text: str) -> float:
+    """The share that ``25%`` or ``0.25`` stands for."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise OptionError(f"--choose '{text}' is no share", "give more than 0 and at most 100%, as in 25%")
+    return share
 
 
 def _campaign(quick: bool, full: bool, budget: float | None, seed: int | None, by_choice: bool) -> Campaign:

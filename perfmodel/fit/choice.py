@@ -1,18 +1,35 @@
-r"""Which configurations to measure first: the most information for each second.
+r"""Which configurations to measure first: the most information about the weights for each second.
 
-A row of a relative fit is :math:`z_i = x_i / t_i`, the features over the time, and the
-information of measured rows about the weights is :math:`M = \sum_i z_i z_i^T`, whose inverse is
-proportional to the weights' covariance where relative errors are alike.  Measuring row
-:math:`i` as well raises :math:`\log\det M` by :math:`\log(1 + z_i^T M^{-1} z_i)`; chosen is
-always the row with the largest rise for each second that it costs (a sequential D-optimal
-design: V. V. Fedorov, *Theory of Optimal Experiments*, 1972, chapter 2).  Times of what is not
-measured yet come from a fit to what is: first to a pilot, then after each batch anew.
+A row of a relative fit is :math:`z_i = x_i / t_i`, the features over the time, and what is fitted
+is :math:`1 = z_i^T w + d_i + e_i`. The errors :math:`d` are the model's own: rows of one kernel
+class err together, rows of one variant still more, rows of very different times less,
+
+.. math:: B_{ij} = \left(c^2 [\text{class}] + v^2 [\text{variant}] + a^2\right)
+    \exp\left(-\tfrac12 \log_{10}^2(t_i/t_j) / \ell^2\right),
+
+and :math:`e` is noise of variance :math:`s^2`. With the prior :math:`w \sim N(0, P)`, where P
+lets each feature make up the whole time of the row in which it weighs most, rows S tell of the
+weights :math:`\log\det(Z_S^T \Sigma_S^{-1} Z_S + P^{-1})`, :math:`\Sigma = B + s^2 I`. This is
+:math:`\log\det(Z P Z^T + \Sigma)_S - \log\det \Sigma_S` but for a constant, so row i adds
+
+.. math:: \log\frac{(Z P Z^T + B)_{ii|S} + s^2}{B_{ii|S} + s^2},
+
+:math:`|S` being what is left of a covariance once S is known. Chosen is always the row that adds
+the most for each second that it costs. Without d it would be the row that is most extreme, and
+that is where a model is wrong: then the fit goes to a few odd rows, and ordinary kernels, which
+lie amidst them, are not measured at all.
+
+Sources: sequential D-optimal design, V. V. Fedorov, *Theory of Optimal Experiments*, 1972,
+chapter 2; with correlated errors, J. Sacks and D. Ylvisaker, *Designs for Regression Problems with
+Correlated Errors*, Annals of Mathematical Statistics 37 (1966); a model's own error as a random
+function, M. C. Kennedy and A. O'Hagan, *Bayesian Calibration of Computer Models*, Journal of the
+Royal Statistical Society B 63 (2001), section 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +37,32 @@ from scipy.optimize import nnls
 
 Floats = npt.NDArray[np.float64]
 
-#: Weight of what is known of each weight before anything is measured, on scaled columns.
-PRIOR = 1e-6
 #: Each batch makes the measured set at most this many times as large before times are predicted anew.
 GROWTH = 1.5
+
+
+@dataclass(frozen=True)
+class ModelError:
+    """How far a model is off, and together where: relative errors.
+
+    The values are those of residuals of ``stevens_kloeckner_2016`` on measurement kernels
+    (``docs/choosing.md``).
+
+    Parameters
+    ----------
+    by_class, by_variant, by_all
+        Deviations c, v and a that the rows of a class, of a variant and all rows share [1].
+    noise
+        Deviation s that each row has for itself, also since its time is known only from a trial [1].
+    decades
+        Scale l on which errors change with the time [powers of ten].
+    """
+
+    by_class: float = 0.3
+    by_variant: float = 0.2
+    by_all: float = 0.2
+    noise: float = 0.2
+    decades: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,99 +73,160 @@ class Candidates:
     ----------
     matrix
         Feature values, shape (n_rows, n_features).
+    kernels, variants
+        Which class and which variant of it each row is; any words, length n_rows.
     cost
-        What measuring each costs as a function of its time [s]: compiling and all runs, for
-        arrays of one shape.
+        What measuring rows costs as a function of their times [s]: an array for one of its shape.
+    expected
+        What a trial of each took [s], shape (n_rows,); None where there were no trials. Then
+        times are predicted by fits to what has been measured.
+    error
+        How far the model is off.
     """
 
     matrix: Floats
-    cost: Callable[[Floats], Floats] = field(default=lambda seconds: seconds)
+    kernels: Sequence[str]
+    variants: Sequence[str]
+    cost: Callable[[Floats], Floats] = np.array
+    expected: Floats | None = None
+    error: ModelError = ModelError()
 
 
 def choose(
-    candidates: Candidates,
-    measure: Callable[[int], float],
-    wanted: int,
-    expected: Floats | None = None,
+    candidates: Candidates, measure: Callable[[int], float], wanted: int
 ) -> tuple[int, ...]:
-    """Choose and measure configurations, one after another.
+    """Choose and measure configurations, one batch after another.
 
     Parameters
     ----------
     candidates
         What there is to choose from.
     measure
-        Measures the configuration at a position and returns its time [s].
+        Measures the configuration at a position and returns its time [s], infinity if it fails.
     wanted
-        How many to measure; at least one for each feature is, if there are so many.
-    expected
-        First guesses of all times [s], shape (n_rows,), as trials of a campaign's plan give
-        them.  By default the first pilot is chosen as if all times were alike.
+        How many to measure; as many as there are features, which a fit needs, if that is more.
 
     Returns
     -------
     tuple of int
         Positions in the order in which they were measured.
     """
-    matrix = candidates.matrix
-    wanted = min(wanted, len(matrix))
-    guess = np.ones(len(matrix)) if expected is None else np.asarray(expected, dtype=np.float64)
-    chosen: list[int] = []
-    times: list[float] = []
-    pilot = len(_covering(matrix, guess, candidates.cost(guess)))
-    while len(chosen) < wanted:
-        batch = max(pilot, int((GROWTH - 1) * len(chosen)), 1)
-        for row in _batch(candidates, guess, chosen, min(batch, wanted - len(chosen))):
-            chosen.append(row)
-            times.append(measure(row))
-        guess = _predicted(matrix, chosen, np.array(times), guess)
-    return tuple(chosen)
+    times, found = np.full(len(candidates.matrix), np.nan), []
+    while batch := choose_next(candidates, times, wanted):
+        for row in batch:
+            times[row] = measure(row)
+            found.append(row)
+    return tuple(found)
 
 
-def _batch(candidates: Candidates, times: Floats, measured: list[int], size: int) -> Iterable[int]:
-    """The next rows: first one for each feature, then those that tell the most for each second."""
-    cost = candidates.cost(times)
-    relative = candidates.matrix / times[:, np.newaxis]
-    scale = np.sqrt((relative**2).sum(axis=0))
-    relative = relative / np.where(scale > 0, scale, 1.0)
-    unseen = ~(candidates.matrix[measured] != 0).any(axis=0)
-    owed = [] if not unseen.any() else _covering(candidates.matrix[:, unseen], times, cost)
-    found = list(owed)[:size]
-    inverse = np.linalg.inv(
-        relative[measured + found].T @ relative[measured + found]
-        + PRIOR * np.eye(relative.shape[1])
+def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int, ...]:
+    """Choose what to measure next, given what has been.
+
+    The first batch, a pilot, has one row for each feature; each further batch is half of what
+    has been measured, or what is wanted still.
+
+    Parameters
+    ----------
+    candidates
+        What there is to choose from.
+    times
+        What measured rows took [s], NaN for those not measured yet and infinity for those that
+        failed, shape (n_rows,).
+    wanted
+        How many shall have a time in the end; at least as many as there are features.
+
+    Returns
+    -------
+    tuple of int
+        Their positions, best first; empty if there is nothing left to do.
+    """
+    matrix, done = candidates.matrix, np.isfinite(times)
+    open_rows = np.isnan(times)
+    seconds = _expected(candidates, times)
+    unseen = ~(matrix[done] != 0).any(axis=0)
+    owed = _covering(np.where(open_rows[:, np.newaxis], matrix, 0.0)[:, unseen], seconds, candidates.cost(seconds))
+    missing = max(wanted, matrix.shape[1]) - int(done.sum())
+    if owed or missing <= 0 or not open_rows.any():
+        return owed
+    size = max(1, int((GROWTH - 1) * done.sum()))
+    return _most_telling(candidates, seconds, done, open_rows, min(size, missing, int(open_rows.sum())))
+
+
+class _Covariance:
+    """A covariance of all rows, and what is left of its diagonal once some rows are known."""
+
+    def __init__(self, diagonal: Floats, column: Callable[[int], Floats], noise: float, most: int) -> None:
+        self.left = diagonal
+        self._column = column
+        self._noise = noise
+        self._factor = np.zeros((len(diagonal), most))
+        self._known = 0
+
+    def know(self, row: int) -> None:
+        """Take a row as measured: a step of Cholesky's factorisation."""
+        before = self._factor[:, : self._known]
+        step = (self._column(row) - before @ before[row]) / np.sqrt(self.left[row] + self._noise**2)
+        self._factor[:, self._known] = step
+        self._known += 1
+        self.left = np.maximum(self.left - step**2, 0.0)
+
+
+def _most_telling(
+    candidates: Candidates, seconds: Floats, done: npt.NDArray[np.bool_], open_rows: npt.NDArray[np.bool_], size: int
+) -> tuple[int, ...]:
+    error, cost = candidates.error, candidates.cost(seconds)
+    relative = candidates.matrix / seconds[:, np.newaxis]
+    relative = relative / np.maximum(np.abs(relative).max(axis=0), np.finfo(float).tiny)
+    kernels, variants = np.asarray(candidates.kernels), np.asarray(candidates.variants)
+    decades = np.log10(seconds) / error.decades
+
+    def own(row: int) -> Floats:
+        alike = kernels == kernels[row]
+        shared = error.by_class**2 * alike + error.by_variant**2 * (alike & (variants == variants[row]))
+        near: Floats = np.exp(-0.5 * (decades - decades[row]) ** 2)
+        wrong: Floats = (shared + error.by_all**2) * near
+        return wrong
+
+    variance = np.full(len(seconds), error.by_class**2 + error.by_variant**2 + error.by_all**2)
+    known = np.flatnonzero(done)
+    most = len(known) + size
+    wrong = _Covariance(variance, own, error.noise, most)
+    total = _Covariance(
+        variance + (relative**2).sum(axis=1), lambda row: own(row) + relative @ relative[row], error.noise, most
     )
-    gains = np.einsum("ij,jk,ik->i", relative, inverse, relative)
-    taken = np.zeros(len(relative), dtype=bool)
-    taken[measured + found] = True
-    while len(found) < size:
-        worth = np.where(taken, -np.inf, np.log1p(np.maximum(gains, 0.0)) / cost)
-        row = int(np.argmax(worth))
-        direction = inverse @ relative[row]
-        inverse -= np.outer(direction, direction) / (1 + gains[row])
-        gains -= (relative @ direction) ** 2 / (1 + gains[row])
-        taken[row] = True
+    found: list[int] = []
+    free = open_rows.copy()
+    for place in range(most):
+        gain = np.log((total.left + error.noise**2) / (wrong.left + error.noise**2)) / cost
+        row = int(known[place]) if place < len(known) else int(np.argmax(np.where(free, gain, -np.inf)))
+        wrong.know(row)
+        total.know(row)
+        free[row] = False
         found.append(row)
-    return found
+    return tuple(found[len(known) :])
 
 
-def _covering(matrix: Floats, times: Floats, cost: Floats) -> tuple[int, ...]:
+def _covering(matrix: Floats, seconds: Floats, cost: Floats) -> tuple[int, ...]:
     """Rows that exercise every feature: for each the one in which it weighs most for its cost."""
-    relative = np.abs(matrix) / times[:, np.newaxis]
-    share = relative / np.maximum(relative.max(axis=0), np.finfo(float).tiny)
+    relative = np.abs(matrix) / seconds[:, np.newaxis]
+    share = relative / np.maximum(relative.max(axis=0, initial=0.0), np.finfo(float).tiny)
     worth = share**2 / cost[:, np.newaxis]
     exercised = np.flatnonzero((matrix != 0).any(axis=0))
     return tuple(dict.fromkeys(int(np.argmax(worth[:, column])) for column in exercised))
 
 
-def _predicted(matrix: Floats, measured: list[int], times: Floats, guess: Floats) -> Floats:
-    """Times of all rows: those measured, and a non-negative fit's for the rest."""
-    relative = matrix[measured] / times[:, np.newaxis]
-    scale = np.sqrt((relative**2).sum(axis=0))
-    scale[scale == 0] = 1.0
-    weights = nnls(relative / scale, np.ones(len(measured)))[0] / scale
-    found = matrix @ weights
-    found = np.where(found > 0, found, guess if len(measured) == 0 else float(np.median(times)))
-    found = np.maximum(found, float(times.min()))
-    found[measured] = times
-    return np.asarray(found, dtype=np.float64)
+def _expected(candidates: Candidates, times: Floats) -> Floats:
+    """Times of all rows: those measured, and for the rest those of trials or of a non-negative fit."""
+    done = np.flatnonzero(np.isfinite(times))
+    if candidates.expected is not None:
+        found = np.array(candidates.expected, dtype=np.float64)
+    elif not done.size:
+        return np.ones(len(times))
+    else:
+        relative = candidates.matrix[done] / times[done, np.newaxis]
+        scale = np.sqrt((relative**2).sum(axis=0))
+        scale[scale == 0] = 1.0
+        found = candidates.matrix @ (nnls(relative / scale, np.ones(done.size))[0] / scale)
+        found = np.maximum(found, float(times[done].min()))
+    found[done] = times[done]
+    return found

@@ -19,9 +19,10 @@ from perfmodel.fit.robust import TUNING, row_weights, spread
 from perfmodel.fit.rows import TrainingRows
 from perfmodel.fit.starts import Box, start_points
 
-TOLERANCE = 1e-15
-EVALUATIONS = 300
-"""Most evaluations of the model from one starting point."""
+SEARCH = (1e-5, 60)
+POLISH = (1e-12, 300)
+"""Least relative gain in the cost of a step that goes on, and most evaluations of the model: from each
+starting point, and then from the best that these led to."""
 
 ROUNDS = 20
 """Most times that a robust loss is narrowed to the spread of the residuals it left."""
@@ -129,8 +130,11 @@ class Problem:
         found: Array = self.model.jacobian(self.features, weights)
         return found * (self.roots / self.rows.times)[:, None]
 
-    def solve(self, start: Array, loss: str = "linear", bend: float = 1.0) -> OptimizeResult | None:
+    def solve(
+        self, start: Array, effort: tuple[float, int] = POLISH, loss: str = "linear", bend: float = 1.0
+    ) -> OptimizeResult | None:
         """Run from one starting point, in weights divided by it; None where it is not finite there."""
+        gain, evaluations = effort
         scale = np.where(start != 0, np.abs(start), 1.0)
         with np.errstate(all="ignore"):
             if not (np.isfinite(self.residuals(start)).all() and np.isfinite(self.slopes(start)).all()):
@@ -141,7 +145,7 @@ class Problem:
                 jac=lambda u: -np.nan_to_num(self.slopes(u * scale) * scale),
                 bounds=(self.box.lower / scale, self.box.upper / scale),
                 x_scale="jac", loss=loss, f_scale=bend,
-                xtol=TOLERANCE, ftol=TOLERANCE, gtol=TOLERANCE, max_nfev=EVALUATIONS,
+                xtol=1e-15, ftol=gain, gtol=1e-15, max_nfev=evaluations,
             )  # fmt: skip
         found.weights = np.clip(found.x * scale, self.box.lower, self.box.upper)
         return found
@@ -168,13 +172,13 @@ def fit_nonlinear(
     generator = np.random.default_rng(seed)
     best, attempts = None, []
     for point in start_points(problem.slopes, start, box, starts, generator):
-        found = problem.solve(point)
+        found = problem.solve(point, SEARCH)
         attempts.append(_attempt(point, found))
         if found is not None and (best is None or found.cost < best.cost):
             best = found
     if best is None:
         raise NoStartError(str(getattr(model, "text", model)), len(attempts))
-    best = _settled(problem, best)
+    best = _settled(problem, problem.solve(best.weights) or best)
     best, bend = _robust(problem, best, loss)
     factors = row_weights(loss, problem.residuals(best.weights), bend)
     return _diagnosed(problem, best, tuple(attempts), factors)
@@ -188,7 +192,7 @@ def _robust(problem: Problem, found: OptimizeResult, loss: str) -> tuple[Optimiz
         if not 1e-12 < bend < last * (1 - 1e-6):
             break
         last = bend
-        found = problem.solve(problem.box.clipped(found.weights), loss, bend) or found
+        found = problem.solve(problem.box.clipped(found.weights), POLISH, loss, bend) or found
     return found, last
 
 

@@ -72,7 +72,7 @@ def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_siz
     found: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]
-        found.extend([tuple(subjects)] if getattr(kernel, "ranked", False) else [(subject,) for subject in subjects])
+        found.extend([tuple(subjects)] if kernel.ranked else [(subject,) for subject in subjects])
     return in_turn(found, lambda team: team[0].kernel.name)
 
 

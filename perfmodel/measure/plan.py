@@ -125,8 +125,14 @@ def _rung(
     return seen[-sizes.longest :] if sizes.longest else seen
 
 
-def plan(bench: Bench, team: Team, count: Callable[[Subject], KernelCounts], overhead_s: float) -> Plan:
-    """Choose parameter sets at which to measure all of `team`.
+def plan(
+    bench: Bench,
+    team: Team,
+    count: Callable[[Subject], KernelCounts],
+    overhead_s: float,
+    look: Callable[[Subject, Parameters], float] | None = None,
+) -> Plan:
+    """Choose parameter sets at which to measure all of `team`, by `look` (``bench.trial``) at the time of a run.
 
     Raises
     ------
@@ -134,10 +140,11 @@ def plan(bench: Bench, team: Team, count: Callable[[Subject], KernelCounts], ove
         A variant cannot be built, counted or run, or does not fit into the memory.
     """
     campaign, seen = bench.campaign, {}
+    look = look or bench.trial
 
     def trial(parameters: Parameters) -> Trial:
         groups = [_blaming(s, lambda s: work_groups(count(s), parameters)) for s in team]
-        seconds = tuple(_blaming(s, lambda s: bench.trial(s, parameters)) for s in team)
+        seconds = tuple(_blaming(s, lambda s: look(s, parameters)) for s in team)
         seen[canonical(parameters)] = fmean(seconds)
         return Trial(seconds, min(groups))
 

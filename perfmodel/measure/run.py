@@ -10,6 +10,7 @@ from perfmodel import store as stored
 from perfmodel.kernels import KernelClass
 from perfmodel.measure.bench import Bench
 from perfmodel.measure.campaign import DEFAULT, Campaign
+from perfmodel.measure.choosing import Chooser, measure_chosen
 from perfmodel.measure.lock import locked
 from perfmodel.measure.order import Configuration, ordered
 from perfmodel.measure.plan import Team
@@ -27,6 +28,7 @@ def run(
     store: Path | str,
     progress: Progress | None = None,
     campaign: Campaign = DEFAULT,
+    choose: Chooser | None = None,
 ) -> Measurements:
     """Measure what the store does not hold yet.
 
@@ -46,6 +48,9 @@ def run(
         Told of each step.
     campaign : Campaign
         How much and how: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
+    choose : Chooser, optional
+        Who chooses which of the configurations are measured, batch by batch, as
+        :func:`perfmodel.fit.candidates.chooser`; by default all are.
 
     Returns
     -------
@@ -71,8 +76,10 @@ def run(
     with locked(facts, progress):
         session = Session.begun(Bench(device, campaign), path, progress)
         configurations, unplanned = session.planned(kernels, session.fills_the_budget)
-        _tell_what_changed(session, configurations)
-        left_out = session.measure(ordered(configurations, campaign))
+        if choose is None:
+            _tell_what_changed(session, configurations)
+        order = ordered(configurations, campaign)
+        left_out = session.measure(order) if choose is None else measure_chosen(session, order, choose)
         _tell_what_is_left_out(progress, campaign, left_out, unplanned)
     names = [kernel.name for kernel in kernels]
     return stored.read(path).of_device(device.name, facts.platform).of_kernels(*names)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 from perfmodel import store
-from perfmodel.kernels import KernelClass
-from perfmodel.measure.bench import Bench
+from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measure.bench import Bench, FailedError, Subject
 from perfmodel.measure.order import Configuration, teams
 from perfmodel.measure.plan import Plan, PlanError, Team, plan
 from perfmodel.measure.plan_file import keep_plan, plan_key, plan_path, read_plans
 from perfmodel.measure.progress import Progress
+from perfmodel.measure.supervised import died, spent_s, under_way
 from perfmodel.measure.timekeeper import Timekeeper
-from perfmodel.store import Key
+from perfmodel.store import Key, Measurement
+
+#: What is known of a configuration that has not ended.
+NO_END = FailedError("runtime", "")
 
 Enough = Callable[[Sequence[Configuration]], bool]
 
@@ -36,6 +41,8 @@ class Session:
         Measures one configuration.
     done : set
         Keys of the records in the store.
+    deaths : dict
+        Those among them whose configuration killed its process, by key.
     """
 
     bench: Bench
@@ -43,13 +50,16 @@ class Session:
     progress: Progress
     timekeeper: Timekeeper
     done: set[Key]
-    began_s: float = field(default_factory=lambda: monotonic())
+    deaths: dict[Key, Measurement] = field(default_factory=dict)
+    began_s: float = field(default_factory=lambda: monotonic() - spent_s())
 
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start where the store stands, on a device that is seen to run something."""
-        done = {row.key for row in store.read(path).rows}
-        return cls(bench, path, progress, Timekeeper(bench, bench.launch_overhead()), done)
+        rows = store.read(path).rows
+        deaths = {row.key: row for row in rows if died(row)}
+        timekeeper = Timekeeper(bench, bench.launch_overhead())
+        return cls(bench, path, progress, timekeeper, {row.key for row in rows}, deaths)
 
     @property
     def left_s(self) -> float:
@@ -83,15 +93,19 @@ class Session:
         """Those that the store does not hold yet."""
         return [c for c in configurations if c.key not in self.done]
 
-    def measure(self, order: Sequence[Configuration]) -> list[Configuration]:
-        """Measure and record what is not done yet; give what the budget leaves out."""
+    def measure(
+        self, order: Sequence[Configuration], only: Collection[Key] | None = None
+    ) -> list[Configuration]:
+        """Measure and record what is not done yet, or `only` that of it; give what the budget leaves out."""
         places = {configuration.key: place for place, configuration in enumerate(order)}
-        todo = self.todo(order)
+        todo = [c for c in self.todo(order) if only is None or c.key in only]
         self.progress.start("measuring", len(todo), self._expected_s(todo))
         try:
             while todo and self.left_s > 0:
                 configuration = todo.pop(0)
-                row = self.timekeeper.measured(configuration, places[configuration.key])
+                ending = partial(self.timekeeper.failed, configuration.subject, NO_END, configuration.parameters)
+                with under_way(self.path, ending):
+                    row = self.timekeeper.measured(configuration, places[configuration.key])
                 store.append(self.path, row, self.timekeeper.counted.get(row.kernel_hash))
                 said = "" if row.status == "ok" else f": {row.status} ({row.message})"
                 self.progress.advance(f"{row.kernel}{said}", self._expected_s([configuration]))
@@ -105,8 +119,10 @@ class Session:
             key = plan_key(self.bench, team)
             try:
                 if key not in plans:
+                    if deadly := self._deadly(team):
+                        raise PlanError(*deadly)
                     overhead_s = self.timekeeper.overhead_s
-                    plans[key] = plan(self.bench, team, self.timekeeper.count, overhead_s)
+                    plans[key] = plan(self.bench, team, self.timekeeper.count, overhead_s, self._trial)
                     keep_plan(plan_path(self.path), key, plans[key])
             except PlanError as error:
                 failed = self.timekeeper.failed(error.subject, error.failure)
@@ -119,6 +135,15 @@ class Session:
             make = self.timekeeper.configuration
             return [make(subject, point, seconds) for point, seconds in sized for subject in team]
         return []
+
+    def _trial(self, subject: Subject, parameters: Parameters) -> float:
+        with under_way(self.path, partial(self.timekeeper.failed, subject, NO_END)):
+            return self.bench.trial(subject, parameters)
+
+    def _deadly(self, team: Team) -> tuple[Subject, FailedError] | None:
+        """Who of the team killed its process while sizes were chosen, and how."""
+        records = ((subject, self.deaths.get(self.timekeeper.failed(subject, NO_END).key)) for subject in team)
+        return next(((s, FailedError("runtime", row.message)) for s, row in records if row), None)
 
     def _expected_s(self, configurations: Iterable[Configuration]) -> float:
         return sum(c.expected_s(self.bench.campaign) for c in configurations)

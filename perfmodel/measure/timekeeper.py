@@ -39,12 +39,12 @@ class Timekeeper:
         """Make a configuration of which one run takes so many seconds."""
         return Configuration(subject, parameters, seconds, record(self.bench, subject, parameters).key)
 
-    def failed(self, subject: Subject, failure: FailedError) -> Measurement:
-        """Record of a variant that cannot even be planned, at its smallest size."""
+    def failed(self, subject: Subject, failure: FailedError, parameters: Parameters | None = None) -> Measurement:
+        """Record of a failure; of a variant that cannot even be planned, at its smallest size."""
         return record(
             self.bench,
             subject,
-            subject.smallest,
+            parameters or subject.smallest,
             status=failure.status,
             message=failure.message,
             launch_overhead_s=self.overhead_s,

@@ -1,0 +1,188 @@
+"""What a share of the measurements is worth: chosen against drawn at random, by protocol A."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.families import Family, find_family
+from perfmodel.fit.candidates import candidates, measuring_s
+from perfmodel.fit.choice import Candidates, choose
+from perfmodel.fit.design import Design, design
+from perfmodel.fit.heldout import chosen_rows, joined, predict_unseen
+from perfmodel.fit.metrics import geometric_mean_error, relative_errors
+from perfmodel.store import Key
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.store import Measurements
+
+Floats = npt.NDArray[np.float64]
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One share of the measurements.
+
+    Parameters
+    ----------
+    share
+        Of the configurations [1].
+    rows
+        How many of them are chosen: at least as many as there are features.
+    time
+        What measuring the chosen ones takes, over what measuring all takes [1].
+    chosen, blind
+        Errors of the fit to the chosen ones: with times from trials, and with predicted times.
+    random
+        Errors of fits to as many rows drawn at random, sorted; infinite where it predicts nothing.
+    withheld
+        Share of test cases that fits to random rows do not predict, on average [1].
+    """
+
+    share: float
+    rows: int
+    time: float
+    chosen: float
+    blind: float
+    random: tuple[float, ...]
+    withheld: float
+
+    def quantile(self, level: float) -> float:
+        """Quantile of the errors of random shares."""
+        return float(np.quantile(self.random, level, method="higher"))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A device's points, with how the model errs on its measurement kernels.
+
+    Parameters
+    ----------
+    device
+        Its name.
+    rows, tests
+        How many measurements and test cases there are.
+    points
+        One for each share, the last one of all measurements.
+    deviations
+        Square roots of mean products of relative residuals, of the fit to everything: of rows
+        with themselves after their variant's mean is taken off, of pairs of one variant, of one
+        class but two variants, and of two classes, times within a factor of two [1].
+    """
+
+    device: str
+    rows: int
+    tests: int
+    points: tuple[Point, ...]
+    deviations: Mapping[str, float]
+
+    @property
+    def full(self) -> float:
+        """Error of the fit to everything."""
+        return self.points[-1].chosen
+
+
+def shares(
+    measured: Measurements,
+    tests: Measurements,
+    trials: Mapping[Key, float],
+    family: str | Family = "stevens_kloeckner_2016",
+    *,
+    wanted: Sequence[float] = SHARES,
+    draws: int = 100,
+    seed: int = 0,
+) -> Shares:
+    """Choose shares of measurements that are there already, and draw as many at random.
+
+    Parameters
+    ----------
+    measured, tests
+        Measurement kernels and test kernels on one device.
+    trials
+        What a trial of each measured case took, by the key of its record [s]; the measured time
+        stands in for one that is missing.
+    family
+        What is fitted, with the default options.
+    wanted
+        The shares, in (0, 1); that of all measurements is added.
+    draws, seed
+        How many random shares there are of each, and the seed they are drawn with.
+    """
+    chosen = find_family(family)
+    one = design(measured, chosen)
+    table = joined(one, design(tests, chosen), chosen)
+    rows = tuple(measured)
+    planned = [_Case(r.kernel, r.variant, r.parameters, measured.counts[r.counts_hash],
+                     trials.get(r.key, r.seconds)) for r in rows]  # fmt: skip
+    choice, random = candidates(planned, chosen), np.random.default_rng(seed)
+    judge = _Judge(table, len(rows), chosen)
+    points = [_point(judge, choice, share, random, draws) for share in (*(s for s in wanted if s < 1), 1.0)]
+    variants = [f"{kernel} {variant}" for kernel, variant in zip(choice.kernels, choice.variants, strict=True)]
+    own = _deviations(judge, np.array(choice.kernels), np.array(variants))
+    return Shares(measured.device, len(rows), len(table.times) - len(rows), tuple(points), own)
+
+
+@dataclass(frozen=True)
+class _Case:
+    kernel: str
+    variant: Mapping[str, object]
+    parameters: Mapping[str, int]
+    counts: KernelCounts
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Judge:
+    table: Design
+    rows: int
+    family: Family
+
+    @property
+    def times(self) -> Floats:
+        return self.table.times[: self.rows]
+
+    def error(self, seen: npt.NDArray[np.int64]) -> tuple[float, float]:
+        """Error by protocol A of a fit to some rows, and the share of test cases withheld."""
+        unseen = np.arange(self.rows, len(self.table.times))
+        found = predict_unseen(self.table, seen, unseen, self.family)
+        if not found.known.any():
+            return np.inf, 1.0
+        errors = relative_errors(found.seconds, self.table.times[unseen])[found.known]
+        return geometric_mean_error(errors), float(1 - found.known.mean())
+
+
+def _point(judge: _Judge, choice: Candidates, share: float, random: np.random.Generator, draws: int) -> Point:
+    count, times = int(share * judge.rows), judge.times
+    if share == 1:
+        error = judge.error(np.arange(judge.rows))[0]
+        return Point(1.0, judge.rows, 1.0, error, error, (error,), 0.0)
+    chosen = np.array(choose(choice, lambda row: float(times[row]), count))
+    blind = np.array(choose(replace(choice, expected=None), lambda row: float(times[row]), count))
+    drawn = [judge.error(random.choice(judge.rows, count, replace=False)) for _ in range(draws)]
+    cost = measuring_s(times)
+    return Point(
+        share, len(chosen), float(cost[chosen].sum() / cost.sum()), judge.error(chosen)[0], judge.error(blind)[0],
+        tuple(sorted(error for error, _ in drawn)), float(np.mean([withheld for _, withheld in drawn])),
+    )  # fmt: skip
+
+
+def _deviations(judge: _Judge, kernels: npt.NDArray[np.str_], variants: npt.NDArray[np.str_]) -> dict[str, float]:
+    own = chosen_rows(judge.table, np.arange(judge.rows))
+    everything = np.arange(judge.rows)
+    found = predict_unseen(own, everything, everything, judge.family)
+    residuals = 1 - found.seconds / own.times
+    within = np.concatenate([residuals[variants == v] - residuals[variants == v].mean() for v in set(variants)])
+    near = np.abs(np.subtract.outer(np.log10(own.times), np.log10(own.times))) < np.log10(2)
+    near[np.diag_indices(judge.rows)] = False
+    alike, same = np.equal.outer(kernels, kernels), np.equal.outer(variants, variants)
+    products = np.multiply.outer(residuals, residuals)
+    pairs = {"one variant": same, "one class": alike & ~same, "two classes": ~alike}
+    means = {name: products[near & kind].mean() if (near & kind).any() else 0.0 for name, kind in pairs.items()}
+    deviations = {name: float(np.sqrt(max(mean, 0.0))) for name, mean in means.items()}
+    return {"within a variant": float(within.std()), **deviations}

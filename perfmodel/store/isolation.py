@@ -1,0 +1,115 @@
+"""The record of what doubling an isolated count did to a kernel's time, and its JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from perfmodel.errors import StoreFormatError, StoreMissingError
+from perfmodel.store.files import paths
+from perfmodel.store.lines import read_lines
+from perfmodel.store.measurement import Status, canonical
+
+SCHEMA: Final = "perfmodel.isolation/1"
+FILE = "isolation.jsonl"
+
+
+class Isolation(BaseModel):
+    """What doubling the isolated count did to one variant's time on one device.
+
+    ``rounds_s`` are pairs of times [s], each the minimum of several runs: at `parameters`, and
+    with the parameter `doubles` doubled.  ``raises`` is the least rise that proves isolation [1].
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    schema_: Literal["perfmodel.isolation/1"] = Field(default=SCHEMA, alias="schema")
+    kernel: str
+    variant: dict[str, Any]
+    feature: str
+    doubles: str | None
+    raises: float
+    parameters: dict[str, int] = {}
+    rounds_s: tuple[tuple[float, float], ...] = ()
+    device: str
+    platform: str
+    driver: str
+    versions: dict[str, str]
+    kernel_hash: str
+    taken_at: str
+    status: Status = "ok"
+    message: str = ""
+
+    @field_validator("variant")
+    @classmethod
+    def _as_read_back(cls, value: dict[str, Any]) -> dict[str, Any]:
+        return dict(json.loads(json.dumps(value)))
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Median times at the parameters and with the one doubled [s]; NaN where there are none."""
+        if not self.rounds_s:
+            return float("nan"), float("nan")
+        single, double = zip(*self.rounds_s, strict=True)
+        return median(single), median(double)
+
+    @property
+    def rise(self) -> float:
+        """The ratio of those times, less one [1]."""
+        single, double = self.seconds
+        return double / single - 1
+
+    @property
+    def proved(self) -> bool:
+        """Whether the time rose enough; never where it was not measured."""
+        return self.rise >= self.raises
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The variant that it is about."""
+        return self.kernel, canonical(self.variant)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What makes a proof worth repeating when it changes."""
+        return (*self.place, self.driver, self.kernel_hash, str(self.doubles), self.feature)
+
+
+def isolation_path(path: Path | str) -> Path:
+    """File of proofs in the store at `path` (a folder, or the ``.jsonl`` of records itself).
+
+    Examples
+    --------
+    >>> isolation_path("fitted_weights/pocl").name, isolation_path("m.jsonl").name
+    ('isolation.jsonl', 'm.isolation.jsonl')
+    """
+    rows, _ = paths(path)
+    return rows.with_name(FILE if Path(path).suffix != ".jsonl" else f"{rows.stem}.{FILE}")
+
+
+def read_isolations(path: Path | str) -> tuple[Isolation, ...]:
+    """Newest proof of each variant in the store at `path`, by name.
+
+    Raises
+    ------
+    StoreMissingError
+        There is none.
+    StoreFormatError
+        A line is no record of this schema.
+    """
+    file = isolation_path(path)
+    if not file.is_file():
+        raise StoreMissingError(file)
+    newest: dict[tuple[str, str], Isolation] = {}
+    for number, document in read_lines(file)[0]:
+        try:
+            proof = Isolation.model_validate(document)
+        except ValidationError as error:
+            problem = f"is no record of schema '{SCHEMA}' ({error.errors()[0]['msg']})"
+            raise StoreFormatError(file, number, problem) from error
+        newest[proof.place] = proof
+    return tuple(newest[place] for place in sorted(newest))
