@@ -49,6 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PerfModelError as error:
         print(f"fit_device: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("fit_device: stopped; nothing is lost, give the same command to go on", file=sys.stderr)
+        return 130
     return 0
 
 
