@@ -26,7 +26,7 @@ OPTIONS = FitOptions(fit_facts=True)
 def refit(folder: Path) -> str:
     """Write the weights of every family and ``verdict.txt`` into a device's folder; the verdict."""
     measured, checked = measured_folder(folder, measured_facts=False)
-    core = fit(measured, CORE, options=OPTIONS)
+    core = fit(measured, CORE)
     core.save(folder / f"{CORE}.json")
     for name in set(families()) - {CORE}:
         try:

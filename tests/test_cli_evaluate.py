@@ -115,3 +115,22 @@ def test_test_kernels_of_another_device_are_refused(tmp_path):
     result = run("evaluate", "--from", str(tmp_path / "mixed"))
     assert 2 == result.exit_code
     assert "another" in result.stderr
+
+
+def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
+    """The quickstart's loads, stores and minima at stride 2 always come together."""
+    result = run("fit", "--from", str(DATA), "--no-merge", "--output", str(tmp_path / "w.json"))
+    assert 2 == result.exit_code
+    assert "global_store_32_stride2_1of2" in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "w.json").exists()
+
+
+def test_fitting_facts_leaves_out_what_could_be_read_off(tmp_path):
+    folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
+    command = ("fit", "--from", str(folder), "--family", "roofline", "--output", str(tmp_path / "w.json"))
+    given = []
+    for options in ((), ("--fit-facts",)):
+        assert 0 == run(*command, *options).exit_code
+        weights = json.loads((tmp_path / "w.json").read_text())["weights"]
+        given.append(sum("given" in row["marks"] for row in weights.values()))
+    assert [4, 0] == given  # two peaks and two bandwidths

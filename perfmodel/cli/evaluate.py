@@ -91,14 +91,14 @@ def judge_folder(folder: Path, family: Family, level: float, fit_facts: bool = F
         As :func:`measured_folder` does.
     MissingFactError
         If the family needs a fact of the device that nobody gave; with `fit_facts` those that give
-        a weight are fitted instead.
+        a weight are fitted instead, and nothing is read off the measurements.
     """
     from perfmodel.compare import evaluate
     from perfmodel.fit import FitOptions
     from perfmodel.predict import fit
     from perfmodel.report import Judged
 
-    measured, tests = measured_folder(folder)
+    measured, tests = measured_folder(folder, measured_facts=not fit_facts)
     options = FitOptions(fit_facts=fit_facts)
     return Judged(
         fit(measured, family, options=options), evaluate(measured, tests, family, level=level, options=options)

@@ -21,13 +21,20 @@ FamilyName = Annotated[
     typer.Option("--family", help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file."),
 ]
 FitFacts = Annotated[
-    bool, typer.Option("--fit-facts", help="Fit the weights that a fact of the device should give and nobody gave.")
+    bool,
+    typer.Option(
+        "--fit-facts",
+        help="Fit the weights that facts should give and nobody told, also those that could be read off measurements.",
+    ),
 ]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="File to write; <family>.json beside the measurements."),
 ]
 Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Rule out weights below zero.")]
+Refuse = Annotated[
+    bool, typer.Option("--no-merge", help="Refuse features that are not told apart; they share their cost otherwise.")
+]
 
 
 def command(
@@ -36,6 +43,7 @@ def command(
     output: Output = None,
     nonnegative: Nonnegative = False,
     fit_facts: FitFacts = False,
+    no_merge: Refuse = False,
     json: Json = False,
 ) -> None:
     """Fit a model family to measurements and save the weights."""
@@ -46,8 +54,11 @@ def command(
     from perfmodel.predict import fit
 
     chosen = find_family(family)
-    measured = with_measured_facts(store.read(source))
-    model = fit(measured, chosen, options=FitOptions(nonnegative=nonnegative, fit_facts=fit_facts))
+    measured = store.read(source)
+    if not fit_facts:
+        measured = with_measured_facts(measured)
+    options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=fit_facts)
+    model = fit(measured, chosen, options=options)
     folder = source if source.is_dir() else source.parent
     path = output or folder / f"{chosen.name}.json"
     model.save(path)
