@@ -1,4 +1,4 @@
-"""Hold every model family against the same measurements: a table, docs/data/families.csv and docs/families.png.
+"""Hold every model family against the same measurements: a table, CSV, docs/families.png and docs/families.md's tables.
 
 Works from the committed measurements, without a device.
 """
@@ -11,11 +11,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perfmodel.cli.compare import contenders, measured_folders
+from perfmodel.compare import Contender
 from perfmodel.errors import PerfModelError
 from perfmodel.fit import write_whole
-from perfmodel.report import families_csv, families_table, picture_families
+from perfmodel.report import families_csv, families_table, percent, picture_families
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+MARK = "<!-- what follows is drawn by scripts/compare_families -->"
+HEAD = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
+
+
+def section(contenders: Sequence[Contender]) -> str:
+    """Return a device's families as a Markdown table, best by protocol B first."""
+    judged = sorted((one for one in contenders if one.evaluations), key=lambda one: one.figures("B").error)
+    rows = [HEAD, ("---", *["---:"] * (len(HEAD) - 1)), *map(_cells, judged)]
+    cases = len(judged[0].by("A").rows)
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{table}\n"
+
+
+def _cells(one: Contender) -> tuple[str, ...]:
+    a, b = one.figures("A"), one.figures("B")
+    errors = map(percent, (a.error, b.error, a.factor))
+    return (f"`{one.family}`", *errors, f"{a.regret:.2f}", f"{a.tau:.2f}", str(one.weights))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--family", action="append", default=[], help="model family; all by default")
     parser.add_argument("--csv", type=Path, default=ROOT / "docs" / "data" / "families.csv")
     parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "families.png")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "families.md")
     options = parser.parse_args(argv)
     try:
         folders = measured_folders(ROOT / "fitted_weights", tuple(options.device))
@@ -31,7 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n\n".join(map(families_table, found)))
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())
         picture_families(found, options.picture)
-        print(f"\nwrote {options.csv} and {options.picture}")
+        text = options.page.read_text() if options.page.is_file() else ""
+        page = "\n\n".join([text.partition(MARK)[0] + MARK, *map(section, found)])
+        write_whole(options.page, page.encode())
+        print(f"\nwrote {options.csv}, {options.picture} and {options.page}")
     except PerfModelError as error:
         print(f"compare_families: error: {error}", file=sys.stderr)
         return 2

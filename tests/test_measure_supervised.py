@@ -103,3 +103,19 @@ def test_a_campaign_without_supervisor_says_nothing():
     assert 0.0 == spent_s()
     with under_way(Path("no such store"), lambda: pytest.fail("nobody asked")):
         pass
+
+
+@pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 134)])
+def test_a_death_between_configurations_is_forgiven_once_in_a_row(tmp_path, times, expected):
+    from perfmodel.measure.supervised import supervised
+
+    program = f"""
+import os, pathlib
+deaths = pathlib.Path({str(tmp_path / "deaths")!r})
+deaths.open("a").write("x")
+if deaths.stat().st_size <= {times}:
+    os.abort()
+"""
+    said: list[str] = []
+    assert expected == supervised([sys.executable, "-c", program], said.append)
+    assert ["the process died of SIGABRT between configurations; tried again"] == said

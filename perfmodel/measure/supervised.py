@@ -48,6 +48,7 @@ def supervised(command: Sequence[str], tell: Callable[[str], None]) -> int:
 
     A configuration under way when it dies is tried once more, for what kills a process may be damage that
     another one did; when it dies there twice in a row the configuration is recorded as failed (``runtime``).
+    A death between configurations is forgiven too, once in a row.
     So every start measures or records something, and there is an end.
 
     Parameters
@@ -57,11 +58,16 @@ def supervised(command: Sequence[str], tell: Callable[[str], None]) -> int:
     tell : callable
         Given a message whenever the command is started again.
     """
-    began_s, suspect = monotonic(), None
+    began_s, suspect, in_between = monotonic(), None, False
     while True:
         status, words = _run(command, monotonic() - began_s)
-        if status >= 0 or words is None or -status not in CRASHES:
+        again = words is None and in_between
+        in_between = words is None
+        if status >= 0 or again or -status not in CRASHES:
             return status if status >= 0 else 128 - status
+        if words is None:  # damage that an earlier configuration did shows only now
+            tell(f"{DIED}{signal.Signals(-status).name} between configurations; tried again")
+            continue
         path, row = words
         cause = f"{DIED}{signal.Signals(-status).name} while this was under way"
         suspect = _judged(path, row, cause, suspect)
