@@ -30,7 +30,7 @@ from perfmodel.kernels import discover
 from perfmodel.predict import FittedModel
 
 #: A made-up device: of each unit one number, and these for what must fit together.
-BY_UNIT = {"B": 2**16, "s": 2e-8, "Hz": 1.5e9, "B/s": 2e11, "operation/s": 4e12, "registers": 2**16}
+BY_UNIT = {"share": 0.25, "B": 2**16, "s": 2e-8, "Hz": 1.5e9, "B/s": 2e11, "operation/s": 4e12, "registers": 2**16}
 VALUES = {
     "subgroup_size": 32, "lanes_per_unit": 64, "max_items_per_unit": 2048, "max_work_group_size": 1024,
     "global_transaction_bytes": 64, "cache_line_bytes": 64, "l2_line_bytes": 64, "l1_bytes": 2**14,

@@ -98,7 +98,10 @@ def _fact(key: str, row: Any, where: str) -> Fact:
         raise FactsFileError(where, f"gives '{key}' in '{unit}', which is none of {', '.join(filter(None, UNITS))}")
     if not isinstance(source, str) or not source.strip():
         raise FactsFileError(where, f"gives '{key}' without a source")
-    return Fact(_value(key, row["value"], where), unit, source)
+    value = _value(key, row["value"], where)
+    if unit == "share" and not (isinstance(value, int | float) and 0 <= value <= 1):
+        raise FactsFileError(where, f"gives '{key}' as {value!r}, no share from 0 to 1")
+    return Fact(value, unit, source)
 
 
 def _value(key: str, value: Any, where: str) -> FactValue:

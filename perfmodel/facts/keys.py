@@ -26,8 +26,8 @@ class Key(NamedTuple):
     meaning: str
 
 
-UNITS = ("", "B", "s", "Hz", "B/s", "operation/s", "registers", "work-items", "MHz", "ns")
-"""Units that facts may have; the last two are OpenCL's own."""
+UNITS = ("", "share", "B", "s", "Hz", "B/s", "operation/s", "registers", "work-items", "MHz", "ns")
+"""Units that facts may have: a share lies in 0 to 1; the last two are OpenCL's own."""
 
 KEYS: Mapping[str, Key] = MappingProxyType(
     {
@@ -44,11 +44,11 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "global_transaction_bytes": Key("B", "what one transaction with global memory moves"),
         "issue_s": Key("s", "that one instruction of a sub-group takes to issue"),
         "l1_bytes": Key("B", "first-level data cache of a compute unit"),
-        "l1_miss_ratio": Key("", "share of a kernel's requests that the first-level cache does not answer"),
+        "l1_miss_ratio": Key("share", "of a kernel's requests that the first-level cache does not answer"),
         "l2_bytes": Key("B", "second-level cache: the device's, or a core's own on a CPU"),
         "l2_latency_s": Key("s", "of a load that the second-level cache answers"),
         "l2_line_bytes": Key("B", "line of the second-level cache"),
-        "l2_miss_ratio": Key("", "share of those that reach the second-level cache and that it does not answer"),
+        "l2_miss_ratio": Key("share", "of those that reach the second-level cache and that it does not answer"),
         "lanes_per_unit": Key("", "work-items a compute unit computes on at once, in float32"),
         "launch_s": Key("s", "of a launch that does nothing"),
         "local_bandwidth_bytes_per_s": Key("B/s", "of all compute units' local memories together"),

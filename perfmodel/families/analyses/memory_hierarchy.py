@@ -136,8 +136,8 @@ class HitRates:
         """Return the miss ratios as facts, for model families: ``l1_miss_ratio`` and ``l2_miss_ratio``."""
         source = f"{SOURCE}: {len(self.l1)} orders of {self.requests} requests"
         return {
-            "l1_miss_ratio": Fact(self.miss_ratio_l1, "", source),
-            "l2_miss_ratio": Fact(self.miss_ratio_l2, "", source),
+            "l1_miss_ratio": Fact(self.miss_ratio_l1, "share", source),
+            "l2_miss_ratio": Fact(self.miss_ratio_l2, "share", source),
         }
 
 
