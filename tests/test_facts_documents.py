@@ -112,13 +112,19 @@ def test_numbers_without_a_point_are_numbers(tmp_path):
         ("facts: {banks: {value: 32, unit: '', source: x, more: 1}}", "gives 'banks' not exactly"),
         ("facts: {banks: {value: 32, unit: '', source: ''}}", "gives 'banks' without a source"),
         ("facts: {clock_hz: {value: 1046, unit: MHz, source: x}}", "gives 'clock_hz' in 'MHz', not in 'Hz'"),
-        ("facts: {mine: {value: 1, unit: furlong, source: x}}", "gives 'mine' in 'furlong', which is none of share, B, s"),
+        (
+            "facts: {mine: {value: 1, unit: furlong, source: x}}",
+            "in 'furlong', which is none of share, B, s",
+        ),
         ("facts: {banks: {value: many, unit: '', source: x}}", "gives 'banks' as 'many', no number"),
         ("facts: {banks: {value: null, unit: '', source: x}}", "gives 'banks' as None, no number"),
         ("facts: {banks: {value: true, unit: '', source: x}}", "gives 'banks' as True, no number"),
         ("facts: {mine: {value: [a], unit: '', source: x}}", "gives 'mine' as ['a'], no number"),
         ("facts: {banks: {value: -1, unit: '', source: x}}", "gives 'banks' as -1, no finite number"),
-        ("facts: {l2_miss_ratio: {value: 1.5, unit: share, source: x}}", "'l2_miss_ratio' as 1.5, no share from 0 to 1"),
+        (
+            "facts: {l2_miss_ratio: {value: 1.5, unit: share, source: x}}",
+            "as 1.5, no share from 0 to 1",
+        ),
         ("facts: {banks: {value: .nan, unit: '', source: x}}", "gives 'banks' as nan, no finite number"),
     ],
 )
