@@ -1,4 +1,4 @@
-r"""Which configurations to measure first: the most information about the weights for each second.
+r"""Which configurations to measure first: those that tell the most about the others for each second.
 
 A row of a relative fit is :math:`z_i = x_i / t_i`, the features over the time, and what is fitted
 is :math:`1 = z_i^T w + d_i + e_i`. The errors :math:`d` are the model's own: rows of one kernel
@@ -8,22 +8,25 @@ class err together, rows of one variant still more, rows of very different times
     \exp\left(-\tfrac12 \log_{10}^2(t_i/t_j) / \ell^2\right),
 
 and :math:`e` is noise of variance :math:`s^2`. With the prior :math:`w \sim N(0, P)`, where P
-lets each feature make up the whole time of the row in which it weighs most, rows S tell of the
-weights :math:`\log\det(Z_S^T \Sigma_S^{-1} Z_S + P^{-1})`, :math:`\Sigma = B + s^2 I`. This is
-:math:`\log\det(Z P Z^T + \Sigma)_S - \log\det \Sigma_S` but for a constant, so row i adds
+lets each feature make up the whole time of the row in which it weighs most, all rows have the
+covariance :math:`K = Z P Z^T + B + s^2 I`. Rows S that are measured and rows R that are not share
 
-.. math:: \log\frac{(Z P Z^T + B)_{ii|S} + s^2}{B_{ii|S} + s^2},
+.. math:: \log\det K_{SS} + \log\det K_{RR} - \log\det K
+
+(twice their mutual information), and row i of R, once measured, adds
+
+.. math:: \log\frac{K_{ii|S}}{K_{ii|R \setminus i}},
 
 :math:`|S` being what is left of a covariance once S is known. Chosen is always the row that adds
-the most for each second that it costs. Without d it would be the row that is most extreme, and
-that is where a model is wrong: then the fit goes to a few odd rows, and ordinary kernels, which
-lie amidst them, are not measured at all.
+the most for each second that it costs. The numerator alone, the log-determinant of what S tells of
+the weights, prefers the row that is most extreme, and that is where a model is wrong: the fit goes to
+a few odd rows, and ordinary kernels, which lie amidst them, are not measured at all. The
+denominator is small for a row that others are like, which is what measuring should tell of.
 
-Sources: sequential D-optimal design, V. V. Fedorov, *Theory of Optimal Experiments*, 1972,
-chapter 2; with correlated errors, J. Sacks and D. Ylvisaker, *Designs for Regression Problems with
-Correlated Errors*, Annals of Mathematical Statistics 37 (1966); a model's own error as a random
-function, M. C. Kennedy and A. O'Hagan, *Bayesian Calibration of Computer Models*, Journal of the
-Royal Statistical Society B 63 (2001), section 4.
+Sources: A. Krause, A. Singh, C. Guestrin, *Near-Optimal Sensor Placements in Gaussian Processes*, Journal of
+Machine Learning Research 9 (2008), section 4; sequential D-optimal design, V. V. Fedorov, *Theory of Optimal
+Experiments*, 1972, chapter 2; a model's own error as a random function, M. C. Kennedy and A. O'Hagan, *Bayesian
+Calibration of Computer Models*, Journal of the Royal Statistical Society B 63 (2001), section 4.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
 Floats = npt.NDArray[np.float64]
@@ -152,58 +156,44 @@ def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int
     return _most_telling(candidates, seconds, done, open_rows, min(size, missing, int(open_rows.sum())))
 
 
-class _Covariance:
-    """A covariance of all rows, and what is left of its diagonal once some rows are known."""
-
-    def __init__(self, diagonal: Floats, column: Callable[[int], Floats], noise: float, most: int) -> None:
-        self.left = diagonal
-        self._column = column
-        self._noise = noise
-        self._factor = np.zeros((len(diagonal), most))
-        self._known = 0
-
-    def know(self, row: int) -> None:
-        """Take a row as measured: a step of Cholesky's factorisation."""
-        before = self._factor[:, : self._known]
-        step = (self._column(row) - before @ before[row]) / np.sqrt(self.left[row] + self._noise**2)
-        self._factor[:, self._known] = step
-        self._known += 1
-        self.left = np.maximum(self.left - step**2, 0.0)
-
-
 def _most_telling(
     candidates: Candidates, seconds: Floats, done: npt.NDArray[np.bool_], open_rows: npt.NDArray[np.bool_], size: int
 ) -> tuple[int, ...]:
-    error, cost = candidates.error, candidates.cost(seconds)
+    covariance, cost = _covariance(candidates, seconds), candidates.cost(seconds)
+    known, rest = np.flatnonzero(done), np.flatnonzero(open_rows)
+    within = covariance[np.ix_(rest, rest)]
+    factor = np.linalg.cholesky(covariance[np.ix_(known, known)])
+    told = solve_triangular(factor, covariance[np.ix_(known, rest)], lower=True)
+    left, precision = within - told.T @ told, np.linalg.inv(within)
+    found: list[int] = []
+    free = np.ones(len(rest), dtype=np.bool_)
+    for _ in range(size):
+        gain = np.log(left.diagonal() * precision.diagonal())
+        # Where most is measured, rows tell less of the others than these tell of them: then cheap before dear.
+        worth = np.where(gain > 0, gain / cost[rest], gain * cost[rest])
+        place = int(np.argmax(np.where(free, worth, -np.inf)))
+        noise = candidates.error.noise**2
+        for matrix, pivot in ((left, left[place, place]), (precision, precision[place, place])):
+            matrix -= np.outer(matrix[:, place], matrix[place] / pivot)
+        # What is taken is known but for its noise, and is among the rest no more.
+        left[place, place], precision[place, place] = noise, 1 / noise
+        free[place] = False
+        found.append(int(rest[place]))
+    return tuple(found)
+
+
+def _covariance(candidates: Candidates, seconds: Floats) -> Floats:
+    """Return K, shape (n_rows, n_rows)."""
+    error, decades = candidates.error, np.log10(seconds) / candidates.error.decades
     relative = candidates.matrix / seconds[:, np.newaxis]
     relative = relative / np.maximum(np.abs(relative).max(axis=0), np.finfo(float).tiny)
     kernels, variants = np.asarray(candidates.kernels), np.asarray(candidates.variants)
-    decades = np.log10(seconds) / error.decades
-
-    def own(row: int) -> Floats:
-        alike = kernels == kernels[row]
-        shared = error.by_class**2 * alike + error.by_variant**2 * (alike & (variants == variants[row]))
-        near: Floats = np.exp(-0.5 * (decades - decades[row]) ** 2)
-        wrong: Floats = (shared + error.by_all**2) * near
-        return wrong
-
-    variance = np.full(len(seconds), error.by_class**2 + error.by_variant**2 + error.by_all**2)
-    known = np.flatnonzero(done)
-    most = len(known) + size
-    wrong = _Covariance(variance, own, error.noise, most)
-    total = _Covariance(
-        variance + (relative**2).sum(axis=1), lambda row: own(row) + relative @ relative[row], error.noise, most
-    )
-    found: list[int] = []
-    free = open_rows.copy()
-    for place in range(most):
-        gain = np.log((total.left + error.noise**2) / (wrong.left + error.noise**2)) / cost
-        row = int(known[place]) if place < len(known) else int(np.argmax(np.where(free, gain, -np.inf)))
-        wrong.know(row)
-        total.know(row)
-        free[row] = False
-        found.append(row)
-    return tuple(found[len(known) :])
+    alike = np.equal.outer(kernels, kernels)
+    shared = error.by_class**2 * alike + error.by_variant**2 * (alike & np.equal.outer(variants, variants))
+    near = np.exp(-0.5 * np.subtract.outer(decades, decades) ** 2)
+    found: Floats = relative @ relative.T + (shared + error.by_all**2) * near
+    found[np.diag_indices(len(found))] += error.noise**2
+    return found
 
 
 def _covering(matrix: Floats, seconds: Floats, cost: Floats) -> tuple[int, ...]:
