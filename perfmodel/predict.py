@@ -22,7 +22,7 @@ from perfmodel.families.binding import bind, weight_name
 from perfmodel.families.case import Case
 from perfmodel.fit import FitOptions, FittedWeights, design, fit_weights, read_weights
 from perfmodel.fit.conformal import calibrate, check_level, scaled
-from perfmodel.fit.heldout import predict_left_out
+from perfmodel.fit.heldout import joined, predict_left_out
 from perfmodel.fit.measured import measured_range
 from perfmodel.fit.weights_file import family_of
 
@@ -242,6 +242,7 @@ def fit(
     family: str | Family = "stevens_kloeckner_2016",
     nonnegative: bool = False,
     options: FitOptions | None = None,
+    others: Measurements | None = None,
 ) -> FittedModel:
     """Fit a model family to measurements.
 
@@ -259,6 +260,9 @@ def fit(
         Whether weights below zero are ruled out; `options` can say so too.
     options
         How else to fit.
+    others
+        Kernels that were measured and that the fit must not see, such as test kernels. That and how far
+        they are mispredicted makes intervals rest on more groups of kernels.
 
     Raises
     ------
@@ -269,11 +273,13 @@ def fit(
     """
     chosen = find_family(family)
     fitted = fit_weights(measurements, chosen, nonnegative, options)
-    table = design(measurements, chosen, fitted.options.fit_facts)
-    groups = [row.group for row in measurements]
-    unseen = predict_left_out(table, groups, chosen, fitted.options)
+    own = table = design(measurements, chosen, fitted.options.fit_facts)
+    groups = [row.group for row in (*measurements, *(others or ()))]
+    if others:
+        table = joined(own, design(others, chosen, fitted.options.fit_facts), chosen)
+    unseen = predict_left_out(table, groups, chosen, fitted.options, fitted=np.arange(len(own.times)))
     scores = calibrate(unseen, table.times, groups)
-    update = {"conformal": scores, "measured": measured_range(table)}
+    update = {"conformal": scores, "measured": measured_range(own)}
     facts = getattr(measurements, "facts", None)
     return FittedModel(fitted.model_copy(update=update), facts, chosen)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perfmodel.cli.compare import contenders
-from perfmodel.cli.evaluate import measured_folder
+from perfmodel.cli.device_folder import measured_folder
 from perfmodel.errors import PerfModelError
 from perfmodel.families import families
 from perfmodel.fit import FitOptions, write_whole
@@ -26,11 +26,11 @@ OPTIONS = FitOptions(fit_facts=True)
 def refit(folder: Path) -> str:
     """Write the weights of every family and ``verdict.txt`` into a device's folder; the verdict."""
     measured, checked = measured_folder(folder, measured_facts=False)
-    core = fit(measured, CORE)
+    core = fit(measured, CORE, others=checked)
     core.save(folder / f"{CORE}.json")
     for name in set(families()) - {CORE}:
         try:
-            fit(measured, name, options=OPTIONS).save(folder / f"{name}.json")
+            fit(measured, name, options=OPTIONS, others=checked).save(folder / f"{name}.json")
         except PerfModelError as error:  # one family that needs more must not end the rest
             print(f"{name}: not fitted: {error}", file=sys.stderr)
     text = f"{_judged(core, checked)}\n\nall families on the same cases\n\n{families_table(contenders(folder))}\n"

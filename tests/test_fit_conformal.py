@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,14 +27,19 @@ def test_quantiles_by_hand(level, q):
     assert q == SCORES.quantile(level)
 
 
-def test_a_prediction_that_is_not_above_zero_scores_infinity():
+def test_a_prediction_that_is_not_above_zero_has_no_score():
     found = calibrate(
-        Unseen(np.array([2.0, -1.0, np.nan]), ((), (), ("launches",))), [1.0, 1.0, 1.0], ["a", "b", "c"]
+        Unseen(np.array([2.0, -1.0, np.nan, 0.0]), ((), (), ("launches",), ())), [1.0] * 4, ["a", "b", "c", "d"]
     )
-    assert Conformal(scores=(math.log(2), None), groups=("a", "b"), withheld=1) == found
-    assert (math.log(2), math.inf) == (found.quantile(1 / 3), found.quantile(0.5))
-    assert found.limits.startswith("2 groups of kernels give bounds up to 66.7%, and rows of 1 of them")
+    assert Conformal(scores=(math.log(2),), groups=("a",), withheld=3) == found
+    assert "1 groups of kernels give bounds up to 50.0%" == found.limits
     assert found == Conformal.model_validate_json(json.dumps(found.model_dump(mode="json")))
+
+
+def test_the_scores_of_a_group_do_not_judge_itself():
+    # without a, b's row has half of what is there, and the group to come the other half
+    assert (0.2, math.inf) == (SCORES.without("a").quantile(0.5), SCORES.without("a").quantile(0.51))
+    assert SCORES == SCORES.without("nowhere")
 
 
 def test_without_scores_there_are_no_bounds():
@@ -84,6 +90,15 @@ def test_rows_are_predicted_without_their_group():
     assert ((), (), (), (), ("c",), ()) == found.needs
     assert [True] * 4 + [False, True] == found.known.tolist()
     assert pytest.approx(table().times[found.known], rel=1e-9) == found.seconds[found.known]
+
+
+def test_rows_that_no_fit_may_see():
+    """The last rows' times are wrong: a fit that saw them would mispredict the others."""
+    wrong = replace(table(), times=table().times * [1, 1, 1, 1, 9, 9])
+    found = predict_left_out(wrong, ["one", "one", "two", "two", "two", "new"], TOY, fitted=np.arange(4))
+    assert ((), (), (), (), ("c",), ()) == found.needs
+    assert pytest.approx(table().times[found.known], rel=1e-9) == found.seconds[found.known]
+    assert (("c",), ()) == found.of(np.array([4, 5])).needs
 
 
 def test_rows_without_a_fold_are_in_every_fit_and_not_predicted():

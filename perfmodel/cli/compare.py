@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.evaluate import TESTS_FILE, measured_folder
+from perfmodel.cli.device_folder import TESTS_FILE, measured_folder
 from perfmodel.cli.kernel_file import Json
 from perfmodel.errors import OptionError
 

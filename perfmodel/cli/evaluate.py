@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfmodel.cli.device_folder import measured_folder
 from perfmodel.cli.fit import FamilyName, FitFacts
 from perfmodel.cli.kernel_file import Json
 from perfmodel.errors import OptionError
@@ -14,9 +15,6 @@ from perfmodel.errors import OptionError
 if TYPE_CHECKING:
     from perfmodel.families import Family
     from perfmodel.report import Judged
-    from perfmodel.store import Measurements
-
-TESTS_FILE = "test.jsonl"
 
 Sources = Annotated[
     list[Path],
@@ -56,32 +54,6 @@ def command(
         print(evaluation_text(judged))
 
 
-def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurements, Measurements]:
-    """Return a folder's measurements of measurement kernels and of test kernels.
-
-    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false.
-
-    Raises
-    ------
-    StoreMissingError
-        If there are no measurements, or none of test kernels.
-    ForeignDeviceError
-        If the test kernels were measured on another device.
-    """
-    from dataclasses import replace
-
-    from perfmodel import store
-    from perfmodel.errors import ForeignDeviceError
-    from perfmodel.fit.measured_facts import with_measured_facts
-
-    measured, tests = store.read(folder), store.read(folder / TESTS_FILE)
-    if measured_facts:
-        measured = with_measured_facts(measured)
-    if tests.device != measured.device:
-        raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
-    return measured, replace(tests, facts=measured.facts)
-
-
 def judge_folder(folder: Path, family: Family, level: float, fit_facts: bool = False) -> Judged:
     """Fit a family to a folder's measurements and judge it by every protocol.
 
@@ -100,6 +72,5 @@ def judge_folder(folder: Path, family: Family, level: float, fit_facts: bool = F
 
     measured, tests = measured_folder(folder, measured_facts=not fit_facts)
     options = FitOptions(fit_facts=fit_facts)
-    return Judged(
-        fit(measured, family, options=options), evaluate(measured, tests, family, level=level, options=options)
-    )
+    model = fit(measured, family, options=options, others=tests)
+    return Judged(model, evaluate(measured, tests, family, level=level, options=options))

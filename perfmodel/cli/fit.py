@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfmodel.cli.device_folder import TESTS_FILE, tests_of
 from perfmodel.cli.kernel_file import Json
 
 if TYPE_CHECKING:
@@ -57,9 +58,10 @@ def command(
     measured = store.read(source)
     if not fit_facts:
         measured = with_measured_facts(measured)
-    options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=fit_facts)
-    model = fit(measured, chosen, options=options)
     folder = source if source.is_dir() else source.parent
+    tests = tests_of(folder, measured) if (folder / TESTS_FILE).is_file() else None
+    options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=fit_facts)
+    model = fit(measured, chosen, options=options, others=tests)
     path = output or folder / f"{chosen.name}.json"
     model.save(path)
     if json:

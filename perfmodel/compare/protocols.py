@@ -10,12 +10,11 @@ Features are evaluated once for each row, whatever the number of fits.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, figures
 from perfmodel.families import Family, find_family
 from perfmodel.fit.conformal import calibrate, check_level, scaled
-from perfmodel.fit.design import Design, design
+from perfmodel.fit.design import design
 from perfmodel.fit.design_fit import FitOptions
 from perfmodel.fit.heldout import Unseen, chosen_rows, joined, predict_left_out, predict_unseen
 
@@ -89,7 +88,7 @@ def evaluate(
         A family or its name.
     level
         Probability that the intervals should have; None for no intervals, which saves one fit
-        for each group.
+        for each group. A row's interval rests on the scores of the other groups.
     options
         How to fit.
     protocols
@@ -116,18 +115,22 @@ def evaluate(
     trained, asked = tuple(measured), tuple(tests)
     table = joined(design(measured, chosen, facts), design(tests, chosen, facts), chosen)
     seen, unseen = np.split(np.arange(len(trained) + len(asked)), [len(trained)])
-    own = chosen_rows(table, seen)
-    groups = [row.group for row in trained]
+    groups = [row.group for row in (*trained, *asked)]
+    apart: Unseen | None = None
+    if level is not None or "B" in protocols:
+        apart = predict_left_out(table, groups, chosen, options, fitted=seen)
+    scores = calibrate(apart, table.times, groups) if level is not None and apart else None
     judge: dict[str, Callable[[], tuple[tuple[Measurement, ...], Unseen]]] = {
         "A": lambda: (asked, predict_unseen(table, seen, unseen, chosen, options)),
-        "B": lambda: (asked, _without_groups(table, groups, [row.group for row in asked], chosen, options)),
-        "sizes": lambda: (trained, predict_left_out(own, ranks_of_sizes(trained), chosen, options)),
-    }
-    q = None
-    if level is not None:
-        q = calibrate(predict_left_out(own, groups, chosen, options), own.times, groups).quantile(level)
+        "B": lambda: (asked, cast("Unseen", apart).of(unseen)),
+        "sizes": lambda: (
+            trained, predict_left_out(chosen_rows(table, seen), ranks_of_sizes(trained), chosen, options)
+        ),
+    }  # fmt: skip
+    half_widths = {group: scores.without(group).quantile(level) for group in set(groups)} if scores and level else {}
     return tuple(
-        Evaluation(name, chosen.name, measured.device, level, _comparisons(*judge[name](), q)) for name in protocols
+        Evaluation(name, chosen.name, measured.device, level, _comparisons(*judge[name](), half_widths))
+        for name in protocols
     )
 
 
@@ -146,32 +149,19 @@ def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     ]
 
 
-def _without_groups(
-    table: Design, trained: list[str], asked: list[str], family: Family, options: FitOptions | None
-) -> Unseen:
-    """Predict each test row by a fit without the measurement kernels of its group."""
-    groups, first = np.array(trained), len(trained)
-    seconds = np.full(len(asked), np.nan)
-    needs: list[tuple[str, ...]] = [()] * len(asked)
-    for group in dict.fromkeys(asked):
-        own = np.flatnonzero(np.array(asked) == group)
-        found = predict_unseen(table, np.flatnonzero(groups != group), first + own, family, options)
-        seconds[own] = found.seconds
-        for i, row in zip(own, found.needs, strict=True):
-            needs[i] = row
-    return Unseen(seconds, tuple(needs))
-
-
-def _comparisons(rows: tuple[Measurement, ...], found: Unseen, q: float | None) -> tuple[Comparison, ...]:
-    bounds = scaled(found.seconds, math.nan if q is None else q)
+def _comparisons(
+    rows: tuple[Measurement, ...], found: Unseen, half_widths: Mapping[str, float]
+) -> tuple[Comparison, ...]:
     cases = []
-    for row, seconds, needs, low, high in zip(rows, found.seconds, found.needs, *bounds, strict=True):
-        known = not needs
+    for row, seconds, needs in zip(rows, found.seconds, found.needs, strict=True):
+        known, bounds = not needs, None
+        if known and row.group in half_widths:
+            low, high = scaled(seconds, half_widths[row.group])
+            bounds = float(low), float(high)
         cases.append(
             Comparison(
                 row.kernel, row.parameters, row.seconds, float(seconds) if known else None, needs,
-                row.group, row.variant, (float(low), float(high)) if known and q is not None else None,
+                row.group, row.variant, bounds,
             )
-        )
+        )  # fmt: skip
     return in_order(cases)
-

@@ -1,7 +1,8 @@
 r"""How far a measured time may lie from its prediction: conformal intervals.
 
 The score of a measured row is :math:`s = |\log(t/p)|` with :math:`p` predicted by a fit without
-any row of the row's group of kernels (Protocol B). At level :math:`1 - \alpha` the interval of a
+any row of the row's group of kernels (Protocol B): measurement kernels, and with them the test kernels where
+there are any. At level :math:`1 - \alpha` the interval of a
 new prediction is :math:`[p e^{-q}, p e^{q}]` with :math:`q` the :math:`1 - \alpha` quantile of
 
 .. math:: \sum_{k=1}^{K} \sum_{i=1}^{N_k} \frac{1}{(K+1) N_k} \delta_{s_{ki}}
@@ -11,7 +12,8 @@ over :math:`K` groups with :math:`N_k` rows each. If a new kernel's group is lik
 from where the measured groups came from, the interval holds its time with probability
 :math:`1 - \alpha` or more, however rows within a group depend on each other. The last term is
 the correction for the finite number of groups: with fewer than :math:`(1 - \alpha)/\alpha` of
-them the interval is unbounded.
+them the interval is unbounded. Rows predicted at zero or below have no score: what is predicted so has the
+interval from zero to infinity, whatever q is.
 
 Source: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hierarchical data*,
 2023 (hierarchical conformal prediction).
@@ -33,7 +35,7 @@ from perfmodel.fit.heldout import Unseen
 ROUNDING = 1e-12
 """What sums of shares may miss of a level that they reach."""
 
-Score = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+Score = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Conformal(BaseModel):
@@ -42,12 +44,12 @@ class Conformal(BaseModel):
     Parameters
     ----------
     scores
-        :math:`|\log(t/p)|` of each row that could be predicted; None stands for infinite, where
-        the prediction was not above zero.
+        :math:`|\log(t/p)|` of each row that could be predicted.
     groups
         The group of each of these rows.
     withheld
-        Rows without a score, because only their own group exercises some feature of theirs.
+        Rows without a score, because only their own group exercises some feature of theirs, or because
+        the prediction was not above zero.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,11 +60,15 @@ class Conformal(BaseModel):
     @property
     def limits(self) -> str:
         """Up to which level intervals are bounded, and why, in words."""
-        scores = [math.inf if score is None else score for score in self.scores]
-        outliers = len({group for group, score in zip(self.groups, scores, strict=True) if score == math.inf})
         count = len(set(self.groups))
-        text = f"{count} groups of kernels give bounds up to {count / (count + 1):.1%}"
-        return text + f", and rows of {outliers} of them are predicted at zero or below" * (outliers > 0)
+        return f"{count} groups of kernels give bounds up to {count / (count + 1):.1%}"
+
+    def without(self, group: str) -> Conformal:
+        """Return the scores of the other groups: for a row of this one, whose own scores must not judge it."""
+        kept = [i for i, one in enumerate(self.groups) if one != group]
+        return self.model_copy(
+            update={"scores": tuple(self.scores[i] for i in kept), "groups": tuple(self.groups[i] for i in kept)}
+        )
 
     def quantile(self, level: float) -> float:
         """Return q, the half width of the interval of log time, at a level; perhaps infinite.
@@ -80,7 +86,7 @@ class Conformal(BaseModel):
         check_level(level)
         if not self.scores:
             return math.inf
-        scores = np.array([math.inf if score is None else score for score in self.scores])
+        scores = np.array(self.scores)
         _, own, sizes = np.unique(np.array(self.groups), return_inverse=True, return_counts=True)
         order = np.argsort(scores, kind="stable")
         reached = np.cumsum((1 / ((len(sizes) + 1) * sizes[own]))[order])
@@ -112,11 +118,10 @@ def calibrate(unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str]) -> Co
     groups
         Their groups, length n_rows.
     """
-    known = unseen.known
-    predicted, measured = unseen.seconds[known], np.asarray(times, dtype=np.float64)[known]
-    scores = [abs(math.log(t / p)) if p > 0 else None for p, t in zip(predicted, measured, strict=True)]
+    known = unseen.known & (unseen.seconds > 0)
+    scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))
     return Conformal(
-        scores=tuple(scores),
+        scores=tuple(scores.tolist()),
         groups=tuple(group for group, one in zip(groups, known, strict=True) if one),
         withheld=int(np.sum(~known)),
     )

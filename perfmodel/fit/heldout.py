@@ -44,6 +44,10 @@ class Unseen:
         """Where a row is predicted, shape (n_rows,)."""
         return np.array([not needs for needs in self.needs], dtype=np.bool_)
 
+    def of(self, rows: Rows) -> Unseen:
+        """Return what is said of some rows."""
+        return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows))
+
 
 def joined(one: Design, other: Design, family: Family) -> Design:
     """Return the rows of two designs of a family, with the columns of both."""
@@ -99,7 +103,11 @@ def predict_unseen(
 
 
 def predict_left_out(
-    table: Design, folds: Sequence[object], family: Family, options: FitOptions | None = None
+    table: Design,
+    folds: Sequence[object],
+    family: Family,
+    options: FitOptions | None = None,
+    fitted: Rows | None = None,
 ) -> Unseen:
     """Predict each row by a fit without the rows of its own fold.
 
@@ -112,13 +120,19 @@ def predict_left_out(
         in every fit and are predicted by none.
     family, options
         What to fit, and how.
+    fitted
+        Positions of the rows that fits may see; all by default. The others are only predicted.
     """
     labels = np.array([_place(folds, fold) for fold in folds], dtype=np.int64)
+    seen = np.zeros(len(labels), dtype=np.bool_)
+    seen[slice(None) if fitted is None else fitted] = True
+    # One fit serves all folds that it has no row of.
+    labels[(labels >= 0) & ~np.isin(labels, labels[seen])] = len(labels)
     seconds = np.full(len(labels), np.nan)
     needs: list[tuple[str, ...]] = [()] * len(labels)
     for label in np.unique(labels[labels >= 0]):
         own = np.flatnonzero(labels == label)
-        found = predict_unseen(table, np.flatnonzero(labels != label), own, family, options)
+        found = predict_unseen(table, np.flatnonzero(seen & (labels != label)), own, family, options)
         seconds[own] = found.seconds
         for i, row in zip(own, found.needs, strict=True):
             needs[i] = row
