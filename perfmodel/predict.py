@@ -22,7 +22,7 @@ from perfmodel.families.binding import bind, weight_name
 from perfmodel.families.case import Case
 from perfmodel.fit import FitOptions, FittedWeights, design, fit_weights, read_weights
 from perfmodel.fit.conformal import calibrate, check_level, scaled
-from perfmodel.fit.heldout import joined, predict_left_out
+from perfmodel.fit.heldout import Refits, joined
 from perfmodel.fit.measured import measured_range
 from perfmodel.fit.weights_file import family_of
 
@@ -277,7 +277,7 @@ def fit(
     groups = [row.group for row in (*measurements, *(others or ()))]
     if others:
         table = joined(own, design(others, chosen, fitted.options.fit_facts), chosen)
-    unseen = predict_left_out(table, groups, chosen, fitted.options, fitted=np.arange(len(own.times)))
+    unseen = Refits(table, chosen, fitted.options).left_out(groups, fitted=np.arange(len(own.times)))
     scores = calibrate(unseen, table.times, groups)
     update = {"conformal": scores, "measured": measured_range(own)}
     facts = getattr(measurements, "facts", None)

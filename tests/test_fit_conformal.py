@@ -13,7 +13,7 @@ from perfmodel.errors import LevelError
 from perfmodel.families import Family
 from perfmodel.fit.conformal import Conformal, calibrate, scaled
 from perfmodel.fit.design import Design
-from perfmodel.fit.heldout import Unseen, joined, predict_left_out
+from perfmodel.fit.heldout import Refits, Unseen, joined
 from perfmodel.fit.measured import Measured, measured_range
 
 # Of two groups and the one to come each has a third: a's rows 1/6 each, b's row 1/3.
@@ -86,7 +86,7 @@ def table() -> Design:
 
 
 def test_rows_are_predicted_without_their_group():
-    found = predict_left_out(table(), ["one", "one", "two", "two", "three", "three"], TOY)
+    found = Refits(table(), TOY).left_out(["one", "one", "two", "two", "three", "three"])
     assert ((), (), (), (), ("c",), ()) == found.needs
     assert [True] * 4 + [False, True] == found.known.tolist()
     assert pytest.approx(table().times[found.known], rel=1e-9) == found.seconds[found.known]
@@ -95,20 +95,20 @@ def test_rows_are_predicted_without_their_group():
 def test_rows_that_no_fit_may_see():
     """The last rows' times are wrong: a fit that saw them would mispredict the others."""
     wrong = replace(table(), times=table().times * [1, 1, 1, 1, 9, 9])
-    found = predict_left_out(wrong, ["one", "one", "two", "two", "two", "new"], TOY, fitted=np.arange(4))
+    found = Refits(wrong, TOY).left_out(["one", "one", "two", "two", "two", "new"], fitted=np.arange(4))
     assert ((), (), (), (), ("c",), ()) == found.needs
     assert pytest.approx(table().times[found.known], rel=1e-9) == found.seconds[found.known]
     assert (("c",), ()) == found.of(np.array([4, 5])).needs
 
 
 def test_rows_without_a_fold_are_in_every_fit_and_not_predicted():
-    found = predict_left_out(table(), [0, None, None, None, None, None], TOY)
+    found = Refits(table(), TOY).left_out([0, None, None, None, None, None])
     assert pytest.approx(table().times[0], rel=1e-9) == found.seconds[0]
     assert np.isnan(found.seconds[1:]).all()
 
 
 def test_too_few_rows_to_fit_withhold_everything():
-    found = predict_left_out(table(), [0, 0, 0, 0, 1, 1], TOY)  # two rows for three features
+    found = Refits(table(), TOY).left_out([0, 0, 0, 0, 1, 1])  # two rows for three features
     assert (*[("a", "b")] * 4, ("c",), ()) == found.needs
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from perfmodel.compare.figures import Figures, figures
 from perfmodel.families import Family, find_family
 from perfmodel.fit.conformal import calibrate, check_level, scaled
 from perfmodel.fit.design import design
-from perfmodel.fit.design_fit import FitOptions
-from perfmodel.fit.heldout import Unseen, chosen_rows, joined, predict_left_out, predict_unseen
+from perfmodel.fit.design_fit import DesignFit, FitOptions
+from perfmodel.fit.heldout import Refits, Unseen, joined
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements
@@ -108,30 +108,54 @@ def evaluate(
     BadTimesError, MissingCountsError
         If a measurement cannot be used.
     """
-    if level is not None:
-        check_level(level)
-    chosen = find_family(family)
-    facts = options is not None and options.fit_facts
-    trained, asked = tuple(measured), tuple(tests)
-    table = joined(design(measured, chosen, facts), design(tests, chosen, facts), chosen)
-    seen, unseen = np.split(np.arange(len(trained) + len(asked)), [len(trained)])
-    groups = [row.group for row in (*trained, *asked)]
-    apart: Unseen | None = None
-    if level is not None or "B" in protocols:
-        apart = predict_left_out(table, groups, chosen, options, fitted=seen)
-    scores = calibrate(apart, table.times, groups) if level is not None and apart else None
-    judge: dict[str, Callable[[], tuple[tuple[Measurement, ...], Unseen]]] = {
-        "A": lambda: (asked, predict_unseen(table, seen, unseen, chosen, options)),
-        "B": lambda: (asked, cast("Unseen", apart).of(unseen)),
-        "sizes": lambda: (
-            trained, predict_left_out(chosen_rows(table, seen), ranks_of_sizes(trained), chosen, options)
-        ),
-    }  # fmt: skip
-    half_widths = {group: scores.without(group).quantile(level) for group in set(groups)} if scores and level else {}
-    return tuple(
-        Evaluation(name, chosen.name, measured.device, level, _comparisons(*judge[name](), half_widths))
-        for name in protocols
-    )
+    return Trial(measured, tests, find_family(family), options).evaluations(protocols, level)
+
+
+class Trial:
+    """A family on the measured kernels of a device: every fit that judging it asks for is made once.
+
+    Parameters
+    ----------
+    measured, tests, family, options
+        As of :func:`evaluate`.
+    """
+
+    def __init__(
+        self, measured: Measurements, tests: Measurements, family: Family, options: FitOptions | None = None
+    ) -> None:
+        facts = options is not None and options.fit_facts
+        self.family, self.device = family, measured.device
+        self._trained, self._asked = tuple(measured), tuple(tests)
+        table = joined(design(measured, family, facts), design(tests, family, facts), family)
+        self._refits = Refits(table, family, options)
+        self._seen, self._unseen = np.split(np.arange(len(table.times)), [len(self._trained)])
+
+    def fit(self) -> DesignFit:
+        """Return the fit to the measurement kernels."""
+        return self._refits.fit(self._seen)
+
+    def evaluations(self, protocols: Sequence[str], level: float | None) -> tuple[Evaluation, ...]:
+        """Return an evaluation for each protocol; see :func:`evaluate`."""
+        if level is not None:
+            check_level(level)
+        groups = [row.group for row in (*self._trained, *self._asked)]
+        apart = self._refits.left_out(groups, fitted=self._seen, asked=self._unseen if level is None else None)
+        judge: dict[str, Callable[[], tuple[tuple[Measurement, ...], Unseen]]] = {
+            "A": lambda: (self._asked, self._refits.predict(self._seen, self._unseen)),
+            "B": lambda: (self._asked, apart.of(self._unseen)),
+            "sizes": lambda: (self._trained, self._refits.left_out(self._sizes(), self._seen).of(self._seen)),
+        }
+        half_widths = {}
+        if level is not None:
+            scores = calibrate(apart, self._refits.table.times, groups)
+            half_widths = {group: scores.without(group).quantile(level) for group in set(groups)}
+        return tuple(
+            Evaluation(name, self.family.name, self.device, level, _comparisons(*judge[name](), half_widths))
+            for name in protocols
+        )
+
+    def _sizes(self) -> list[int | None]:
+        return [*ranks_of_sizes(self._trained), *[None] * len(self._asked)]
 
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:

@@ -13,7 +13,7 @@ from perfmodel.families import Family, find_family
 from perfmodel.fit.candidates import candidates, measuring_s
 from perfmodel.fit.choice import Candidates, choose
 from perfmodel.fit.design import Design, design
-from perfmodel.fit.heldout import chosen_rows, joined, predict_unseen
+from perfmodel.fit.heldout import Refits, chosen_rows, joined
 from perfmodel.fit.metrics import geometric_mean_error, relative_errors
 from perfmodel.store import Key
 
@@ -150,7 +150,7 @@ class _Judge:
     def error(self, seen: npt.NDArray[np.int64]) -> tuple[float, float]:
         """Error by protocol A of a fit to some rows, and the share of test cases withheld."""
         unseen = np.arange(self.rows, len(self.table.times))
-        found = predict_unseen(self.table, seen, unseen, self.family)
+        found = Refits(self.table, self.family).predict(seen, unseen)
         if not found.known.any():
             return np.inf, 1.0
         errors = relative_errors(found.seconds, self.table.times[unseen])[found.known]
@@ -175,7 +175,7 @@ def _point(judge: _Judge, choice: Candidates, share: float, random: np.random.Ge
 def _deviations(judge: _Judge, kernels: npt.NDArray[np.str_], variants: npt.NDArray[np.str_]) -> dict[str, float]:
     own = chosen_rows(judge.table, np.arange(judge.rows))
     everything = np.arange(judge.rows)
-    found = predict_unseen(own, everything, everything, judge.family)
+    found = Refits(own, judge.family).predict(everything, everything)
     residuals = 1 - found.seconds / own.times
     within = np.concatenate([residuals[variants == v] - residuals[variants == v].mean() for v in set(variants)])
     near = np.abs(np.subtract.outer(np.log10(own.times), np.log10(own.times))) < np.log10(2)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Figures, figures
-from perfmodel.compare.protocols import Evaluation, evaluate
+from perfmodel.compare.protocols import Evaluation, Trial
 from perfmodel.errors import PerfModelError
 from perfmodel.fit.design import design
-from perfmodel.fit.design_fit import FitOptions, fit_design
+from perfmodel.fit.design_fit import FitOptions
 
 if TYPE_CHECKING:
     from perfmodel.families import Family
@@ -82,16 +82,16 @@ def side_by_side(
 
 
 def _contender(measured: Measurements, tests: Measurements, family: Family, options: FitOptions) -> Contender:
-    evaluations = evaluate(measured, tests, family, level=None, options=options, protocols=COMPARED)
-    trained = design(measured, family, options.fit_facts)
+    trial = Trial(measured, tests, family, options)
     begin = perf_counter()
-    fitted = fit_design(trained, family, options)
+    fitted = trial.fit()
     fit_s = perf_counter() - begin
     begin = perf_counter()
     asked = design(tests, family, options.fit_facts)
     predict_s = (perf_counter() - begin) / len(asked.times)
+    evaluations = trial.evaluations(COMPARED, level=None)
     return Contender(
-        family.name, measured.device, len(fitted.names) - len(trained.known or ()), fit_s, predict_s, evaluations,
+        family.name, measured.device, len(fitted.names) - len(asked.known or ()), fit_s, predict_s, evaluations,
         figures(evaluations[0].rows).withheld,
     )  # fmt: skip
 

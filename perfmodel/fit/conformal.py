@@ -112,7 +112,7 @@ def calibrate(unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str]) -> Co
     Parameters
     ----------
     unseen
-        Their predictions (:func:`~perfmodel.fit.heldout.predict_left_out`).
+        Their predictions (:func:`~perfmodel.fit.heldout.Refits.left_out`).
     times
         Their measured times [s], shape (n_rows,).
     groups

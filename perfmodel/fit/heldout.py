@@ -18,7 +18,7 @@ from perfmodel.errors import TooFewRowsError
 from perfmodel.families import Family
 from perfmodel.families.binding import bind
 from perfmodel.fit.design import Design
-from perfmodel.fit.design_fit import FitOptions, fit_design
+from perfmodel.fit.design_fit import DesignFit, FitOptions, fit_design
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -80,63 +80,85 @@ def chosen_rows(table: Design, rows: Rows) -> Design:
     )
 
 
-def predict_unseen(
-    table: Design, seen: Rows, unseen: Rows, family: Family, options: FitOptions | None = None
-) -> Unseen:
-    """Fit a family to some rows of a design and predict others.
-
-    Where the rows seen are too few for their features, everything is withheld.
-    """
-    charged = np.array([name not in family.units for name in table.names], dtype=np.bool_)
-    exercised = (table.matrix != 0) & charged
-    lacking = exercised[unseen] & ~np.any(exercised[seen], axis=0)
-    predictable = ~np.any(lacking, axis=1)
-    seconds = np.full(len(unseen), np.nan)
-    if predictable.any():
-        try:
-            fitted = fit_design(chosen_rows(table, seen), family, options)
-            seconds[predictable] = fitted.predict(chosen_rows(table, unseen[predictable]))
-        except TooFewRowsError:
-            lacking = exercised[unseen]
-    needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)
-    return Unseen(seconds, tuple(needs))
-
-
-def predict_left_out(
-    table: Design,
-    folds: Sequence[object],
-    family: Family,
-    options: FitOptions | None = None,
-    fitted: Rows | None = None,
-) -> Unseen:
-    """Predict each row by a fit without the rows of its own fold.
+class Refits:
+    """Fits of a family to some rows of a design, each made once, and what they say of other rows.
 
     Parameters
     ----------
     table
         All rows.
-    folds
-        What each row is left out together with, as its group; length n_rows. Rows with None are
-        in every fit and are predicted by none.
     family, options
         What to fit, and how.
-    fitted
-        Positions of the rows that fits may see; all by default. The others are only predicted.
     """
-    labels = np.array([_place(folds, fold) for fold in folds], dtype=np.int64)
-    seen = np.zeros(len(labels), dtype=np.bool_)
-    seen[slice(None) if fitted is None else fitted] = True
-    # One fit serves all folds that it has no row of.
-    labels[(labels >= 0) & ~np.isin(labels, labels[seen])] = len(labels)
-    seconds = np.full(len(labels), np.nan)
-    needs: list[tuple[str, ...]] = [()] * len(labels)
-    for label in np.unique(labels[labels >= 0]):
-        own = np.flatnonzero(labels == label)
-        found = predict_unseen(table, np.flatnonzero(seen & (labels != label)), own, family, options)
-        seconds[own] = found.seconds
-        for i, row in zip(own, found.needs, strict=True):
-            needs[i] = row
-    return Unseen(seconds, tuple(needs))
+
+    def __init__(self, table: Design, family: Family, options: FitOptions | None = None) -> None:
+        self.table = table
+        self.family = family
+        self.options = options
+        self._made: dict[bytes, DesignFit] = {}
+
+    def fit(self, seen: Rows) -> DesignFit:
+        """Return the fit to the rows at some positions.
+
+        Raises
+        ------
+        TooFewRowsError
+            If there are fewer rows than weights.
+        """
+        key = np.sort(seen).tobytes()
+        if key not in self._made:
+            self._made[key] = fit_design(chosen_rows(self.table, seen), self.family, self.options)
+        return self._made[key]
+
+    def predict(self, seen: Rows, unseen: Rows) -> Unseen:
+        """Predict rows by the fit to others.
+
+        Where the rows seen are too few for their features, everything is withheld.
+        """
+        table = self.table
+        charged = np.array([name not in self.family.units for name in table.names], dtype=np.bool_)
+        exercised = (table.matrix != 0) & charged
+        lacking = exercised[unseen] & ~np.any(exercised[seen], axis=0)
+        predictable = ~np.any(lacking, axis=1)
+        seconds = np.full(len(unseen), np.nan)
+        if predictable.any():
+            try:
+                seconds[predictable] = self.fit(seen).predict(chosen_rows(table, unseen[predictable]))
+            except TooFewRowsError:
+                lacking = exercised[unseen]
+        needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)
+        return Unseen(seconds, tuple(needs))
+
+    def left_out(self, folds: Sequence[object], fitted: Rows | None = None, asked: Rows | None = None) -> Unseen:
+        """Predict each row by a fit without the rows of its own fold.
+
+        Parameters
+        ----------
+        folds
+            What each row is left out together with, as its group; length n_rows. Rows with None
+            are in every fit and are predicted by none.
+        fitted
+            Positions of the rows that fits may see; all by default. The others are only predicted.
+        asked
+            Positions of the rows to predict; all by default. The others are NaN.
+        """
+        labels = np.array([_place(folds, fold) for fold in folds], dtype=np.int64)
+        fits, wanted = _flags(len(labels), fitted), _flags(len(labels), asked) & (labels >= 0)
+        seconds = np.full(len(labels), np.nan)
+        needs: list[tuple[str, ...]] = [()] * len(labels)
+        for label in np.unique(labels[wanted]):
+            own = np.flatnonzero(wanted & (labels == label))
+            found = self.predict(np.flatnonzero(fits & (labels != label)), own)
+            seconds[own] = found.seconds
+            for i, row in zip(own, found.needs, strict=True):
+                needs[i] = row
+        return Unseen(seconds, tuple(needs))
+
+
+def _flags(count: int, places: Rows | None) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(count, dtype=np.bool_)
+    flags[slice(None) if places is None else places] = True
+    return flags
 
 
 def _place(folds: Sequence[object], fold: object) -> int:
