@@ -71,9 +71,12 @@ def contenders(folder: Path, names: tuple[str, ...] = (), given_facts: bool = Fa
     from perfmodel.compare import on_common_cases, side_by_side
     from perfmodel.families import families, find_family
     from perfmodel.fit import FitOptions
+    from perfmodel.fit.measured_facts import with_measured_facts
 
     chosen = [find_family(name) for name in names or families()]
-    plain, measured = measured_folder(folder, measured_facts=False), measured_folder(folder)
+    plain = measured_folder(folder, measured_facts=False)
+    told = with_measured_facts(plain[0])
+    measured = told, plain[1].with_facts(told.facts)
     twice = [replace(one, name=f"{one.name} (measured)") for one in chosen if _takes(one, plain[0], measured[0])]
     options, progress, found = FitOptions(fit_facts=not given_facts), Bar(), []
     progress.start(f"families on {measured[0].device}", len(chosen) + len(twice))

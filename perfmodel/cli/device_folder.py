@@ -40,12 +40,10 @@ def tests_of(folder: Path, measured: Measurements) -> Measurements:
     StoreMissingError, ForeignDeviceError
         If there are none, or if they were measured on another device.
     """
-    from dataclasses import replace
-
     from perfmodel import store
     from perfmodel.errors import ForeignDeviceError
 
     tests = store.read(folder / TESTS_FILE)
     if tests.device != measured.device:
         raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
-    return replace(tests, facts=measured.facts)
+    return tests.with_facts(measured.facts)

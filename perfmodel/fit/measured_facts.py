@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
@@ -38,7 +37,7 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     for read_off in (_throughput, _roofs, lambda _: dict(known.facts)):
         with suppress(FlowUnknownError, MissingCountsError, MissingFactError):
             found = found.updated(read_off(measurements))
-    return replace(measurements, facts=found)
+    return measurements.with_facts(found)
 
 
 def _throughput(measurements: Measurements) -> Mapping[str, Fact]:

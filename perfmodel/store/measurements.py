@@ -85,6 +85,12 @@ class Measurements:
             raise MixedDevicesError(tuple(f"{device} ({platform})" for device, platform in found))
         return found[0][0] if found else ""
 
+    def with_facts(self, facts: DeviceFacts | None) -> Measurements:
+        """The same records and counts, read once for both, with other facts of the device."""
+        found = replace(self, facts=facts)
+        found.__dict__.update({name: self.__dict__[name] for name in ("counts", "current") if name in self.__dict__})
+        return found
+
     def of_device(self, name: str, platform: str | None = None) -> Measurements:
         """Only the records of one device, on one platform if that is given."""
         return self._where(lambda row: row.device == name and platform in (None, row.platform))
