@@ -70,9 +70,9 @@ def test_residuals_are_split_by_what_rows_share(found, folder):
     measured = read(folder)
     model = fit(measured)
     rows = [
-        (row.kernel, canonical(row.variant), row.seconds, 1 - model.predict(counts, row.parameters).seconds / row.seconds)
+        (row.kernel, canonical(row.variant), row.seconds, 1 - predicted.seconds / row.seconds)
         for row in measured
-        for counts in [measured.counts[row.counts_hash]]
+        for predicted in [model.predict(measured.counts[row.counts_hash], row.parameters)]
     ]
     products = {"one variant": [], "one class": [], "two classes": []}
     for (kernel, variant, seconds, residual), (kernel2, variant2, seconds2, residual2) in combinations(rows, 2):
