@@ -229,7 +229,8 @@ class FittedModel:
 
     def _unmeasured(self, values: Mapping[str, Any]) -> set[str]:
         """Return the features that the family charges for and that no measurement exercised."""
-        needed = {name for name, value in values.items() if np.any(value)}
+        # NumPy takes a microsecond for a number, which one prediction has no time for.
+        needed = {name for name, value in values.items() if (value if isinstance(value, float) else np.any(value))}
         found = {name for name in needed if name not in self.weights and self.family.takes(name)}
         if self.family.expression and (measured := self.fitted.measured):
             named = {*self._expressions[""][0].features} - {*self.family.units}
