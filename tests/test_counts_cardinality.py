@@ -67,3 +67,17 @@ def test_sub_groups_that_end_inside_a_row(n):
         if 4 * (item // 40) + item % 40 // 10 < n
     }
     assert len(active) == counts.accesses(array="a", granularity="subgroup")(n=n)
+
+
+def test_the_many_sub_groups_of_a_guarded_group_are_counted_together(monkeypatch):
+    """As a sum of 48 quasi-polynomials it took ten seconds; n lanes make ceil(n/8) sub-groups."""
+    kernel = lp.make_kernel("{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", lang_version=(2018, 2), assumptions="n >= 1")
+    kernel = lp.split_iname(lp.add_dtypes(kernel, {"a": np.float32}), "i", 384)
+    kernel = lp.tag_inames(kernel, {"i_outer": "g.0", "i_inner": "l.0"})
+    counted = []
+    real = sizes.cardinality
+    monkeypatch.setattr(sizes, "cardinality", lambda points: counted.append(points) or real(points))
+    found = count(kernel, subgroup_size=8, cache=False).accesses(array="a", granularity="subgroup")
+    assert counted
+    for n in (1, 8, 9, 376, 377, 384, 385, 1000, 3 * 384, 4097):
+        assert -(-n // 8) == found(n=n)
