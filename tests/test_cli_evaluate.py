@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import shutil
 from io import StringIO
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
+from perfmodel.predict import fit
+from perfmodel.store import read
 
 DATA = Path(__file__).parents[1] / "docs" / "data" / "quickstart"
 
@@ -134,3 +137,48 @@ def test_fitting_facts_leaves_out_what_could_be_read_off(tmp_path):
         weights = json.loads((tmp_path / "w.json").read_text())["weights"]
         given.append(sum("given" in row["marks"] for row in weights.values()))
     assert [4, 0] == given  # two peaks and two bandwidths
+
+
+def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
+    alone, both = tmp_path / "alone", tmp_path / "both"
+    for folder in (alone, both):
+        shutil.copytree(DATA, folder)
+    (alone / "test.jsonl").unlink()
+    found = {}
+    for folder in (alone, both):
+        result = run("fit", "--from", str(folder / "measurements.jsonl"), "--output", str(folder / "w.json"))
+        assert 0 == result.exit_code, result.stderr
+        found[folder] = json.loads((folder / "w.json").read_text())
+    assert found[alone]["weights"] == found[both]["weights"]
+    first, second = (set(found[folder]["conformal"]["groups"]) for folder in (alone, both))
+    assert {"convolution", "nbody", "stencil"} == second - first
+    assert first < second
+
+
+def test_a_row_is_judged_by_other_groups_than_its_own():
+    """An interval's factor for each test row, against the quantile of the others' scores, by hand."""
+    rows = list(csv.DictReader(StringIO(run("evaluate", "--from", str(DATA), "--csv", "predictions").stdout)))
+    model = fit(read(DATA), others=read(DATA / "test.jsonl"))
+    scores = list(zip(model.fitted.conformal.scores, model.fitted.conformal.groups, strict=True))
+    groups = {group for _, group in scores}
+    for row in [row for row in rows if row["protocol"] == "A" and float(row["predicted_s"]) > 0]:
+        others = sorted(groups - {row["group"]})
+        share = {one: 1 / ((len(others) + 1) * sum(group == one for _, group in scores)) for one in others}
+        reached, q = 0.0, math.inf
+        for score, group in sorted(scores):
+            reached += share.get(group, 0.0)
+            if reached >= 0.9 - 1e-12 and group in share:
+                q = score
+                break
+        assert pytest.approx(float(row["predicted_s"]) * math.exp(q), rel=1e-9) == float(row["high_s"])
+
+
+def test_test_kernels_of_another_device(tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(DATA, other)
+    tests = other / "test.jsonl"
+    tests.write_text(tests.read_text().replace('"device": "', '"device": "another '))
+    for command in ("fit", "evaluate"):
+        result = run(command, "--from", str(other))
+        assert 0 != result.exit_code
+        assert "another " in result.stderr + str(result.exception)
