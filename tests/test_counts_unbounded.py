@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import islpy as isl
+import loopy as lp
+import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from perfmodel.counts.unbounded import refuse_unbounded
 from perfmodel.errors import NotCountableError, UnboundedLoopError
 
@@ -39,3 +42,13 @@ def test_loops_without_an_end(domain, inames):
 )
 def test_loops_that_end(domain):
     refuse_unbounded([isl.BasicSet(domain)])
+
+
+def test_a_kernel_with_a_loop_without_an_end_is_not_counted():
+    kernel = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j }", "b[i] = sum(j, 2)",
+        [lp.GlobalArg("b", np.float32, shape=("n",)), lp.ValueArg("n", np.int32)],
+        lang_version=(2018, 2), assumptions="n >= 1",
+    )  # fmt: skip
+    with pytest.raises(UnboundedLoopError, match="give j a lower and an upper bound"):
+        count(kernel, cache=False)

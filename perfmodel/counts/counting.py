@@ -22,6 +22,7 @@ from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program import Program
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
+from perfmodel.counts.unbounded import refuse_unbounded
 from perfmodel.counts.values import memory_type
 from perfmodel.errors import IncompleteKernelError, StatisticsError
 
@@ -69,6 +70,8 @@ def count(
         Loopy cannot complete or schedule the kernel; the message holds its reason.
     StatisticsNeededError
         The number of executions depends on data and has no bound.
+    UnboundedLoopError
+        A loop has no end.
     NotCountableError
         The kernel holds something opaque, such as C instructions that are not ``declared``.
 
@@ -91,6 +94,9 @@ def _count(
     t_unit: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
     declared: Declared, options: Options,
 ) -> KernelCounts:
+    for kernel in t_unit.callables_table.values():
+        if isinstance(kernel, CallableKernel):
+            refuse_unbounded(kernel.subkernel.domains)
     scheduled = schedule(t_unit)
     try:
         program = extract(scheduled, _fractions(statistics), declared, options)
