@@ -8,11 +8,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from perfmodel.cli.compare import measured_folders
+from perfmodel.cli.device_folder import measured_folder
 from perfmodel.compare.shares import Shares, shares
 from perfmodel.errors import PerfModelError
 from perfmodel.fit import write_whole
 from perfmodel.report.shares import picture_shares, shares_page, shares_text
-from perfmodel.store import Key, canonical, read, read_lines
+from perfmodel.store import Key, canonical, read_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -30,7 +32,7 @@ def trials(folder: Path) -> dict[Key, float]:
 
 
 def of_device(folder: Path, draws: int) -> Shares:
-    return shares(read(folder), read(folder / "test.jsonl"), trials(folder), draws=draws)
+    return shares(*measured_folder(folder, measured_facts=False), trials(folder), draws=draws)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -41,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "choosing.md")
     options = parser.parse_args(argv)
     try:
-        folders = options.folders or sorted(path.parent for path in (ROOT / "fitted_weights").glob("*/test.jsonl"))
+        folders = options.folders or measured_folders(ROOT / "fitted_weights")
         devices = [of_device(folder, options.draws) for folder in folders]
         print("\n\n".join(map(shares_text, devices)))
         picture_shares(devices, options.picture)

@@ -15,6 +15,7 @@ from perfmodel.compare import Contender
 from perfmodel.errors import PerfModelError
 from perfmodel.fit import write_whole
 from perfmodel.report import families_csv, families_table, percent, picture_families
+from perfmodel.report.tables import below_marker
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -53,8 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())
         picture_families(found, options.picture)
         text = options.page.read_text() if options.page.is_file() else ""
-        page = "\n\n".join([text.partition(MARK)[0] + MARK, *map(section, found)])
-        write_whole(options.page, page.encode())
+        write_whole(options.page, below_marker(text, MARK, map(section, found)).encode())
         print(f"\nwrote {options.csv}, {options.picture} and {options.page}")
     except PerfModelError as error:
         print(f"compare_families: error: {error}", file=sys.stderr)

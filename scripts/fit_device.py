@@ -11,6 +11,7 @@ from pathlib import Path
 from time import monotonic
 
 from perfmodel import measure
+from perfmodel.cli.device_folder import TESTS_FILE
 from perfmodel.cli.progress import Bar
 from perfmodel.devices import Device, find
 from perfmodel.errors import PerfModelError
@@ -26,7 +27,7 @@ def job(device: Device, folder: Path, campaign: Campaign) -> None:
     began = monotonic()
     print(f"device that builds and runs a kernel: {device.name} ({device.platform})", flush=True)
     measure.run(discover(ROOT / "measurement_kernels"), device, folder, Bar(), campaign)
-    measure.run(discover(ROOT / "test_kernels"), device, folder / "test.jsonl", Bar(), CHECK)
+    measure.run(discover(ROOT / "test_kernels"), device, folder / TESTS_FILE, Bar(), CHECK)
     print(f"\ntest kernels, none of them in the fit:\n\n{refit(folder)}")
     print(f"wrote {folder} in {monotonic() - began:.0f} s")
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.cli.compare import contenders
+from perfmodel.cli.compare import contenders, measured_folders
 from perfmodel.cli.device_folder import measured_folder
 from perfmodel.errors import PerfModelError
 from perfmodel.families import families
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="*", type=Path, help="folders of devices; all of fitted_weights by default")
     options = parser.parse_args(argv)
     try:
-        for folder in options.folders or sorted(path.parent for path in ROOT.glob("fitted_weights/*/test.jsonl")):
+        for folder in options.folders or measured_folders(ROOT / "fitted_weights"):
             print(f"{refit(folder)}\nwrote {folder}", flush=True)
     except PerfModelError as error:
         print(f"refit: error: {' '.join(str(error).split())}", file=sys.stderr)

@@ -73,4 +73,5 @@ def judge_folder(folder: Path, family: Family, level: float, fit_facts: bool = F
     measured, tests = measured_folder(folder, measured_facts=not fit_facts)
     options = FitOptions(fit_facts=fit_facts)
     model = fit(measured, family, options=options, others=tests)
-    return Judged(model, evaluate(measured, tests, family, level=level, options=options))
+    scores = model.fitted.conformal
+    return Judged(model, evaluate(measured, tests, family, level=level, options=options, scores=scores))

@@ -21,7 +21,7 @@ import numpy as np
 from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, figures
 from perfmodel.families import Family, find_family
-from perfmodel.fit.conformal import calibrate, check_level, scaled
+from perfmodel.fit.conformal import Conformal, calibrate, check_level, scaled
 from perfmodel.fit.design import design
 from perfmodel.fit.design_fit import DesignFit, FitOptions
 from perfmodel.fit.heldout import Refits, Unseen, joined
@@ -75,6 +75,7 @@ def evaluate(
     level: float | None = 0.9,
     options: FitOptions | None = None,
     protocols: Sequence[str] = tuple(PROTOCOLS),
+    scores: Conformal | None = None,
 ) -> tuple[Evaluation, ...]:
     """Judge a family by every protocol, or by some.
 
@@ -93,6 +94,9 @@ def evaluate(
         How to fit.
     protocols
         Which of :data:`PROTOCOLS`.
+    scores
+        Those of a model fitted to `measured` with `tests` as its others, in the same way; without them they
+        are made, with one fit for each group.
 
     Returns
     -------
@@ -108,7 +112,7 @@ def evaluate(
     BadTimesError, MissingCountsError
         If a measurement cannot be used.
     """
-    return Trial(measured, tests, find_family(family), options).evaluations(protocols, level)
+    return Trial(measured, tests, find_family(family), options).evaluations(protocols, level, scores)
 
 
 class Trial:
@@ -134,12 +138,15 @@ class Trial:
         """Return the fit to the measurement kernels."""
         return self._refits.fit(self._seen)
 
-    def evaluations(self, protocols: Sequence[str], level: float | None) -> tuple[Evaluation, ...]:
+    def evaluations(
+        self, protocols: Sequence[str], level: float | None, scores: Conformal | None = None
+    ) -> tuple[Evaluation, ...]:
         """Return an evaluation for each protocol; see :func:`evaluate`."""
         if level is not None:
             check_level(level)
         groups = [row.group for row in (*self._trained, *self._asked)]
-        apart = self._refits.left_out(groups, fitted=self._seen, asked=self._unseen if level is None else None)
+        scoring = level is not None and scores is None
+        apart = self._refits.left_out(groups, fitted=self._seen, asked=None if scoring else self._unseen)
         judge: dict[str, Callable[[], tuple[tuple[Measurement, ...], Unseen]]] = {
             "A": lambda: (self._asked, self._refits.predict(self._seen, self._unseen)),
             "B": lambda: (self._asked, apart.of(self._unseen)),
@@ -147,7 +154,7 @@ class Trial:
         }
         half_widths = {}
         if level is not None:
-            scores = calibrate(apart, self._refits.table.times, groups)
+            scores = scores or calibrate(apart, self._refits.table.times, groups)
             half_widths = {group: scores.without(group).quantile(level) for group in set(groups)}
         return tuple(
             Evaluation(name, self.family.name, self.device, level, _comparisons(*judge[name](), half_widths))

@@ -70,7 +70,15 @@ class Case:
         MissingFactError
             If nobody gave it; the message says which family needs it and where to put it.
         """
-        if self.facts is None or key not in self.facts:
+        if not self.knows(key):
             device = "" if self.facts is None else self.facts.name
             raise MissingFactError(key, self.family, device)
-        return self.facts.value(key)
+        return self.known(key)
+
+    def knows(self, *keys: str) -> bool:
+        """Return whether somebody gave all these facts of the device."""
+        return self.facts is not None and all(key in self.facts for key in keys)
+
+    def known(self, key: str, otherwise: Any = None) -> Any:
+        """Return a fact of the device, or something else where nobody gave it."""
+        return self.facts.value(key) if self.facts is not None and key in self.facts else otherwise

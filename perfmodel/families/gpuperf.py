@@ -46,7 +46,7 @@ MISS_RATIOS = ("l1_miss_ratio", "l2_miss_ratio")
 
 def quantities(case: Case) -> dict[str, Any]:
     """Return the inputs of Table 4.1: instructions are those of one warp, without special ones."""
-    counts, known = case.counts, case.facts or ()
+    counts = case.counts
     items, started_warps = started(case)
     units, groups, warps = occupancy(case)
     amounts, apart, sizes = accesses(case)
@@ -55,7 +55,7 @@ def quantities(case: Case) -> dict[str, Any]:
     insts = np.maximum(instructions(case) / items - special, 1)
     moves = (amounts * transactions(case, apart, sizes)).sum(0) / np.where(mem > 0, mem, 1)
     share = FERMI_SPECIAL_SHARE
-    if "special_units_per_unit" in known and "lanes_per_unit" in known:
+    if case.knows("special_units_per_unit", "lanes_per_unit"):
         share = case.fact("special_units_per_unit") / case.fact("lanes_per_unit")
     flow = counts.flow
     return {
@@ -72,7 +72,7 @@ def quantities(case: Case) -> dict[str, Any]:
         "ilp": parallelism(case, flow.instruction_parallelism) if flow else 1.0,
         "mlp": parallelism(case, flow.memory_parallelism) if flow else 1.0,
         "more_transactions": np.maximum(moves, 1) - 1,
-        "miss_ratio": float(np.prod([case.fact(key) for key in MISS_RATIOS if key in known])),
+        "miss_ratio": float(np.prod([case.known(key, 1.0) for key in MISS_RATIOS])),
         "unit_bytes": transfer_bytes(case) * units,
         "launched": case.total("launches"),
     }
@@ -95,7 +95,7 @@ def divergence(case: Case, items: Any) -> Any:
 def bank_conflicts(case: Case) -> Any:
     """Return by how many the serialised accesses to local memory exceed the accesses, of all warps."""
     counts, extra = case.counts, 0.0
-    if "banks" in (case.facts or ()):
+    if case.knows("banks"):
         for array in {row.array for row in counts.access_table if row.space == "local"}:
             serial = case.value(counts.bank_conflicts(array, int(case.fact("banks"))))
             extra = extra + np.maximum(serial - case.value(counts.accesses(array=array, granularity="subgroup")), 0)

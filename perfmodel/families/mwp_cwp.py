@@ -31,6 +31,7 @@ from perfmodel.families.case import Case
 from perfmodel.families.family import Family, Weight
 from perfmodel.families.roofline import transfer_bytes
 from perfmodel.families.synchronous_parallel_throughput import register_operations
+from perfmodel.families.threaded_manycore import groups_held
 
 CITATION = (
     "X. Wang, A. Lou: GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, 2017"
@@ -78,15 +79,10 @@ def occupancy(case: Case) -> tuple[Any, Any, float]:
     Groups are limited by the facts that are known: ``max_groups_per_unit``, ``max_items_per_unit``,
     ``local_memory_bytes`` and ``registers_per_unit`` with ``registers_per_work_item``.
     """
-    counts, known = case.counts, case.facts or ()
-    items = float(np.prod(counts.launch.group_shape))
+    items = float(np.prod(case.counts.launch.group_shape))
     per_launch = case.total("work_groups") / np.maximum(case.total("launches"), 1)
     units = np.clip(per_launch, 1, float(case.fact("compute_units")))
-    needs = {"max_groups_per_unit": 1.0, "max_items_per_unit": items, "local_memory_bytes": counts.launch.local_bytes}
-    if "registers_per_work_item" in known:
-        needs["registers_per_unit"] = items * case.fact("registers_per_work_item")
-    room = min((case.fact(key) // need for key, need in needs.items() if need and key in known), default=np.inf)
-    return units, np.clip(np.ceil(per_launch / units), 1, max(room, 1)), -(-items // counts.subgroup_size)
+    return units, np.clip(np.ceil(per_launch / units), 1, groups_held(case)), -(-items // case.counts.subgroup_size)
 
 
 def accesses(case: Case) -> tuple[Any, Any, Any]:

@@ -31,7 +31,7 @@ MISS_RATIO = "l2_miss_ratio"
 
 def quantities(case: Case) -> dict[str, Any]:
     """Return the inputs of Table 1, and the shares of later accesses that the L2 cache lacks and holds."""
-    miss = float(case.fact(MISS_RATIO)) if MISS_RATIO in (case.facts or ()) else 0.0
+    miss = float(case.known(MISS_RATIO, 0.0))
     return {**mwp_cwp.quantities(case), "misses": miss, "hits": 1 - miss}
 
 

@@ -73,8 +73,7 @@ def transfer_bytes(case: Case) -> float:
     MissingFactError
         If none is known.
     """
-    known = (key for key in LINE_KEYS if case.facts is not None and key in case.facts)
-    return float(case.fact(next(known, LINE_KEYS[0])))
+    return float(case.fact(next(filter(case.knows, LINE_KEYS), LINE_KEYS[0])))
 
 
 def local_traffic(case: Case) -> Any:

@@ -49,7 +49,7 @@ def quantities(case: Case) -> dict[str, Any]:
     rounds = np.maximum(np.ceil(per_launch / units), 1)
     # The busiest core's share: idle compute units in the last round, idle lanes in the last sub-group.
     uneven = rounds * units / np.maximum(per_launch, 1) * (np.ceil(items / size) * size / items)
-    cores = units * float(_known(case, "lanes_per_unit", size))
+    cores = units * float(case.known("lanes_per_unit", size))
     threads = oversubscription(case, items, rounds)
     memory, instructions = _parallelism(case)
     amounts = {
@@ -66,26 +66,26 @@ def quantities(case: Case) -> dict[str, Any]:
 
 def oversubscription(case: Case, items: float, rounds: Any) -> Any:
     """Return M_o, the work-items of a core that hide each other's latency (section 4.7)."""
-    hides = _known(case, "oversubscription", _known(case, "device_type", "gpu") != "cpu")
+    hides = case.known("oversubscription", case.known("device_type", "gpu") != "cpu")
     if not hides:
         return 1.0
     held = rounds
     local = case.counts.launch.local_bytes
-    limits = [_known(case, "max_groups_per_unit", np.inf), _known(case, "max_items_per_unit", np.inf) / items]
+    limits = [case.known("max_groups_per_unit", np.inf), case.known("max_items_per_unit", np.inf) / items]
     if local:
-        limits.append(_known(case, "local_memory_bytes", np.inf) / local)
-    registers = _known(case, "registers_per_work_item", 0)
+        limits.append(case.known("local_memory_bytes", np.inf) / local)
+    registers = case.known("registers_per_work_item", 0)
     if registers:
-        limits.append(_known(case, "registers_per_unit", np.inf) / (registers * items))
+        limits.append(case.known("registers_per_unit", np.inf) / (registers * items))
     held = np.minimum(held, max(min(map(float, limits)), 1.0))
-    lanes = float(_known(case, "lanes_per_unit", case.counts.subgroup_size))
+    lanes = float(case.known("lanes_per_unit", case.counts.subgroup_size))
     return np.maximum(held * items / lanes, 1.0)
 
 
 def global_words(case: Case) -> Any:
     """Return the words of the blocks that sub-groups touch in global memory (4.2)."""
     size = case.counts.subgroup_size
-    block = float(_known(case, "global_transaction_bytes", 4 * size)) / 4
+    block = float(case.known("global_transaction_bytes", 4 * size)) / 4
     total: Any = 0.0
     for row in case.counts.access_table:
         if row.space == "global":
@@ -97,7 +97,7 @@ def global_words(case: Case) -> Any:
 def local_words(case: Case) -> Any:
     """Return the words that move to and from local memory, each as often as bank conflicts make it."""
     counts, total = case.counts, 0.0
-    banks = int(_known(case, "banks", 0))
+    banks = int(case.known("banks", 0))
     if not banks:
         rows = (row for row in counts.access_table if row.space == "local")
         return sum((case.value(row.count) * max(row.bits / WORD_BITS, 1.0) for row in rows), total)
@@ -128,11 +128,6 @@ def _parallelism(case: Case) -> tuple[Any, Any]:
         serial = case.value(ratio.serial)
         found.append(np.maximum(np.where(serial > 0, case.value(ratio.total) / np.where(serial > 0, serial, 1), 1), 1))
     return found[0], found[1]
-
-
-def _known(case: Case, key: str, otherwise: Any) -> Any:
-    """Return a fact, or something else where nobody gave it."""
-    return case.facts.value(key) if case.facts is not None and key in case.facts else otherwise
 
 
 _OPERATIONS: Mapping[str, tuple[str, str]] = {

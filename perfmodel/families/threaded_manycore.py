@@ -86,14 +86,22 @@ def active_blocks(case: Case) -> float:
         If nobody told how many groups and work-items a compute unit holds, or for a kernel with
         local memory how much of that there is.
     """
-    launch, known = case.counts.launch, case.facts or ()
+    needed = ("max_groups_per_unit", "max_items_per_unit", "local_memory_bytes")
+    for key in needed if case.counts.launch.local_bytes else needed[:2]:
+        case.fact(key)
+    return groups_held(case)
+
+
+def groups_held(case: Case) -> float:
+    """Return the most groups that a compute unit holds at once, at least 1; infinite where no fact limits them."""
+    launch = case.counts.launch
     items = _items(launch.group_shape)
-    limits = [float(case.fact("max_groups_per_unit")), case.fact("max_items_per_unit") / items]
-    if launch.local_bytes:
-        limits.append(case.fact("local_memory_bytes") / launch.local_bytes)
-    if "registers_per_unit" in known and "registers_per_work_item" in known:
-        limits.append(case.fact("registers_per_unit") / (case.fact("registers_per_work_item") * items))
-    return float(max(np.floor(min(limits)), 1.0))
+    needs = {
+        "max_groups_per_unit": 1.0, "max_items_per_unit": items, "local_memory_bytes": launch.local_bytes,
+        "registers_per_unit": items * case.known("registers_per_work_item", 0),
+    }  # fmt: skip
+    limits = (case.fact(key) // need for key, need in needs.items() if need and case.knows(key))
+    return float(max(min(limits, default=np.inf), 1.0))
 
 
 def scheduling_factor(case: Case) -> Any:

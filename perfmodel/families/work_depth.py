@@ -71,9 +71,7 @@ def cores(case: Case) -> float:
     MissingFactError
         If the number of compute units is not known.
     """
-    known = case.facts is not None and "lanes_per_unit" in case.facts
-    lanes = case.fact("lanes_per_unit") if known else case.counts.subgroup_size
-    return float(case.fact("compute_units")) * float(lanes)
+    return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
 
 
 FAMILY = Family(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfmodel.report.tables import columns_text, seconds_text
+from perfmodel.report.tables import below_marker, columns_text, seconds_text
 from perfmodel.store.isolation import Isolation
 
 BEGIN = "<!-- what follows is drawn by scripts/isolation --redraw -->"
@@ -19,7 +19,7 @@ def isolation_table(proofs: Sequence[Isolation]) -> str:
 def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
     """Put one table for each device in place of what `page` has after its marker."""
     sections = [_section(proofs) for proofs in devices] or ["No device has been measured yet.\n"]
-    return "\n\n".join([page.partition(BEGIN)[0] + BEGIN, *sections])
+    return below_marker(page, BEGIN, sections)
 
 
 def _section(proofs: Sequence[Isolation]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.compare.shares import Shares
 from perfmodel.fit import write_whole
-from perfmodel.report.tables import percent
+from perfmodel.report.tables import below_marker, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ def _draw(axes: Axes, device: Shares) -> None:
 
 def shares_page(page: str, devices: Sequence[Shares]) -> str:
     """Put the devices' tables in place of what `page` has after its marker."""
-    return "\n\n".join([page.partition(BEGIN)[0] + BEGIN, *map(shares_text, devices)]) + "\n"
+    return below_marker(page, BEGIN, map(shares_text, devices)) + "\n"
 
 
 def shares_text(device: Shares) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from perfmodel.compare import Comparison, figures
 
@@ -42,6 +42,17 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
         )
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
+    r"""Put sections in place of what a page has after its marker; the marker goes below a page without one.
+
+    Examples
+    --------
+    >>> below_marker("# Title\n\n<!-- -->\n\nold", "<!-- -->", ["new", "newer"])
+    '# Title\n\n<!-- -->\n\nnew\n\nnewer'
+    """
+    return "\n\n".join([page.partition(marker)[0] + marker, *sections])
 
 
 def weights_table(
