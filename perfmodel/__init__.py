@@ -10,25 +10,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfmodel import devices, families, fit, measure, rank
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
-    from perfmodel.families import Family
-    from perfmodel.predict import FittedModel, Prediction, load
-    from perfmodel.rank import RankedVariant
+    from perfmodel.measuring.run import run as measure
+    from perfmodel.models import Family, families
+    from perfmodel.models.model import Weight
+    from perfmodel.opencl import devices
+    from perfmodel.predict import FittedModel, Prediction, fit, load
+    from perfmodel.ranking import RankedVariant, rank
 
 _HOMES = {
-    "Count": "counts",
-    "Family": "families",
-    "FittedModel": "predict",
-    "KernelCounts": "counts",
-    "PerfModelError": "errors",
-    "Prediction": "predict",
-    "RankedVariant": "rank",
-    "count": "counts",
-    "load": "predict",
+    "Count": ("counts", "Count"),
+    "Family": ("models", "Family"),
+    "FittedModel": ("predict", "FittedModel"),
+    "KernelCounts": ("counts", "KernelCounts"),
+    "PerfModelError": ("errors", "PerfModelError"),
+    "Prediction": ("predict", "Prediction"),
+    "RankedVariant": ("ranking", "RankedVariant"),
+    "Weight": ("models.model", "Weight"),
+    "count": ("counts", "count"),
+    "devices": ("opencl", "devices"),
+    "families": ("models", "families"),
+    "fit": ("predict", "fit"),
+    "load": ("predict", "load"),
+    "measure": ("measuring", "run"),
+    "rank": ("ranking", "rank"),
 }
-_ROOMS = ("devices", "families", "fit", "measure", "rank")  # rooms that can be called
 
 __all__ = [
     "Count",
@@ -38,6 +45,7 @@ __all__ = [
     "PerfModelError",
     "Prediction",
     "RankedVariant",
+    "Weight",
     "count",
     "devices",
     "families",
@@ -50,8 +58,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"perfmodel.{name}")
-    if name in _HOMES:
-        return getattr(import_module(f"perfmodel.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return getattr(import_module(f"perfmodel.{module}"), attribute)

@@ -17,18 +17,18 @@ from perfmodel import features
 from perfmodel.errors import FactsFormatError, UnmeasuredFeatureError
 from perfmodel.facts import SCHEMA, DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_facts
-from perfmodel.families import Family, find_family
-from perfmodel.families.binding import bind, weight_name
-from perfmodel.families.case import Case
-from perfmodel.fit import FitOptions, FittedWeights, design, fit_weights, read_weights
-from perfmodel.fit.conformal import calibrate, check_level, scaled
-from perfmodel.fit.heldout import Refits, joined
-from perfmodel.fit.measured import measured_range
-from perfmodel.fit.weights_file import family_of
+from perfmodel.fitting import FitOptions, FittedWeights, design, fit_weights, read_weights
+from perfmodel.fitting.heldout import Refits, joined
+from perfmodel.fitting.uncertainty.conformal import calibrate, check_level, scaled
+from perfmodel.fitting.uncertainty.measured_range import measured_range
+from perfmodel.fitting.weights_file import family_of
+from perfmodel.models import Family, find_family
+from perfmodel.models.binding import bind, weight_name
+from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.families.expression import Expression
+    from perfmodel.expressions.expression import Expression
     from perfmodel.store import Measurements
 
 
@@ -44,7 +44,7 @@ class Prediction:
         Feature name to the seconds that it contributes, of the same shape; of a family with an
         expression each of its parts. They add up to ``seconds`` where the family is additive.
     interval
-        Lower and upper bound [s] at the asked level (:mod:`perfmodel.fit.conformal`), of the same
+        Lower and upper bound [s] at the asked level (:mod:`perfmodel.fitting.uncertainty.conformal`), of the same
         shape; None where the model has none.
     unmeasured
         Features that were counted as free because no measurement exercised them.
@@ -248,7 +248,7 @@ def fit(
     """Fit a model family to measurements.
 
     Weights minimise the sum of squared relative errors
-    (:class:`~perfmodel.fit.RelativeLeastSquares`). Features that no measurement exercises get no
+    (:class:`~perfmodel.fitting.RelativeLeastSquares`). Features that no measurement exercises get no
     weight; features that the measurements cannot tell apart are named in the model's ``notes``.
 
     Parameters
@@ -270,7 +270,7 @@ def fit(
     UnknownFamilyError, BadTimesError, BadFeatureValuesError, TooFewRowsError
         If the family does not exist, or the measurements do not allow a fit.
     ConfoundedFeaturesError, MissingFactError
-        As of :func:`perfmodel.fit.fit_weights`.
+        As of :func:`perfmodel.fitting.fit_weights`.
     """
     chosen = find_family(family)
     fitted = fit_weights(measurements, chosen, nonnegative, options)

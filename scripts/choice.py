@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perfmodel.cli.compare import measured_folders
-from perfmodel.cli.device_folder import measured_folder
 from perfmodel.compare.shares import Shares, shares
 from perfmodel.errors import PerfModelError
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
+from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.report.shares import picture_shares, shares_page, shares_text
 from perfmodel.store import Key, canonical, read_lines
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from perfmodel.cli.compare import contenders, measured_folders
 from perfmodel.compare import Contender
 from perfmodel.errors import PerfModelError
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.report import families_csv, families_table, percent, picture_families
 from perfmodel.report.tables import below_marker
 

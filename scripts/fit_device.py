@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
-from perfmodel import measure
-from perfmodel.cli.device_folder import TESTS_FILE
+from perfmodel import measuring
 from perfmodel.cli.progress import Bar
-from perfmodel.devices import Device, find
 from perfmodel.errors import PerfModelError
+from perfmodel.fitting.device_folder import TESTS_FILE
 from perfmodel.kernels import discover
-from perfmodel.measure import CHECK, DEFAULT, FULL, QUICK, Campaign
-from perfmodel.measure.supervised import supervise
+from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, Campaign
+from perfmodel.measuring.supervised import supervise
+from perfmodel.opencl import Device, find
 from scripts.refit import refit
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 def job(device: Device, folder: Path, campaign: Campaign) -> None:
     began = monotonic()
     print(f"device that builds and runs a kernel: {device.name} ({device.platform})", flush=True)
-    measure.run(discover(ROOT / "measurement_kernels"), device, folder, Bar(), campaign)
-    measure.run(discover(ROOT / "test_kernels"), device, folder / TESTS_FILE, Bar(), CHECK)
+    measuring.run(discover(ROOT / "measurement_kernels"), device, folder, Bar(), campaign)
+    measuring.run(discover(ROOT / "test_kernels"), device, folder / TESTS_FILE, Bar(), CHECK)
     print(f"\ntest kernels, none of them in the fit:\n\n{refit(folder)}")
     print(f"wrote {folder} in {monotonic() - began:.0f} s")
 
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--offline-wheels", metavar="DIR", help="set up from the wheels in DIR, without a network")
     options = parser.parse_args(argv)
-    measure.pin_threads()
+    measuring.pin_threads()
     try:
         device = find(options.device)
         campaign = replace(options.campaign or DEFAULT, budget_s=options.budget)

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perfmodel.cli.progress import Bar
-from perfmodel.devices import find
 from perfmodel.errors import OptionError, PerfModelError
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.kernels import discover
-from perfmodel.measure import pin_threads
-from perfmodel.measure.isolation import isolations
+from perfmodel.measuring import pin_threads
+from perfmodel.measuring.isolation import isolations
+from perfmodel.opencl import find
 from perfmodel.report.isolation import isolation_page, isolation_table
 from perfmodel.store.isolation import FILE, isolation_path, read_isolations
 

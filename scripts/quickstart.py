@@ -12,27 +12,27 @@ from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
-from perfmodel import measure
+from perfmodel import measuring
 from perfmodel.cli.progress import Bar
-from perfmodel.devices import find
 from perfmodel.errors import PerfModelError
 from perfmodel.kernels import discover
+from perfmodel.opencl import find
 from perfmodel.predict import fit
 from perfmodel.report import compare, error_table, picture_predicted_measured, weights_table
 
 ROOT = Path(__file__).resolve().parents[1]
 # Each test kernel in one shape at four sizes.
-TEST = replace(measure.QUICK, name="test", rungs=4, points=1, longest_s=0.2)
+TEST = replace(measuring.QUICK, name="test", rungs=4, points=1, longest_s=0.2)
 
 
 def job(selector: str | None, output: Path) -> None:
     began = monotonic()
-    measure.pin_threads()
+    measuring.pin_threads()
     device = find(selector)
     folder = output / device.slug
     print(f"device: {device.name} ({device.platform})", flush=True)
     kernels = discover(ROOT / "measurement_kernels")
-    measured = measure.run(kernels, device, folder, Bar(), measure.QUICK)
+    measured = measuring.run(kernels, device, folder, Bar(), measuring.QUICK)
     model = fit(measured)
     weights = folder / f"{model.family.name}.json"
     model.save(weights)
@@ -41,7 +41,7 @@ def job(selector: str | None, output: Path) -> None:
     for note in model.notes:
         print(f"note: {note}", flush=True)
     tests = discover(ROOT / "test_kernels")
-    rows = compare(model, measure.run(tests, device, folder / "test.jsonl", Bar(), TEST))
+    rows = compare(model, measuring.run(tests, device, folder / "test.jsonl", Bar(), TEST))
     print(f"\ntest kernels, none of them in the fit:\n{error_table(rows)}\n")
     picture = folder / "quickstart.png"
     picture_predicted_measured(rows, picture, f"{model.family.name}\n{device.name}")

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perfmodel.cli.compare import contenders, measured_folders
-from perfmodel.cli.device_folder import measured_folder
+from perfmodel.compare.verdict import figures, judge
 from perfmodel.errors import PerfModelError
-from perfmodel.families import families
-from perfmodel.fit import FitOptions, write_whole
+from perfmodel.fitting import FitOptions, write_whole
+from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.models import families
 from perfmodel.predict import FittedModel, fit
 from perfmodel.report import compare, error_table, families_table
-from perfmodel.report.verdict import figures, judge
 from perfmodel.store import Measurements
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -22,12 +22,12 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError, UnknownFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.keys import KEYS
-from perfmodel.families import Family
-from perfmodel.families.binding import bind
-from perfmodel.families.case import Case
-from perfmodel.fit import Design, FitOptions, design, fit_weights, read_weights
+from perfmodel.fitting import Design, FitOptions, design, fit_weights, read_weights
 from perfmodel.kernels import discover
+from perfmodel.models import Family
+from perfmodel.models.binding import bind
 from perfmodel.predict import FittedModel
+from perfmodel.quantities.case import Case
 
 #: A made-up device: of each unit one number, and these for what must fit together.
 BY_UNIT = {"share": 0.25, "B": 2**16, "s": 2e-8, "Hz": 1.5e9, "B/s": 2e11, "operation/s": 4e12, "registers": 2**16}
@@ -148,7 +148,7 @@ class Trial:
 @cache
 def trial(family: Family) -> Trial:
     """The trial of a family of the package."""
-    module = import_module(f"perfmodel.families.{family.name}")
+    module = import_module(f"perfmodel.models.{family.name}")
     assert module.FAMILY is family, f"{family.name} is not the FAMILY of a file of that name"
     return Trial(family, Path(str(module.__file__)).read_text(encoding="utf-8"), module.__doc__ or "")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from perfmodel import devices
-from perfmodel.devices import Device
+from perfmodel import opencl
+from perfmodel.opencl import Device
 
 ROOT = Path(__file__).parents[1]
 
@@ -14,4 +14,4 @@ ROOT = Path(__file__).parents[1]
 @cache
 def device() -> Device:
     """PoCL where it works, else whatever does."""
-    return devices.find()
+    return opencl.find()

@@ -15,9 +15,9 @@ def shadow(folder: Path, module: str, body: str) -> str:
     return os.pathsep.join([str(folder), str(ROOT)])
 
 
-def opencl(when_listed: str) -> str:
+def fake_opencl(when_listed: str) -> str:
     """Give a pyopencl that runs this statement as soon as the platforms are listed."""
     return f"class Error(Exception): pass\ndef get_platforms():\n    {when_listed}\n"
 
 
-NO_DRIVERS = opencl("raise Error('clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR')")
+NO_DRIVERS = fake_opencl("raise Error('clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR')")

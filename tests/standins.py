@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.quasipoly.count import Count
 
 EMPTY: Mapping[str, Any] = {}
 

@@ -1,72 +1,150 @@
-"""The rooms import one way only, and only some may touch isl or a device."""
+"""Imports go one way only, between packages and between modules, and only some may touch isl, Loopy or a device."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "perfmodel"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "perfmodel"
+#: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    "errors", "rooms", "facts", "counts", "kernels", "store", "features", "made", "families", "fit",
-    "predict", "rank", "compare", "report", "cli",
-)
+    ("errors",), ("io",), ("facts",), ("counts",), ("kernels",), ("store",), ("features",), ("quantities",),
+    ("expressions",), ("models",), ("fitting",), ("predict",), ("ranking", "compare", "analyses"), ("report",),
+    ("calibration",), ("tuning",), ("cli",),
+)  # fmt: skip
+#: These stand beside that line, and import only these.
 BESIDE = {
-    "devices": {"errors", "rooms", "facts", "devices"},
-    "measure": {"errors", "rooms", "facts", "counts", "kernels", "store", "devices", "measure"},
+    "opencl": {"errors", "io", "facts", "opencl"},
+    "measuring": {"errors", "io", "facts", "counts", "kernels", "store", "opencl", "measuring"},
 }
-EVERYTHING = {*ORDER, *BESIDE}
-ONLY_IN = {
-    "islpy": {"counts"},
-    "pyopencl": {"devices", "measure"},
-}
+#: These bring both lines together.
+MEETING = {"calibration", "tuning", "cli"}
+#: Inside of counts: each folder imports only what stands to its left.
+INSIDE_COUNTS = ("points", "quasipoly", "program", "reading", "counters", "flow", "trace")
 
 
-def room(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def allowed(name: str) -> set[str]:
-    if name == "cli":
-        return EVERYTHING
-    return BESIDE.get(name) or set(ORDER[: ORDER.index(name) + 1])
+FILES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
-def imports(path: Path) -> set[str]:
-    """Every module that a file imports, wherever the statement stands; ``perfmodel.x`` in full."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def package_of(module: str) -> str:
+    return [*module.split("."), ""][1]
+
+
+def imported(path: Path, *, deferred: bool = True) -> Iterator[str]:
+    """Every module that a file imports, and ``package.name`` for each name of a package.
+
+    Imports inside of functions and for types only are left out unless they are asked for.
+    """
+    tree = ast.parse(path.read_text())
+    nodes = ast.walk(tree) if deferred else iter(tree.body)
+    for node in nodes:
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == "perfmodel":
-            found |= {f"perfmodel.{alias.name}" for alias in node.names}
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} uses a relative import"
-            found.add(str(node.module))
-    return found
+            assert node.module
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.name != "__init__.py")
+def dependences(module: str) -> set[str]:
+    """The project's modules that a module needs.
+
+    A name that is no module comes from its package's ``__init__``. What a package's ``__init__``
+    gives on to others does not make it depend on them.
+    """
+    wanted = set(imported(FILES[module]))
+    return {name for name in wanted & set(FILES) if name != module and not module.startswith(f"{name}.")}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_point_to_the_left(path: Path) -> None:
-    targets = {name.split(".")[1] for name in imports(path) if name.startswith("perfmodel.")}
-    assert set() == targets - allowed(room(path))
+@pytest.mark.parametrize("module", [name for name in FILES if name != "perfmodel"])
+def test_imports_point_to_the_left(module: str) -> None:
+    package = package_of(module)
+    if package in BESIDE:
+        allowed = BESIDE[package]
+    else:
+        place = next(i for i, names in enumerate(ORDER) if package in names)
+        allowed = {name for names in ORDER[:place] for name in names} | {package}
+        allowed |= set(BESIDE) if package in MEETING else set()
+    used = {package_of(name) for name in imported(FILES[module]) if name.startswith("perfmodel.")}
+    assert set() == used - allowed
 
 
-@pytest.mark.parametrize("library", ONLY_IN)
-def test_library_is_used_in_its_rooms_only(library: str) -> None:
-    users = {room(path) for path in FILES if library in {n.split(".")[0] for n in imports(path)}}
-    assert ONLY_IN[library] == users
+def test_modules_have_no_circle() -> None:
+    graph = {module: dependences(module) for module in FILES}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("parent", ["counts", "fitting"])
+def test_sub_packages_have_no_circle(parent: str) -> None:
+    prefix = f"perfmodel.{parent}."
+
+    def inside(module: str) -> str:
+        rest = module.removeprefix(prefix).split(".")
+        return rest[0] if module.startswith(prefix) else ""
+
+    graph: dict[str, set[str]] = {}
+    for module in FILES:
+        if module.startswith(prefix):
+            needs = {inside(name) for name in dependences(module) if name.startswith(prefix)}
+            graph.setdefault(inside(module), set()).update(needs - {inside(module)})
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("folder", INSIDE_COUNTS)
+def test_folders_of_counts_import_to_the_left(folder: str) -> None:
+    later = INSIDE_COUNTS[INSIDE_COUNTS.index(folder) + 1 :]
+    wrong = {
+        (module, name)
+        for module in FILES if module.startswith(f"perfmodel.counts.{folder}.")
+        for name in dependences(module) if name.startswith(tuple(f"perfmodel.counts.{other}." for other in later))
+    }  # fmt: skip
+    assert set() == wrong
+
+
+def users(library: str) -> set[str]:
+    return {module for module, path in FILES.items() if library in {name.split(".")[0] for name in imported(path)}}
+
+
+def test_only_counts_uses_isl() -> None:
+    assert {"counts"} == {package_of(module) for module in users("islpy")}
+
+
+def test_only_two_packages_touch_a_device() -> None:
+    assert {"opencl", "measuring"} == {package_of(module) for module in users("pyopencl")}
 
 
 def test_nothing_imports_the_kernel_folders() -> None:
     folders = {"measurement_kernels", "test_kernels"}
-    assert set() == {n for path in FILES for n in imports(path) if n.split(".")[0] in folders}
+    assert set() == {n for path in FILES.values() for n in imported(path) if n.split(".")[0] in folders}
 
 
-def test_every_room_is_known() -> None:
-    rooms = {room(path) for path in FILES}
-    assert set() == rooms - EVERYTHING
+def test_no_folder_of_counts_is_crowded() -> None:
+    folders = [PACKAGE / "counts", *(path for path in (PACKAGE / "counts").iterdir() if path.is_dir())]
+    assert {} == {folder.name: n for folder in folders if (n := len([*folder.glob("*.py")])) > 16}
+
+
+def test_no_name_is_both_a_module_and_a_function_of_its_package() -> None:
+    """``from package import name`` must mean one thing."""
+    twice = []
+    for module, path in FILES.items():
+        if path.name == "__init__.py" and module != "perfmodel":
+            names = {n for n in imported(path) if n.startswith(f"{module}.")}
+            twice += [n for n in names if n in FILES and any(m == f"{n}.{n.split('.')[-1]}" for m in imported(path))]
+    assert [] == sorted(twice)

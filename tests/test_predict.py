@@ -9,13 +9,13 @@ import pytest
 
 from perfmodel.errors import FactsFormatError, LevelError, ParameterError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.families import Family
-from perfmodel.families.family import Weight
-from perfmodel.fit.conformal import Conformal
-from perfmodel.fit.measured import Measured
+from perfmodel.fitting.uncertainty.conformal import Conformal
+from perfmodel.fitting.uncertainty.measured_range import Measured
+from perfmodel.models import Family
+from perfmodel.models.model import Weight
 from perfmodel.predict import FittedModel, fit, load
+from tests.fitting.test_weights import KERNELS, PLANTED, SIZES, measurements
 from tests.standins import Counts, Operation, Row, Rows, count
-from tests.test_fit_weights import KERNELS, PLANTED, SIZES, measurements
 
 MODEL = fit(measurements())
 OTHER = Counts(
@@ -176,7 +176,7 @@ def test_a_family_with_an_expression_of_its_own(monkeypatch, tmp_path):
     many = model.predict(KERNELS["add"], n=np.array([50, 100]))
     assert pytest.approx(found.seconds) == many.seconds[1]
     # what was known of the device is in the file: it need not lie beside it, and may be another by now
-    monkeypatch.setattr("perfmodel.families.families", lambda: {"toy": TOY})
+    monkeypatch.setattr("perfmodel.models.families", lambda: {"toy": TOY})
     model.save(tmp_path / "toy.json")
     again = load(tmp_path / "toy.json")
     assert model == again

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.test_fit_weights import measurements
+from tests.fitting.test_weights import measurements
 
 README = Path(__file__).parents[1] / "README.md"
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from perfmodel.analyses.timeline import Timeline
+    from perfmodel.analyses.work_flow import WorkFlow
     from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts
-    from perfmodel.families.analyses.timeline import Timeline
-    from perfmodel.families.analyses.work_flow import WorkFlow
 
 Graph = Annotated[
     Path | None,
@@ -58,9 +58,9 @@ def of_variant(path: Path, name: str, several: bool) -> Path:
 
 def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
-    from perfmodel.families.analyses.latencies import Latencies
-    from perfmodel.families.analyses.timeline import timeline
-    from perfmodel.families.analyses.work_flow import work_flow
+    from perfmodel.analyses.latencies import Latencies
+    from perfmodel.analyses.timeline import timeline
+    from perfmodel.analyses.work_flow import work_flow
     from perfmodel.report import seconds_text
     from perfmodel.report.work_flow import draw_work_flow
 
@@ -95,7 +95,7 @@ def draw_memory(
     counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None, groups: int
 ) -> None:
     """Draw the distribution of hit rates, and print their means."""
-    from perfmodel.families.analyses.memory_hierarchy import Hierarchy, hit_rates
+    from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
     from perfmodel.report import columns_text
     from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.device_folder import TESTS_FILE, measured_folder
 from perfmodel.cli.kernel_file import Json
 from perfmodel.errors import OptionError
+from perfmodel.fitting.device_folder import TESTS_FILE, measured_folder
 
 if TYPE_CHECKING:
     from perfmodel.compare import Contender
-    from perfmodel.families import Family
+    from perfmodel.models import Family
     from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
@@ -69,9 +69,9 @@ def contenders(folder: Path, names: tuple[str, ...] = (), given_facts: bool = Fa
     """
     from perfmodel.cli.progress import Bar
     from perfmodel.compare import on_common_cases, side_by_side
-    from perfmodel.families import families, find_family
-    from perfmodel.fit import FitOptions
-    from perfmodel.fit.measured_facts import with_measured_facts
+    from perfmodel.fitting import FitOptions
+    from perfmodel.fitting.facts.measured_facts import with_measured_facts
+    from perfmodel.models import families, find_family
 
     chosen = [find_family(name) for name in names or families()]
     plain = measured_folder(folder, measured_facts=False)

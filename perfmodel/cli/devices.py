@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from perfmodel.devices import Device
+    from perfmodel.opencl import Device
 
 SCHEMA = "perfmodel.devices/1"
 
@@ -17,8 +17,8 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """List the OpenCL devices, with what they tell of themselves."""
-    from perfmodel.devices import devices
     from perfmodel.errors import NoDeviceError
+    from perfmodel.opencl import devices
 
     found = devices()
     if json:

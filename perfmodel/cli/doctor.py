@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from perfmodel.cli.diagnosis import Part
+    from perfmodel.calibration.installation import Part
 
 SCHEMA = "perfmodel.doctor/1"
 
@@ -19,7 +19,7 @@ def command(
 
     The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
     """
-    from perfmodel.cli.diagnosis import WRONG, diagnose
+    from perfmodel.calibration.installation import WRONG, diagnose
 
     parts = []
     for part in diagnose():

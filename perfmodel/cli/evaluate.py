@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.device_folder import measured_folder
 from perfmodel.cli.fit import FamilyName, FitFacts
 from perfmodel.cli.kernel_file import Json
 from perfmodel.errors import OptionError
+from perfmodel.fitting.device_folder import measured_folder
 
 if TYPE_CHECKING:
-    from perfmodel.families import Family
+    from perfmodel.models import Family
     from perfmodel.report import Judged
 
 Sources = Annotated[
@@ -35,7 +35,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Print predicted and measured times of the test kernels, the weights, and how good the model is."""
-    from perfmodel.families import find_family
+    from perfmodel.models import find_family
     from perfmodel.report import document, evaluation_text, predictions_csv, weights_csv
 
     if csv not in ("", "predictions", "weights"):
@@ -66,7 +66,7 @@ def judge_folder(folder: Path, family: Family, level: float, fit_facts: bool = F
         a weight are fitted instead, and nothing is read off the measurements.
     """
     from perfmodel.compare import evaluate
-    from perfmodel.fit import FitOptions
+    from perfmodel.fitting import FitOptions
     from perfmodel.predict import fit
     from perfmodel.report import Judged
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.device_folder import TESTS_FILE, tests_of
 from perfmodel.cli.kernel_file import Json
+from perfmodel.fitting.device_folder import TESTS_FILE, tests_of
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
@@ -49,9 +49,9 @@ def command(
 ) -> None:
     """Fit a model family to measurements and save the weights."""
     from perfmodel import store
-    from perfmodel.families import find_family
-    from perfmodel.fit import FitOptions
-    from perfmodel.fit.measured_facts import with_measured_facts
+    from perfmodel.fitting import FitOptions
+    from perfmodel.fitting.facts.measured_facts import with_measured_facts
+    from perfmodel.models import find_family
     from perfmodel.predict import fit
 
     chosen = find_family(family)

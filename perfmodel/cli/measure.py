@@ -24,7 +24,7 @@ from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
-    from perfmodel.measure import Campaign
+    from perfmodel.measuring import Campaign
 
 DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
 Store = Annotated[
@@ -75,11 +75,11 @@ def command(
     json: Json = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes."""
-    from perfmodel import measure
+    from perfmodel import measuring
     from perfmodel.cli.progress import Bar
-    from perfmodel.devices import find
-    from perfmodel.fit.candidates import chooser
-    from perfmodel.measure.supervised import supervise
+    from perfmodel.fitting.choice.candidates import chooser
+    from perfmodel.measuring.supervised import supervise
+    from perfmodel.opencl import find
 
     if sys.argv[1:2] == ["measure"] and (status := supervise(partial(typer.echo, err=True))) is not None:
         raise typer.Exit(status)
@@ -89,10 +89,10 @@ def command(
         raise OptionError("--choose and --repeatability were both given", "give one of them")
     campaign = _campaign(quick, full, budget, seed, by_choice=bool(classes or tags or wanted))
     chosen = _choice(_classes(kernels or [_default_folder()]), classes or [], tags or campaign.tags)
-    measure.pin_threads()
+    measuring.pin_threads()
     target = find(device)
     if repeatability:
-        repeated = measure.repeatability(chosen, target, Bar(), campaign)
+        repeated = measuring.repeatability(chosen, target, Bar(), campaign)
         _print(repeatability_document(repeated, target.name, campaign.name), json, repeatability_lines)
         return
     path = store or Path("fitted_weights") / target.slug
@@ -101,7 +101,7 @@ def command(
         if not chosen:
             _print({"needed": []}, json, lambda _: iter(["everything that the kernel needs has been measured"]))
             return
-    found = measure.run(chosen, target, path, Bar(), campaign, None if share is None else chooser(share))
+    found = measuring.run(chosen, target, path, Bar(), campaign, None if share is None else chooser(share))
     _print(campaign_document(found, path, campaign.name, monotonic() - began), json, campaign_lines)
 
 
@@ -117,7 +117,7 @@ def _share(text: str) -> float:
 
 
 def _campaign(quick: bool, full: bool, budget: float | None, seed: int | None, by_choice: bool) -> Campaign:
-    from perfmodel.measure import DEFAULT, FULL, QUICK
+    from perfmodel.measuring import DEFAULT, FULL, QUICK
 
     if quick and full:
         raise OptionError("--quick and --full were both given", "give one of them")
@@ -145,8 +145,8 @@ def _needed(
     file: Path, at: dict[str, int], library: tuple[KernelClass, ...], store: Path, subgroup_size: int
 ) -> tuple[KernelClass, ...]:
     """Classes that exercise what the kernels of a file need and the store has no measurement of."""
-    from perfmodel.families import find_family
-    from perfmodel.made import classes_for, unmeasured
+    from perfmodel.calibration.synthesised_kernels import classes_for, unmeasured
+    from perfmodel.models import find_family
     from perfmodel.store import paths, read
 
     measured = read(store) if paths(store)[0].is_file() else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfmodel.measure import Repeatability
+    from perfmodel.measuring import Repeatability
     from perfmodel.store import Measurements
 
 SCHEMA = "perfmodel.measure/1"

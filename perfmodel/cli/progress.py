@@ -16,7 +16,7 @@ LINES_EVERY_S = 5.0
 class Bar:
     """Shows the progress of a campaign on standard error.
 
-    It is a :class:`perfmodel.measure.Progress`. What is left is guessed from the time that the
+    It is a :class:`perfmodel.measuring.Progress`. What is left is guessed from the time that the
     steps were thought to take, where they say so.  A note that tells of a failure (it has a
     colon) stays readable above the bar.
     """

@@ -14,7 +14,7 @@ from perfmodel.errors import OptionError, UnmeasuredFeatureError
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.predict import FittedModel
-    from perfmodel.rank import Lead, RankedVariant
+    from perfmodel.ranking import Lead, RankedVariant
 
 SCHEMA = "perfmodel.ranking/1"
 
@@ -67,7 +67,7 @@ def command(
 def _ranked(
     variants: Mapping[str, KernelCounts], model: FittedModel, at: Mapping[str, int], level: float, allow: bool
 ) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
-    from perfmodel.rank import rank
+    from perfmodel.ranking import rank
 
     withheld: dict[str, UnmeasuredFeatureError] = {}
     known: dict[str, KernelCounts] = {}
@@ -114,7 +114,7 @@ def _leads(
     fixed: Mapping[str, int],
     allow: bool,
 ) -> tuple[Lead, ...]:
-    from perfmodel.rank import crossover
+    from perfmodel.ranking import crossover
 
     if len(variants) != 2:
         raise OptionError(f"--crossover compares 2 variants, and the file has {len(variants)}", "give a file with 2")

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import UnmeasuredFeatureError
-from perfmodel.fit import relative_errors
+from perfmodel.fitting import relative_errors
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel

@@ -23,7 +23,7 @@ from typing import Literal
 import numpy as np
 
 from perfmodel.compare.comparison import Comparison
-from perfmodel.fit import geometric_mean_error
+from perfmodel.fitting import geometric_mean_error
 
 
 @dataclass(frozen=True)

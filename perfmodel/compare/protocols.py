@@ -20,11 +20,11 @@ import numpy as np
 
 from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, figures
-from perfmodel.families import Family, find_family
-from perfmodel.fit.conformal import Conformal, calibrate, check_level, scaled
-from perfmodel.fit.design import design
-from perfmodel.fit.design_fit import DesignFit, FitOptions
-from perfmodel.fit.heldout import Refits, Unseen, joined
+from perfmodel.fitting.design import design
+from perfmodel.fitting.fit_design import DesignFit, FitOptions
+from perfmodel.fitting.heldout import Refits, Unseen, joined
+from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate, check_level, scaled
+from perfmodel.models import Family, find_family
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.families import Family, find_family
-from perfmodel.fit.candidates import candidates, measuring_s
-from perfmodel.fit.choice import Candidates, choose
-from perfmodel.fit.design import Design, design
-from perfmodel.fit.heldout import Refits, chosen_rows, joined
-from perfmodel.fit.metrics import geometric_mean_error, relative_errors
+from perfmodel.fitting.choice.candidates import candidates, measuring_s
+from perfmodel.fitting.choice.choice import Candidates, choose
+from perfmodel.fitting.design import Design, design
+from perfmodel.fitting.heldout import Refits, chosen_rows, joined
+from perfmodel.fitting.metrics import geometric_mean_error, relative_errors
+from perfmodel.models import Family, find_family
 from perfmodel.store import Key
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Figures, figures
 from perfmodel.compare.protocols import Evaluation, Trial
 from perfmodel.errors import PerfModelError
-from perfmodel.fit.design import design
-from perfmodel.fit.design_fit import FitOptions
+from perfmodel.fitting.design import design
+from perfmodel.fitting.fit_design import FitOptions
 
 if TYPE_CHECKING:
-    from perfmodel.families import Family
+    from perfmodel.models import Family
     from perfmodel.store import Measurements
 
 #: What families are held against each other by; the third protocol asks for a fit for each size.

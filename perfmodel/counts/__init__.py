@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perfmodel.counts.counting import count
     from perfmodel.counts.kernel import KernelCounts
-    from perfmodel.counts.quasipoly import Count
+    from perfmodel.counts.quasipoly.count import Count
     from perfmodel.counts.rows import (
         AccessCount,
         BarrierCount,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AccessCount": "rows",
     "BarrierCount": "rows",
-    "Count": "quasipoly",
+    "Count": "quasipoly.count",
     "KernelCounts": "kernel",
     "LaunchCount": "rows",
     "LaunchShape": "rows",

@@ -23,8 +23,8 @@ from typing import Any
 
 from loopy.tools import LoopyKeyBuilder
 
-from perfmodel.counts.barvinok import can_count, warn_once
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.points.barvinok import can_count, warn_once
 
 SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; those used longest ago are dropped

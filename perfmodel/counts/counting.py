@@ -15,15 +15,15 @@ from loopy.kernel import KernelState
 from loopy.kernel.function_interface import CallableKernel
 
 from perfmodel.counts.cache import key_of, remembered
-from perfmodel.counts.domains import Statistics
-from perfmodel.counts.expressions import Options
-from perfmodel.counts.extract import Declared, extract
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program import Program
+from perfmodel.counts.program.program import Program
+from perfmodel.counts.reading.domains import Statistics
+from perfmodel.counts.reading.expressions import Options
+from perfmodel.counts.reading.extract import Declared, extract
+from perfmodel.counts.reading.unbounded import refuse_unbounded
+from perfmodel.counts.reading.values import memory_type
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
-from perfmodel.counts.unbounded import refuse_unbounded
-from perfmodel.counts.values import memory_type
 from perfmodel.errors import IncompleteKernelError, StatisticsError
 
 Number = int | float | Fraction

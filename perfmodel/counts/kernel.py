@@ -9,14 +9,15 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from perfmodel.counts.activity import active_work_items
-from perfmodel.counts.banks import bank_conflicts
-from perfmodel.counts.cardinality import Cardinalities
-from perfmodel.counts.flow import Flow
-from perfmodel.counts.locality import UNITS, Lines
-from perfmodel.counts.program import Access, Domain, Program
-from perfmodel.counts.quasipoly import Count, whole
-from perfmodel.counts.record import read_program, write_program
+from perfmodel.counts.counters.activity import active_work_items
+from perfmodel.counts.counters.banks import bank_conflicts
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.lines import UNITS, Lines
+from perfmodel.counts.flow.flow import Flow
+from perfmodel.counts.program.program import Access, Domain, Program
+from perfmodel.counts.program.record import read_program, write_program
+from perfmodel.counts.program.tree import Node
+from perfmodel.counts.quasipoly.count import Count, whole
 from perfmodel.counts.rows import (
     GRANULARITIES,
     AccessCount,
@@ -26,7 +27,6 @@ from perfmodel.counts.rows import (
     OperationCount,
     Utilization,
 )
-from perfmodel.counts.tree import Node
 from perfmodel.errors import (
     CountsSchemaError,
     FlowUnknownError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.quasipoly.count import Count
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import islpy as isl
 
-from perfmodel.counts.cardinality import Cardinalities
-from perfmodel.counts.footprint import Footprint, Site
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.footprint import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program import Access, Domain, LaneStride, Program
-from perfmodel.counts.quasipoly import Count
+from perfmodel.counts.program.program import Access, Domain, LaneStride, Program
+from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import (
     AccessCount,
     BarrierCount,

@@ -1,6 +1,6 @@
 """Keys of the facts that models ask for, each with its unit and its meaning.
 
-OpenCL's own (:mod:`perfmodel.devices.queries`) are among them where a model uses them.  A family of
+OpenCL's own (:mod:`perfmodel.opencl.queries`) are among them where a model uses them.  A family of
 one's own may ask for facts under other keys.
 """
 

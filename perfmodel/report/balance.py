@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import FamilyMismatchError
-from perfmodel.families import work_depth
-from perfmodel.families.case import Case
-from perfmodel.families.roofline import traffic, transfer_bytes
+from perfmodel.models import work_depth
+from perfmodel.models.roofline import traffic, transfer_bytes
+from perfmodel.quantities.case import Case
 from perfmodel.report.tables import seconds_text
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.report.tables import seconds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from perfmodel.report.benefits import Benefits
+    from perfmodel.analyses.benefits import Benefits
 
 _COLOURS = {"itilp": "#0072B2", "serial": "#D55E00", "fp": "#009E73", "memlp": "#CC79A7"}
 _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}

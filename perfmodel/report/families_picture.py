@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.compare import Contender
 from perfmodel.compare.side_by_side import COMPARED
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.report.tables import kernels
 
 if TYPE_CHECKING:

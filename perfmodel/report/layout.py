@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from perfmodel.families.analyses.timeline import Timeline
-from perfmodel.families.analyses.work_flow import WorkFlow
+from perfmodel.analyses.timeline import Timeline
+from perfmodel.analyses.work_flow import WorkFlow
 from perfmodel.report.tables import seconds_text
 
 LONGEST = 22  # characters of an arc's label

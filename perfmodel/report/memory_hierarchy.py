@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfmodel.analyses.memory_hierarchy import HitRates
 from perfmodel.errors import PictureFormatError
-from perfmodel.families.analyses.memory_hierarchy import HitRates
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str, level: 
     Parameters
     ----------
     rates
-        What :func:`~perfmodel.families.analyses.memory_hierarchy.hit_rates` gave.
+        What :func:`~perfmodel.analyses.memory_hierarchy.hit_rates` gave.
     path
         A ``.png`` or ``.svg`` file.
     title

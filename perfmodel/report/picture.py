@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare import Comparison, figures
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.report.tables import kernels
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare.comparison import in_words, volume
-from perfmodel.families.case import Case
-from perfmodel.families.roofline import FAMILY, quantities
+from perfmodel.models.roofline import FAMILY, quantities
+from perfmodel.quantities.case import Case
 from perfmodel.report.tables import columns_text, percent
 
 if TYPE_CHECKING:

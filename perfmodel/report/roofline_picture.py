@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.facts import DeviceFacts
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.report.label_places import Box, Place, box_around, label_places
 from perfmodel.report.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, roof_values
 

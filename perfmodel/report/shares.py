@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare.shares import Shares
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.report.tables import below_marker, percent
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.analyses.timeline import Timeline
+from perfmodel.analyses.work_flow import WorkFlow, WorkNode
 from perfmodel.errors import PictureFormatError
-from perfmodel.families.analyses.timeline import Timeline
-from perfmodel.families.analyses.work_flow import WorkFlow, WorkNode
-from perfmodel.fit import write_whole
+from perfmodel.fitting import write_whole
 from perfmodel.report.layout import Frame, frames, lanes, merged
 from perfmodel.report.tables import seconds_text
 

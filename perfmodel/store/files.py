@@ -20,7 +20,7 @@ from perfmodel.errors import (
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_facts
-from perfmodel.store.known import known_hashes
+from perfmodel.store.hash_index import known_hashes
 from perfmodel.store.lines import failure, opened, read_lines, write_line
 from perfmodel.store.measurement import SCHEMA, Measurement
 from perfmodel.store.measurements import Measurements

@@ -7,7 +7,7 @@ from typing import Any
 import loopy as lp
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.locality import UNITS
+from perfmodel.counts.counters.lines import UNITS
 from perfmodel.counts.rows import GRANULARITIES
 
 SUBGROUP_SIZE = 32

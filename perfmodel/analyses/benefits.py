@@ -1,0 +1,134 @@
+r"""What removing each inefficiency of a kernel could save at most, by the model of Sim et al.
+
+Kim et al. (2012), section 4.1.3 and Eq. 4.25 to 4.30, in seconds:
+
+- :math:`T_{fp}` (4.25), the floating-point operations alone, at the kernel's ITILP, and :math:`T_{mem\_min}`
+  (4.26), the footprints at the device's bandwidth: there size_of_data has to be in requests for each unit.
+- :math:`B_{itilp} = W_{parallel}` less the same at ITILP_max (4.27); :math:`B_{serial} = W_{serial}` (4.28)
+- :math:`B_{fp} = T_{comp} - T_{fp} - B_{itilp} - B_{serial}` (4.29)
+- :math:`B_{memlp} = \max(T'_{mem} - T_{mem\_min}, 0)` with :math:`T'_{mem} = T_{mem} - T_{overlap}` (4.30)
+
+All of it is estimated from static counts (:mod:`perfmodel.models.gpuperf`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import FamilyMismatchError
+from perfmodel.models import gpuperf
+from perfmodel.models.mwp_cwp import started
+from perfmodel.models.roofline import traffic
+from perfmodel.models.synchronous_parallel_throughput import register_operations
+
+if TYPE_CHECKING:
+    from perfmodel.predict import FittedModel
+    from perfmodel.quantities.case import Case
+
+_IDEALS = {
+    "itilp_max": "unit_warps*insts*w_issue",  # the second term of Eq. 4.27, as avg_inst_lat / ITILP_max is an issue
+    "fp": f"unit_warps*fp_insts*w_arithmetic_latency/{gpuperf.ITILP}",  # Eq. 4.25
+    "mem_min": f"moved/unit_bytes*dram/{gpuperf.PEAK}",  # Eq. 4.26
+}
+_FP = tuple(f"op_float*_{kind}" for kind in ("add", "mul", "minmax"))
+_METRICS = ("itilp", "serial", "fp", "memlp")
+
+
+@dataclass(frozen=True)
+class Benefits:
+    r"""What a kernel takes, and what could be saved of it [s].
+
+    Parameters
+    ----------
+    compute_s, memory_s, overlap_s
+        :math:`T_{comp}`, :math:`T_{mem}` and :math:`T_{overlap}`; launches are left out.
+    ideal_compute_s, ideal_memory_s
+        :math:`T_{fp}` and :math:`T_{mem\_min}`.
+    itilp_s
+        :math:`B_{itilp}`, by more parallelism among instructions.
+    memlp_s
+        :math:`B_{memlp}`, by more parallelism among memory requests.
+    fp_s
+        :math:`B_{fp}`, by fewer instructions that compute nothing; below zero where the operations
+        at the kernel's ITILP take longer than all instructions at ITILP_max.
+    serial_s
+        :math:`B_{serial}`, by less of what is done one after the other.
+
+    Examples
+    --------
+    The baseline of section 4.1.2, whose unit is not told, with an ideal of 1000:
+
+    >>> baseline = Benefits(16759, 500, 500, 1000, 200, itilp_s=6068, memlp_s=0, fp_s=9691, serial_s=0)
+    >>> baseline.largest, baseline.seconds
+    ('fp', 16759)
+    """
+
+    compute_s: float
+    memory_s: float
+    overlap_s: float
+    ideal_compute_s: float
+    ideal_memory_s: float
+    itilp_s: float
+    memlp_s: float
+    fp_s: float
+    serial_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Eq. 4.1 [s]."""
+        return self.compute_s + self.memory_s - self.overlap_s
+
+    @property
+    def largest(self) -> str:
+        """Name of the largest of the four."""
+        return max(_METRICS, key=lambda name: float(getattr(self, f"{name}_s")))
+
+
+def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Benefits:
+    """Return the benefit metrics of a kernel at given sizes on the device of a fitted ``gpuperf`` model.
+
+    Parameters
+    ----------
+    model
+        Of the family ``gpuperf``.
+    kernel
+        A Loopy ``TranslationUnit``, or its counts.
+    sizes
+        Every size parameter of the kernel.
+
+    Raises
+    ------
+    FamilyMismatchError
+        If the model is of another family.
+    MissingFactError
+        If the compute units or the size of a transaction are not known.
+    """
+    family = gpuperf.FAMILY
+    if model.family.name != family.name:
+        raise FamilyMismatchError(model.family.name, family.name)
+    widened = replace(
+        family, quantities=_quantities, units={**family.units, "fp_insts": "operation", "moved": "B"},
+        parts={**family.parts, **_IDEALS},
+    )  # fmt: skip
+    predicted = replace(model, given=widened).predict(kernel, sizes, allow_unmeasured=True)
+    terms = {name: float(value) for name, value in predicted.terms.items()}
+    itilp = terms["parallel"] - terms["itilp_max"]
+    itilp = itilp if itilp > 1e-12 * terms["parallel"] else 0.0  # rounding
+    return Benefits(
+        compute_s=terms["compute"], memory_s=terms["memory"], overlap_s=terms["overlap"],
+        ideal_compute_s=terms["fp"], ideal_memory_s=terms["mem_min"], itilp_s=itilp, serial_s=terms["serial"],
+        fp_s=terms["compute"] - terms["fp"] - itilp - terms["serial"],
+        memlp_s=max(terms["memory"] - terms["overlap"] - terms["mem_min"], 0.0),
+    )  # fmt: skip
+
+
+def _quantities(case: Case) -> dict[str, Any]:
+    """Return what the ideals need too; an addition and a multiplication are one instruction, as in #insts."""
+    fused = case.total("op_*") - register_operations(case)
+    return {
+        **gpuperf.quantities(case),
+        "fp_insts": (case.total(*_FP) - fused) / started(case)[0],
+        "moved": traffic(case),
+    }

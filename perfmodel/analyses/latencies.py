@@ -1,0 +1,85 @@
+"""What each act of a sub-group costs on a device, in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfmodel.errors import MissingFactError
+from perfmodel.features.names import PLAIN_KINDS
+
+if TYPE_CHECKING:
+    from perfmodel.counts.program.steps import Act
+    from perfmodel.facts import DeviceFacts
+
+#: Kinds of operations that the arithmetic units do; any other is a special function.
+ORDINARY = frozenset({*PLAIN_KINDS, "madd"}) - {"div", "pow"}
+
+
+@dataclass(frozen=True)
+class Latencies:
+    """Seconds from the start of an act to its result, and between two starts.
+
+    Attributes
+    ----------
+    issue_s : float
+        That an instruction of a sub-group takes to issue.
+    arithmetic_s, special_s, memory_s, local_s, barrier_s : float
+        From the start of an operation, a special function, a load from global or from local memory
+        and a barrier to its result [s].
+    departure_s : float
+        Between two further transactions of one access to global memory.
+    """
+
+    issue_s: float
+    arithmetic_s: float
+    special_s: float
+    memory_s: float
+    local_s: float
+    barrier_s: float
+    departure_s: float
+
+    @classmethod
+    def of(cls, facts: DeviceFacts | None, subgroup_size: int) -> Latencies:
+        """Return a device's latencies.
+
+        They are the facts ``issue_s`` (else subgroup_size / (lanes_per_unit clock_hz)),
+        ``arithmetic_latency_s`` (else ``register_latency_s``), ``special_latency_s`` (else that of
+        arithmetic), ``memory_latency_s``, ``local_latency_s``, ``barrier_latency_s`` (else an issue) and
+        ``departure_uncoalesced_s`` (else ``departure_coalesced_s``, else an issue).
+
+        Raises
+        ------
+        MissingFactError
+            If one that has no substitute is not known.
+        """
+        known = {} if facts is None else {key: fact.value for key, fact in facts.facts}
+        name = "" if facts is None else facts.name
+
+        def first(*keys: str, default: float | None = None) -> float:
+            for key in keys:
+                if key in known:
+                    return float(known[key])  # type: ignore[arg-type]  # those asked for are numbers
+            if default is None:
+                raise MissingFactError(keys[0], "work_flow_graph", name)
+            return default
+
+        lanes = first("lanes_per_unit", default=0.0) * first("clock_hz", default=0.0)
+        issue = first("issue_s", default=subgroup_size / lanes if lanes else None)
+        arithmetic = first("arithmetic_latency_s", "register_latency_s")
+        return cls(
+            issue, arithmetic, first("special_latency_s", default=arithmetic), first("memory_latency_s"),
+            first("local_latency_s"), first("barrier_latency_s", default=issue),
+            first("departure_uncoalesced_s", "departure_coalesced_s", default=issue),
+        )
+
+    def of_act(self, act: Act) -> float:
+        """Return an act's latency; a store to global memory lets nothing wait."""
+        where, kind = act
+        if kind == "barrier":
+            return self.barrier_s
+        if where == "global":
+            return self.memory_s if kind == "load" else 0.0
+        if where == "local":
+            return self.local_s
+        return self.arithmetic_s if kind in ORDINARY else self.special_s

@@ -1,0 +1,235 @@
+r"""The stochastic memory hierarchy model of Baghsorkhi et al., in Kim et al. 2012, section 4.2.3.
+
+Which requests each sub-group makes, and in which order, is known (:mod:`perfmodel.counts.trace.trace`); in
+which order those of different sub-groups and work-groups reach the caches is not.  So orders are drawn:
+
+1. the sub-groups of a work-group are merged at random between each barrier and the next, every merge
+   as likely as any other;
+2. the work-groups, dealt in turn to the compute units, are merged at random in the same way, those
+   that a unit holds at once with each other and with all those of other units;
+3. each unit's requests go through its own first-level cache in that order, and what misses there
+   through the second-level cache, which all units share.
+
+Each order drawn gives a hit rate of either level.  Their spread says what the unknown order matters:
+is it wide, the mean means little.  Loads and stores are treated alike: both bring the line in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from perfmodel.analyses.caches import CacheShape, Ints, hits
+from perfmodel.counts.trace.trace import Trace, trace
+from perfmodel.errors import MissingFactError
+from perfmodel.facts import Fact
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.facts import DeviceFacts
+
+SOURCE = "stochastic memory hierarchy model (Kim et al. 2012, 4.2.3)"
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The caches between the compute units and memory.
+
+    Attributes
+    ----------
+    l1, l2 : CacheShape
+        Each compute unit's own cache, and the next; their lines are of one size.
+    units : int
+        Compute units among which the sampled work-groups are dealt.
+    resident : int
+        Work-groups that a unit holds at once.
+    shared : bool
+        Whether all units share the second level (a GPU); else each has its own (a CPU).
+    """
+
+    l1: CacheShape
+    l2: CacheShape
+    units: int = 4
+    resident: int = 2
+    shared: bool = True
+
+    @classmethod
+    def of(
+        cls, facts: DeviceFacts | None, units: int = 4, resident: int = 2, ways: tuple[int, int] = (8, 16)
+    ) -> Hierarchy:
+        """Return a device's, from its facts l1_bytes, l2_bytes and cache_line_bytes.
+
+        Raises
+        ------
+        MissingFactError
+            If one of these is not known.
+        CacheShapeError
+            If such a cache cannot be.
+        """
+        l1, l2, line = (int(_fact(facts, key)) for key in ("l1_bytes", "l2_bytes", "cache_line_bytes"))
+        cpu = facts is not None and "device_type" in facts and facts.value("device_type") == "cpu"
+        return cls(CacheShape(l1, line, ways[0]), CacheShape(l2, line, ways[1]), units, resident, not cpu)
+
+
+@dataclass(frozen=True)
+class HitRates:
+    """Hit rates of both caches, one for each order drawn.
+
+    Attributes
+    ----------
+    l1, l2 : tuple of float
+        Hits over requests of the first level; and of the second, which only those make that
+        missed in the first.
+    by_array : tuple of (str, float, float)
+        For each array its mean hit rate in the first level, and the mean share of its requests that
+        go to memory.
+    requests : int
+        Requests in the traces.
+    groups : int
+        Work-groups traced, of all launches.
+    drawn : tuple of str
+        Arrays whose cells were drawn evenly because data give the index.
+    """
+
+    l1: tuple[float, ...]
+    l2: tuple[float, ...]
+    by_array: tuple[tuple[str, float, float], ...]
+    requests: int
+    groups: int
+    drawn: tuple[str, ...] = ()
+
+    @property
+    def miss_ratio_l1(self) -> float:
+        """Mean share of the requests that the first-level cache lacks."""
+        return 1.0 - float(np.mean(self.l1))
+
+    @property
+    def miss_ratio_l2(self) -> float:
+        """Mean share of the first level's misses that the second-level cache lacks too."""
+        return 1.0 - float(np.mean(self.l2))
+
+    def interval(self, which: str, level: float = 0.9) -> tuple[float, float]:
+        r"""Return the confidence interval of the mean hit rate, :math:`\bar h \pm t s/\sqrt{N}`, within [0, 1].
+
+        It holds the chance of the order only: not that of the groups sampled, nor of the model.
+
+        Parameters
+        ----------
+        which
+            ``"l1"`` or ``"l2"``.
+        level
+            Probability that it should have.
+        """
+        rates = np.asarray(self.l1 if which == "l1" else self.l2)
+        if len(rates) < 2:
+            return 0.0, 1.0
+        half = float(student.ppf((1 + level) / 2, len(rates) - 1) * rates.std(ddof=1) / sqrt(len(rates)))
+        return max(0.0, float(rates.mean()) - half), min(1.0, float(rates.mean()) + half)
+
+    def facts(self) -> dict[str, Fact]:
+        """Return the miss ratios as facts, for model families: ``l1_miss_ratio`` and ``l2_miss_ratio``."""
+        source = f"{SOURCE}: {len(self.l1)} orders of {self.requests} requests"
+        return {
+            "l1_miss_ratio": Fact(self.miss_ratio_l1, "share", source),
+            "l2_miss_ratio": Fact(self.miss_ratio_l2, "share", source),
+        }
+
+
+def hit_rates(
+    counts: KernelCounts, sizes: Mapping[str, int], hierarchy: Hierarchy,
+    groups: int = 8, orders: int = 20, seed: int = 0,
+) -> HitRates:
+    """Trace a sample of work-groups and send it through the caches in random orders.
+
+    Parameters
+    ----------
+    counts
+        The counted kernel.
+    sizes
+        All size parameters.
+    hierarchy
+        The device's caches, empty at the beginning of each launch.
+    groups
+        Work-groups of each launch.
+    orders
+        Orders drawn.
+    seed
+        Of the random generator; equal seeds give equal rates.
+
+    Raises
+    ------
+    ParameterError, UntraceableError, TraceTooLongError
+        As :func:`perfmodel.counts.trace.trace.trace` does.
+    """
+    traces = trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed)
+    return simulated(traces, hierarchy, orders, seed)
+
+
+def simulated(traces: Sequence[Trace], hierarchy: Hierarchy, orders: int = 20, seed: int = 0) -> HitRates:
+    """Send traces through the caches in random orders; see :func:`hit_rates`."""
+    generator = np.random.default_rng(seed)
+    requests = sum(map(len, traces))
+    names = tuple(dict.fromkeys(name for one in traces for name in one.arrays))
+    array = np.concatenate([one.array for one in traces]) if traces else np.zeros(0, np.int64)
+    l1, l2 = [], []
+    first, memory, total = (np.zeros(len(names)) for _ in range(3))
+    for _ in range(orders):
+        levels = [_levels(one, hierarchy, generator) for one in traces]
+        level = np.concatenate(levels) if levels else np.zeros(0, np.int64)
+        missed = int((level > 1).sum())
+        l1.append(1.0 - missed / max(requests, 1))
+        l2.append(1.0 - int((level > 2).sum()) / max(missed, 1))
+        first += np.bincount(array[level == 1], minlength=len(names))
+        memory += np.bincount(array[level > 2], minlength=len(names))
+        total += np.bincount(array, minlength=len(names))
+    rows = tuple(
+        (name, float(first[k] / total[k]), float(memory[k] / total[k])) for k, name in enumerate(names) if total[k]
+    )
+    drawn = tuple(sorted({name for one in traces for name in one.drawn}))
+    return HitRates(tuple(l1), tuple(l2), rows, requests, sum(len(one.groups) for one in traces), drawn)
+
+
+def _levels(one: Trace, hierarchy: Hierarchy, generator: np.random.Generator) -> Ints:
+    """Return what answers each request at a random order: 1 or 2 (a cache), or 3 (memory)."""
+    order = drawn_order(one, hierarchy.units, hierarchy.resident, generator)
+    unit, line = one.group[order] % hierarchy.units, one.line[order]
+    level = np.ones(len(line), np.int64)
+    missed = np.flatnonzero(~hits(line, hierarchy.l1, unit))
+    again = hits(line[missed], hierarchy.l2, None if hierarchy.shared else unit[missed])
+    level[missed] = np.where(again, 2, 3)
+    result = np.empty_like(level)
+    result[order] = level
+    return result
+
+
+def drawn_order(one: Trace, units: int, resident: int, generator: np.random.Generator) -> Ints:
+    """Return the requests' positions in a random order that the program allows.
+
+    Sorting drawn numbers within each stream, and then all of them, makes every merge of the streams
+    as likely as any other.
+    """
+    moment = _sorted_within((one.subgroup, one.phase, one.group), generator)
+    inside = np.lexsort((moment, one.phase, one.group))
+    group = one.group[inside]
+    wave = group // (units * resident)
+    return inside[np.lexsort((_sorted_within((group,), generator), wave))]
+
+
+def _sorted_within(keys: tuple[Ints, ...], generator: np.random.Generator) -> NDArray[np.float64]:
+    """Return random numbers, rising within each stream of requests with equal keys."""
+    drawn = generator.random(len(keys[0]))
+    result = np.empty_like(drawn)
+    result[np.lexsort(keys)] = drawn[np.lexsort((drawn, *keys))]
+    return result
+
+
+def _fact(facts: DeviceFacts | None, key: str) -> float:
+    if facts is None or key not in facts:
+        raise MissingFactError(key, "stochastic_memory_hierarchy", "" if facts is None else facts.name)
+    return float(facts.value(key))

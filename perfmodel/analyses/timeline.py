@@ -1,0 +1,157 @@
+"""When an average sub-group, alone on a compute unit, passes each node of its work flow graph.
+
+Instructions are issued in order; one that needs a value waits for it. Of each loop up to three
+iterations are followed, and the last stands for all that remain.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from math import ceil
+
+from perfmodel.analyses.latencies import Latencies
+from perfmodel.analyses.work_flow import Dependence, WorkFlow, WorkNode
+from perfmodel.counts.program.steps import SHARED
+
+FOLLOWED = 3
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What one average sub-group's time is made of, in seconds.
+
+    Attributes
+    ----------
+    seconds : float
+        All of it: what is issued and what is waited for.
+    issued : tuple of float
+        For each node, what its instructions take to issue, over all its executions.
+    stalled : tuple of float
+        For each node, how long it is waited for values.
+    waits : tuple of (Dependence, float)
+        The arcs that make it wait, with the seconds, longest first; a barrier's have no variable.
+    critical : frozenset of (int, int, bool)
+        The arcs on the path that decides the time: source, target, and whether it is a data dependence.
+    """
+
+    seconds: float
+    issued: tuple[float, ...]
+    stalled: tuple[float, ...]
+    waits: tuple[tuple[Dependence, float], ...]
+    critical: frozenset[tuple[int, int, bool]]
+
+    @property
+    def hiding(self) -> float:
+        """Sub-groups on one scheduler that together issue enough to fill all waits: 1 + stalled/issued."""
+        issued = sum(self.issued)
+        return 1.0 + sum(self.stalled) / issued if issued else 1.0
+
+
+def timeline(graph: WorkFlow, latencies: Latencies) -> Timeline:
+    r"""Follow an average sub-group through its graph.
+
+    A node begins when the one before it is issued and its values are there:
+    :math:`b_t = \max(b_s + i_s, \max_a (r_a + l_a) - l_t)`, with :math:`i` the time to issue, :math:`r_a`
+    the arrival of the value of arc a, :math:`l_a` the latency from there to the node's result and
+    :math:`l_t` the longest of these; the result arrives at :math:`b_t + l_t`. A barrier waits for all
+    accesses before it.
+    """
+    walk = _Walk(graph, latencies)
+    walk.block(range(len(graph.nodes)), 0, 1.0)
+    return walk.timeline()
+
+
+class _Walk:
+    """The clock of a sub-group on its way, and what it has met."""
+
+    def __init__(self, graph: WorkFlow, latencies: Latencies) -> None:
+        self.nodes, self.latencies = graph.nodes, latencies
+        self.clock = 0.0
+        self.events: list[tuple[int, int, bool]] = []  # each a node, the event before, and if its value was waited for
+        self.latest: dict[int, int] = {}  # the last event of each node
+        self.ready: dict[int, float] = {}  # when its result arrives
+        self.issued, self.stalled = [0.0] * len(graph.nodes), [0.0] * len(graph.nodes)
+        self.waits: dict[Dependence, float] = defaultdict(float)
+        self.incoming: dict[int, list[Dependence]] = defaultdict(list)
+        for arc in graph.dependences:
+            self.incoming[arc.target].append(arc)
+
+    def block(self, places: range, depth: int, weight: float) -> None:
+        """Pass the nodes in the same ``depth`` loops; each pass stands for ``weight`` of them."""
+        k = places.start
+        while k < places.stop:
+            end = k + 1
+            if len(self.nodes[k].loops) <= depth:
+                self.step(k, weight)
+            else:
+                nest = self.nodes[k].loops[:depth + 1]
+                while end < places.stop and self.nodes[end].loops[:depth + 1] == nest:
+                    end += 1
+                self.loop(range(k, end), depth, weight)
+            k = end
+
+    def loop(self, places: range, depth: int, weight: float) -> None:
+        """Pass a loop: a few iterations, of which the last is repeated as often as it must be."""
+        passes = (1.0, *self.nodes[places.start].passes)
+        trips = passes[depth + 1] / passes[depth] if passes[depth] else 0.0
+        if not trips:
+            return
+        followed = max(1, min(FOLLOWED, ceil(trips - 1e-9)))
+        begin = self.clock
+        for k in range(followed):
+            begin = self.clock
+            self.block(places, depth + 1, weight * (trips - k if k == followed - 1 else 1.0))
+        rest = (self.clock - begin) * (trips - followed)
+        self.clock += rest
+        for k in places:
+            if k in self.ready:
+                self.ready[k] += rest
+
+    def step(self, k: int, weight: float) -> None:
+        """Pass one node: wait for its values, issue it, and note when its result arrives."""
+        node = self.nodes[k]
+        share = node.executions / node.passes[-1] if node.passes and node.passes[-1] else min(node.executions, 1.0)
+        issue, latency, arcs = self.costs(k, node)
+        begin, cause = self.clock, None
+        for arc, after in arcs:
+            arrival = self.ready.get(arc.source, 0.0) + after - latency
+            if arrival > begin:
+                begin, cause = arrival, arc
+        stall = begin - self.clock
+        before = len(self.events) - 1 if cause is None else self.latest[cause.source]
+        self.events.append((k, before, cause is not None))
+        self.latest[k] = len(self.events) - 1
+        self.ready[k] = begin + latency + (issue - self.latencies.issue_s if node.kind in SHARED else 0.0)
+        self.clock += share * (stall + issue)
+        self.issued[k] += weight * share * issue
+        self.stalled[k] += weight * share * stall
+        if cause is not None:
+            self.waits[cause] += weight * share * stall
+
+    def costs(self, k: int, node: WorkNode) -> tuple[float, float, list[tuple[Dependence, float]]]:
+        """Return the time to issue, the latency, and for each value needed what follows it."""
+        one, arcs = self.latencies, self.incoming[k]
+        if node.kind == "barrier":
+            open_ = [n for n in self.ready if self.nodes[n].kind in SHARED]
+            return one.barrier_s, 0.0, [(Dependence(n, k, "", ""), 0.0) for n in open_]
+        if node.kind == "compute":
+            after = [(arc, sum(map(one.of_act, arc.path))) for arc in arcs]
+            alone = max(one.of_act(act) for act, _ in node.acts)
+            return node.instructions * one.issue_s, max([alone, *(length for _, length in after)]), after
+        if node.kind not in SHARED:
+            return 0.0, 0.0, []
+        turn = one.issue_s + (node.serial - 1) * (one.departure_s if node.kind == "global" else one.issue_s)
+        latency = max(one.of_act(act) for act, _ in node.acts)
+        return node.instructions * turn, latency, [(arc, latency) for arc in arcs]
+
+    def timeline(self) -> Timeline:
+        """Return what was met, and the way back along what each node waited for."""
+        critical: set[tuple[int, int, bool]] = set()
+        event = len(self.events) - 1
+        while event > 0:
+            node, before, waited = self.events[event]
+            critical.add((self.events[before][0], node, waited))
+            event = before
+        waits = sorted(self.waits.items(), key=lambda item: -item[1])
+        return Timeline(self.clock, tuple(self.issued), tuple(self.stalled), tuple(waits), frozenset(critical))

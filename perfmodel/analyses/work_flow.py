@@ -1,0 +1,260 @@
+"""The work flow graph of Baghsorkhi et al., in Kim et al. 2012, section 4.2.2.
+
+A node is what an average sub-group does at a place of the schedule: accesses to global or to local
+memory, a barrier, or a statement's operations. Transition arcs lead from a node to the one that is
+executed next; data-dependence arcs from a load, or a result, to its use. With a device's latencies a
+transition weighs what its source takes to issue, and a dependence what lies between the source's
+start and the value's arrival (:mod:`perfmodel.analyses.timeline`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfmodel.counts.flow.averages import Averages
+from perfmodel.counts.program.steps import SHARED, Act, Reading, Step
+from perfmodel.errors import FlowUnknownError
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.counts.flow.graph import FlowGraph, FlowNode
+
+LOADS = (("global", "load"), ("local", "load"))
+
+
+@dataclass(frozen=True)
+class WorkNode:
+    """A place that control passes.
+
+    Attributes
+    ----------
+    kind : str
+        ``"entry"``, ``"exit"``, ``"barrier"``, ``"global"``, ``"local"`` or ``"compute"``.
+    statement : str
+        The statement that it is a part of, or the launch's name.
+    loops : tuple of str
+        The loops around it, outermost first.
+    executions : float
+        How often a sub-group passes it, on average over the launch.
+    passes : tuple of float
+        How often the body of each of the loops is run, on average.
+    acts : tuple of (Act, int)
+        What it does each time.
+    arrays : tuple of str
+        The arrays accessed.
+    serial : float
+        Transactions of one access to global memory, or turns of one to local memory (bank conflicts).
+    """
+
+    kind: str
+    statement: str
+    loops: tuple[str, ...]
+    executions: float
+    passes: tuple[float, ...] = ()
+    acts: tuple[tuple[Act, int], ...] = ()
+    arrays: tuple[str, ...] = ()
+    serial: float = 1.0
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of a sub-group at each execution."""
+        return sum(amount for _, amount in self.acts)
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """A value that one node makes and another needs.
+
+    Attributes
+    ----------
+    source, target : int
+        Positions of the nodes.
+    variable : str
+        What holds the value.
+    carried : str
+        The outermost loop between whose iterations it passes, or "".
+    path : tuple of Act
+        What the target does between the value's arrival and its own result.
+    """
+
+    source: int
+    target: int
+    variable: str
+    carried: str
+    path: tuple[Act, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorkFlow:
+    """Nodes in the order of the schedule, and arcs between their positions.
+
+    ``transitions`` are (source, target, loop); ``loop`` names that to whose beginning an arc leads
+    back, and is "" for any other.
+    """
+
+    name: str
+    nodes: tuple[WorkNode, ...]
+    transitions: tuple[tuple[int, int, str], ...]
+    dependences: tuple[Dependence, ...]
+
+
+def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 64) -> WorkFlow:
+    """Return the work flow graph of an average sub-group at the sizes.
+
+    Parameters
+    ----------
+    counts
+        The counted kernel.
+    sizes
+        All size parameters.
+    line_bytes
+        What one transaction with global memory moves [B].
+
+    Raises
+    ------
+    FlowUnknownError
+        The counts were stored before dataflow was recorded.
+    ParameterError, AssumptionError
+        A size is missing or does not fit the assumptions.
+
+    Examples
+    --------
+    >>> import loopy as lp, numpy as np
+    >>> from perfmodel.counts import count
+    >>> scale = lp.make_kernel("{ [i]: 0 <= i < n }", "y[i] = 2*x[i]", assumptions="n >= 1",
+    ...                        lang_version=(2018, 2))
+    >>> scale = lp.split_iname(scale, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    >>> graph = work_flow(count(lp.add_dtypes(scale, {"x": np.float32})), {"n": 6400})
+    >>> [node.kind for node in graph.nodes]
+    ['entry', 'global', 'compute', 'global', 'exit']
+    >>> [(arc.source, arc.target, arc.variable) for arc in graph.dependences]
+    [(1, 2, 'x'), (2, 3, 'y')]
+    """
+    if counts.flow is None:
+        raise FlowUnknownError(counts.name)
+    building = _Building(counts, counts.flow.graph, sizes, line_bytes)
+    for number, node in enumerate(building.graph.nodes):
+        building.add(number, node)
+    return WorkFlow(counts.name, tuple(building.nodes), tuple(building.transitions()), tuple(building.dependences()))
+
+
+class _Building:
+    """Takes the statements of the dataflow graph apart."""
+
+    def __init__(self, counts: KernelCounts, graph: FlowGraph, sizes: Mapping[str, int], line_bytes: int) -> None:
+        self.counts, self.sizes, self.line_bytes, self.graph = counts, sizes, line_bytes, graph
+        self.averages = Averages(counts, sizes)
+        self.nodes: list[WorkNode] = []
+        self.parts: dict[int, range] = {}  # of each node of the dataflow graph
+        self.roles: dict[str, dict[str, int]] = {}  # of each statement: loads, compute, store
+        self.inner: list[Dependence] = []
+
+    def add(self, number: int, node: FlowNode) -> None:
+        first = len(self.nodes)
+        times = self.averages.executions(node.launch, node.loops)
+        if node.kind == "run":
+            for step in node.steps:
+                own = self.averages.executions(node.launch, node.loops, step.name) if step.guarded else times
+                self.add_step(step, node, own)
+        else:
+            acts = ((("local", "barrier"), 1),) if node.kind == "barrier" else ()
+            self.nodes.append(WorkNode(node.kind, node.launch, node.loops, times, self.passes(node), acts))
+        self.parts[number] = range(first, len(self.nodes))
+
+    def add_step(self, step: Step, node: FlowNode, times: float) -> None:
+        roles = self.roles[step.name] = {}
+
+        def part(role: str, kind: str, acts: Iterable[tuple[Act, int]], arrays: Iterable[str] = ()) -> None:
+            acts, arrays = tuple(acts), tuple(dict.fromkeys(arrays))
+            if acts:
+                roles[role] = len(self.nodes)
+                serial = max([self.serial(array, kind, acts[0][0][1]) for array in arrays], default=1.0)
+                self.nodes.append(WorkNode(
+                    kind, step.name, node.loops, times, self.passes(node), acts, arrays, serial
+                ))
+
+        for load in LOADS:
+            loaded = [r.variable for r in step.readings if r.path[:1] == (load,)]
+            part(f"{load[0]} load", load[0], [row for row in step.acts if row[0] == load], loaded)
+        part("compute", "compute", [row for row in step.acts if row[0][0] not in SHARED])
+        for space in SHARED:
+            stored = [w.variable for w in step.writings if w.space == space]
+            part("store", space, [row for row in step.acts if row[0] == (space, "store")], stored)
+        self.inner += list(self.inside(step, roles))
+
+    def passes(self, node: FlowNode) -> tuple[float, ...]:
+        """Return how often the body of each loop around a node is run."""
+        return tuple(
+            self.averages.executions(node.launch, node.loops[:depth + 1]) for depth in range(len(node.loops))
+        )
+
+    def inside(self, step: Step, roles: Mapping[str, int]) -> Iterable[Dependence]:
+        """Yield the arcs from a statement's loads to its operations, and from these to its store."""
+        last = roles.get("compute", roles.get("store"))
+        for reading in step.readings:
+            if reading.path[:1] and reading.path[0] in LOADS and last is not None:
+                source = roles[f"{reading.path[0][0]} load"]
+                yield Dependence(source, last, reading.variable, "", _after_loads(reading))
+        if "compute" in roles and "store" in roles:
+            yield Dependence(roles["compute"], roles["store"], step.writings[0].variable, "")
+
+    def dependences(self) -> Iterable[Dependence]:
+        """Return all data-dependence arcs, of those between the same nodes the one with the longest path."""
+        arcs = list(self.inner)
+        for arc in self.graph.dependences:
+            source, target = _last(self.roles[arc.source]), self.target(arc.target, arc.path)
+            if source is not None and target is not None:
+                path = arc.path if self.nodes[target].kind == "compute" else ()
+                arcs.append(Dependence(source, target, arc.variable, arc.carried, path))
+        found: dict[tuple[int, int, str, str], Dependence] = {}
+        for one in arcs:
+            key = (one.source, one.target, one.variable, one.carried)
+            if key not in found or len(found[key].path) < len(one.path):
+                found[key] = one
+        return found.values()
+
+    def target(self, statement: str, path: tuple[Act, ...]) -> int | None:
+        """Return the part of a statement that a value goes to first."""
+        roles = self.roles[statement]
+        for act in path:
+            if act in LOADS:
+                return roles[f"{act[0]} load"]
+        return roles.get("compute", roles.get("store"))
+
+    def transitions(self) -> Iterable[tuple[int, int, str]]:
+        """Yield the transition arcs: through each part, and from part to part."""
+        for number, part in self.parts.items():
+            yield from ((k, k + 1, "") for k in part[:-1])
+            if part:
+                yield from ((part[-1], target, loop) for target, loop in dict.fromkeys(self.following(number, "")))
+
+    def following(self, number: int, loop: str) -> Iterable[tuple[int, str]]:
+        """Yield what comes after a node of the dataflow graph, past those in which nothing is done."""
+        for arc in self.graph.transitions:
+            if arc.source == number and not (loop and arc.loop):
+                target = self.parts[arc.target]
+                if target:
+                    yield target[0], loop or arc.loop
+                else:
+                    yield from self.following(arc.target, loop or arc.loop)
+
+    def serial(self, array: str, space: str, direction: str) -> float:
+        """Return how many turns one access by a sub-group takes."""
+        accesses = float(self.counts.accesses(space, direction, array, granularity="subgroup")(**self.sizes))
+        if space == "local":
+            turns = self.counts.bank_conflicts(array, direction=direction)
+        else:
+            turns = self.counts.lines(array, self.line_bytes, "instance", direction, **self.sizes)
+        return max(float(turns(**self.sizes)) / accesses, 1.0) if accesses else 1.0
+
+
+def _after_loads(reading: Reading) -> tuple[Act, ...]:
+    """Return what a statement does to a value once it is loaded."""
+    last = max(k for k, act in enumerate(reading.path) if act in LOADS)
+    return reading.path[last + 1:]
+
+
+def _last(roles: Mapping[str, int]) -> int | None:
+    return max(roles.values(), default=None)

@@ -1,0 +1,176 @@
+"""What perfmodel needs, part by part: what was found, and what mends it."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+
+OK = "ok"
+NOTE = "note"  # the main job runs without it
+WRONG = "wrong"  # the main job cannot run
+
+# Hardware whose OpenCL the loader may not know of: the kernel's device file, a word of the
+# platform's name, and what tells the loader.
+_CARDS = (
+    (
+        "/dev/nvidiactl",
+        "nvidia",
+        "as root: mkdir -p /etc/OpenCL/vendors && echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd",
+    ),
+    (
+        "/dev/kfd",
+        "amd",
+        "as root: mkdir -p /etc/OpenCL/vendors && echo libamdocl64.so > /etc/OpenCL/vendors/amdocl64.icd",
+    ),
+)
+_MEND_DEVICES = "scripts/setup, or as root: apt-get install pocl-opencl-icd"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that was looked at.
+
+    Parameters
+    ----------
+    name : str
+        What was looked at.
+    found : str
+        Its version or name.
+    status : str
+        ``ok``, ``note`` or ``wrong``.
+    message : str
+        What is the matter, or how well it does.
+    mend : str
+        The command that mends it; empty where nothing is to be mended.
+    """
+
+    name: str
+    found: str
+    status: str = OK
+    message: str = ""
+    mend: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give a JSON-able document."""
+        return asdict(self)
+
+
+def diagnose() -> Iterator[Part]:
+    """Look at every part, in the order in which one needs the other."""
+    yield python_part()
+    yield from library_parts()
+    yield barvinok_part()
+    yield from device_parts()
+
+
+def python_part() -> Part:
+    """Look at Python's version."""
+    found = platform.python_version()
+    allowed = metadata.metadata("perfmodel")["Requires-Python"]
+    if Requirement(f"python{allowed}").specifier.contains(found, prereleases=True):
+        return Part("Python", found)
+    mend = "rm -rf .venv && PYTHON=python3.11 scripts/setup"
+    return Part("Python", found, WRONG, f"perfmodel needs {allowed}", mend)
+
+
+def library_parts() -> Iterator[Part]:
+    """Look at each library that setup.cfg asks for: its version, and whether it loads."""
+    for text in metadata.requires("perfmodel") or ():
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield _library_part(requirement)
+
+
+def _library_part(requirement: Requirement) -> Part:
+    name, wanted = requirement.name, str(requirement.specifier)
+    mend = f"{sys.executable} -m pip install '{name}{wanted}'"
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Part(name, "", WRONG, f"is not installed, {wanted} is needed", mend)
+    if not requirement.specifier.contains(found, prereleases=True):
+        return Part(name, found, WRONG, f"is not the version that works, {wanted}", mend)
+    if wanted.startswith("=="):  # the pinned ones are those that break
+        if failure := _import_failure(name):
+            mend = f"{sys.executable} -m pip install --force-reinstall --no-deps '{name}{wanted}'"
+            return Part(name, found, WRONG, f"does not load: {failure}", mend)
+        return Part(name, found, OK, "as pinned")
+    return Part(name, found, OK, wanted)
+
+
+def _import_failure(module: str) -> str:
+    command = [sys.executable, "-W", "ignore", "-c", f"import {module}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines()
+    return lines[-1].strip() if lines else f"Python ended with status {done.returncode}"
+
+
+def barvinok_part() -> Part:
+    """Look whether the islpy at hand counts the points of a set."""
+    from perfmodel.errors import PerfModelError
+
+    try:
+        from perfmodel.counts.points import barvinok
+    except (ImportError, PerfModelError) as error:
+        return Part("Barvinok", "", WRONG, f"cannot be asked for: {error}", "scripts/setup")
+    if barvinok.has_barvinok():
+        return Part("Barvinok", "in islpy", OK, "counts sets")
+    if barvinok.is_overwritten():
+        status, message = WRONG, "islpy was reinstalled on top of islpy-barvinok"
+    else:
+        status, message = NOTE, "islpy-barvinok is not installed"
+    message += ": counting is slower, and some counts may be upper bounds"
+    return Part("Barvinok", "not in islpy", status, message, barvinok.MENDING_COMMAND)
+
+
+def device_parts() -> Iterator[Part]:
+    """Build and run a small kernel on every OpenCL device, each in a process of its own."""
+    from perfmodel.errors import BrokenDeviceError
+
+    try:
+        from perfmodel.opencl import survey
+
+        found = survey()
+    except BrokenDeviceError as error:
+        message = f"listing the devices: {error.problem}"
+        yield Part("OpenCL", "", WRONG, message, _MEND_DEVICES)
+        return
+    if not found:
+        yield Part("OpenCL", "no device", WRONG, "nothing to measure on", _MEND_DEVICES)
+    yield from _hidden_cards(tuple(device.platform for device, _ in found))
+    any_works = any(health.ok for _, health in found)
+    for device, health in found:
+        name, what = f"device {device.index}", f"{device.name} ({device.platform})"
+        if health.ok:
+            yield Part(name, what, OK, f"{health.message} in {health.seconds:.2f} s")
+        else:
+            status = NOTE if any_works else WRONG
+            yield Part(name, what, status, health.message, _mend_device(device.slug))
+
+
+def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
+    """Say which cards are in the machine but in no OpenCL platform."""
+    for file, word, mend in _CARDS:
+        if Path(file).exists() and not any(word in platform.lower() for platform in platforms):
+            message = "the card is there, but OpenCL's loader does not know its driver"
+            yield Part("OpenCL", f"{word.upper()} card", NOTE, message, f"{mend} (docs/new-device.md)")
+
+
+def _mend_device(slug: str) -> str:
+    if not slug.startswith("pocl-"):
+        return _MEND_DEVICES
+    try:
+        metadata.version("pocl-binary-distribution")
+    except metadata.PackageNotFoundError:
+        return "as root: apt-get install --reinstall pocl-opencl-icd"
+    return f"{sys.executable} -m pip uninstall -y pocl-binary-distribution && scripts/setup"

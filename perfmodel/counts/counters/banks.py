@@ -1,0 +1,114 @@
+"""Bank conflicts of local memory: how often an access by a sub-group is serialised.
+
+The factor beta of Karsin's dissertation (SPT model, chapter 3) is this count over that of the
+sub-group accesses.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import islpy as isl
+
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.lane_boxes import completed
+from perfmodel.counts.counters.lines import Site
+from perfmodel.counts.program.program import Access, Domain
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.quasipoly.translation import fraction, program_of_polynomial
+
+SET, IN, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param
+WORD_BYTES = 4
+
+
+def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
+    """Return the sum over sub-group accesses of the most distinct words in one bank.
+
+    Lanes that read the same word don't conflict. Exact where every group and iteration executes
+    an access with the same lanes, else an upper bound (all lanes that ever do so).
+    """
+    total = Count.constant(0, "subgroup")
+    for domain, access in sites:
+        total = total + _serialised(cardinalities, domain, access, banks)
+    return total
+
+
+def _serialised(
+    cardinalities: Cardinalities, domain: Domain, access: Access, banks: int
+) -> Count:
+    launch = cardinalities.program.launches[domain.launch]
+    steps = _lane_steps(access, domain)
+    if steps is None or domain.trips is not None:
+        bound = cardinalities.count(domain)  # at worst the lanes go one by one
+        return Count(bound.polynomial, bound.assumptions, False, "subgroup")
+    whole = completed(domain, launch)
+    local = {axis: k for k, axis in enumerate(whole.axes) if axis.startswith("l")}
+    words: dict[int, set[int]] = defaultdict(set)
+    for lane in _lanes(whole):
+        linear, stride, address = 0, 1, 0
+        for axis, extent in enumerate(launch.group_shape):
+            position = lane[sorted(local, key=lambda name: local[name]).index(f"l.{axis}")]
+            linear += stride * position
+            stride *= extent
+            address += steps.get(f"l.{axis}", 0) * position
+        first = address * access.bits // 8
+        last = first + access.bits // 8 - 1
+        group = linear // cardinalities.subgroup_size
+        words[group] |= set(range(first // WORD_BYTES, last // WORD_BYTES + 1))
+    rest = cardinalities.count(domain, "workgroup")
+    degree = sum(_most_in_one_bank(touched, banks) for touched in words.values())
+    count = degree * rest
+    exact = count.exact and domain.chance == 1 and _same_lanes_everywhere(whole)
+    return Count(count.polynomial, count.assumptions, exact, "subgroup")
+
+
+def _most_in_one_bank(words: set[int], banks: int) -> int:
+    loads: dict[int, int] = defaultdict(int)
+    for word in words:
+        loads[word % banks] += 1
+    return max(loads.values())
+
+
+def _lane_steps(access: Access, domain: Domain) -> dict[str, int] | None:
+    """Return how many cells the address moves along each local axis, where that is constant."""
+    if access.cells is None or domain.tied:
+        return None
+    index = isl.PwMultiAff.from_map(access.cells)
+    steps: dict[str, int] = defaultdict(int)
+    for k, stride in enumerate(access.strides):
+        program = program_of_polynomial(stride)
+        pieces = index.get_pw_aff(k).get_pieces()
+        if program.parameters or len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
+            return None
+        cells = int(program.exact())
+        for position, axis in enumerate(domain.axes):
+            if axis.startswith("l"):
+                coefficient = fraction(pieces[0][1].get_coefficient_val(IN, position))
+                steps[axis] += int(coefficient) * cells
+    return dict(steps)
+
+
+def _lanes(domain: Domain) -> list[tuple[int, ...]]:
+    """Return the local ids that ever execute, in the order of the domain's local axes."""
+    lanes = domain.points
+    for index in reversed(range(len(domain.axes))):
+        if not domain.axes[index].startswith("l"):
+            lanes = lanes.project_out(SET, index, 1)
+    lanes = lanes.project_out(PARAM, 0, lanes.dim(PARAM))
+    found: list[tuple[int, ...]] = []
+    lanes.foreach_point(lambda point: found.append(tuple(
+        point.get_coordinate_val(SET, k).to_python() for k in range(lanes.dim(SET))
+    )))
+    return found
+
+
+def _same_lanes_everywhere(domain: Domain) -> bool:
+    """Whether the lanes and the (group, iteration) pairs vary independently."""
+    lanes = others = domain.points
+    for index, axis in enumerate(domain.axes):
+        if axis.startswith("l"):
+            others = others.eliminate(SET, index, 1)
+        else:
+            lanes = lanes.eliminate(SET, index, 1)
+    lanes = lanes.eliminate(PARAM, 0, lanes.dim(PARAM)) if lanes.dim(PARAM) else lanes
+    return bool(lanes.intersect(others).is_subset(domain.points))

@@ -1,0 +1,151 @@
+"""Number of executed instances at each granularity, each distinct set counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+import islpy as isl
+
+from perfmodel.counts.counters.lane_boxes import in_sub_groups, without_local
+from perfmodel.counts.counters.lane_factors import factors_by_unit
+from perfmodel.counts.points.factors import Product
+from perfmodel.counts.points.sizes import Cardinality, Sizes
+from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
+from perfmodel.counts.quasipoly.count import Count, product
+
+__all__ = ["Cardinalities", "Cardinality"]
+
+
+class Cardinalities:
+    """Counts the sets of one program and remembers them.
+
+    Parameters
+    ----------
+    program : Program
+        What the kernel executes.
+    subgroup_size : int
+        Work-items in a sub-group; sub-group = floor(linear local id / subgroup_size).
+    """
+
+    def __init__(self, program: Program, subgroup_size: int) -> None:
+        self.program = program
+        self.subgroup_size = subgroup_size
+        self._sizes = Sizes(program.assumptions)
+        self._products: dict[Domain, Product | None] = {}
+        self._counts: dict[tuple[Domain, str], Count] = {}
+        self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
+
+    def count(self, domain: Domain, granularity: str = "workitem") -> Count:
+        """Return how many (work-item | sub-group | work-group, instance) pairs there are."""
+        key = (domain, granularity)
+        if key not in self._counts:
+            self._counts[key] = self._count_pairs(domain, granularity)
+        return self._counts[key]
+
+    def _splits(self, domain: Domain, launch: Launch) -> bool:
+        """Whether the sub-groups of a group differ in what they execute."""
+        several = launch.group_size > self.subgroup_size
+        return several and any(axis.startswith("l") for axis in domain.axes)
+
+    def _count_pairs(self, domain: Domain, granularity: str) -> Count:
+        launch = self.program.launches[domain.launch]
+        if granularity != "workitem" and domain.trips is not None:
+            # lanes make different numbers of trips, each at most those of all its work-items
+            bound = self.count(domain)
+            return self.wrap(Cardinality(bound.polynomial, False), granularity=granularity)
+        repeated = 1
+        if granularity == "workitem":
+            for axis, extent in enumerate(launch.group_shape):
+                repeated *= 1 if f"l.{axis}" in domain.axes else extent
+        elif granularity == "subgroup" and not self._splits(domain, launch):
+            repeated = -(-launch.group_size // self.subgroup_size)
+        number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
+        if granularity == "workitem":
+            return self.wrap(number, domain.factor * repeated, domain.exact, granularity)
+        return self.wrap(
+            number, Fraction(repeated), domain.exact and domain.chance == 1, granularity
+        )
+
+    def wrap(
+        self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
+        granularity: str = "workitem",
+    ) -> Count:
+        """Return a :class:`Count` under the program's assumptions."""
+        count = Count(
+            number.polynomial.gist_params(self.program.assumptions).coalesce(),
+            self.program.assumptions, exact and number.exact, granularity,
+        )
+        return count if factor == 1 else factor * count
+
+    def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
+        """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
+        if granularity == "workitem":
+            return self._sizes.size(domain.points, self._product(domain))
+        launch = self.program.launches[domain.launch]
+        split = granularity == "subgroup" and self._splits(domain, launch)
+        size = self.subgroup_size if split else launch.group_size
+        return self._closed_pairs(domain, launch, size) or self.size(
+            in_sub_groups(domain, launch, size) if split else without_local(domain)
+        )
+
+    def _closed_pairs(self, domain: Domain, launch: Launch, size: int) -> Cardinality | None:
+        """Return the same for units of ``size`` lanes, if they have closed forms."""
+        whole = self._product(domain)
+        if whole is None:
+            return None
+        return self._sizes.sum_of_products(whole, factors_by_unit(whole, domain, launch, size))
+
+    def _product(self, domain: Domain) -> Product | None:
+        if domain not in self._products:
+            self._products[domain] = self._sizes.product_of(domain.points)
+        return self._products[domain]
+
+    def size(self, points: isl.Set) -> Cardinality:
+        """Return the number of points of a set, as a function of the parameters."""
+        return self._sizes.size(points, self._sizes.product_of(points))
+
+    def total(self, sets: Iterable[isl.Set]) -> Cardinality:
+        """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""
+        sizes: dict[str, tuple[Cardinality, int]] = {}
+        for points in sets:
+            size = self.size(points)
+            key = str(size.polynomial)
+            sizes[key] = (size, sizes[key][1] + 1 if key in sizes else 1)
+        exact = all(size.exact for size, _ in sizes.values())
+        number = isl.PwQPolynomial("{ 0 }")
+        for size, times in sizes.values():
+            number = number.add(size.polynomial.scale_val(isl.Val(times)))
+        return Cardinality(number, exact)
+
+    def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
+        """Return the number of groups along the axes that are not among ``axes``."""
+        number = isl.PwQPolynomial("{ 1 }")
+        for axis, extent in enumerate(self.program.launches[launch].grid):
+            if f"g.{axis}" not in axes:
+                if (launch, axis) not in self._grids:
+                    size = isl.PwQPolynomial.from_pw_aff(extent)
+                    self._grids[launch, axis] = size
+                number = product(number, self._grids[launch, axis])
+        return number
+
+    # {{{ launches and barriers
+
+    def work_groups(self, launch: int) -> Count:
+        """Return the work-groups that a launch starts, over all its repeats."""
+        repeats = self.size(self.program.launches[launch].repeats)
+        number = repeats.times(self._groups(launch, ()))
+        return self.wrap(number, Fraction(1), True, "workgroup")
+
+    def repeats(self, launch: int) -> Count:
+        """Return how often the host makes the launch."""
+        number = self.size(self.program.launches[launch].repeats)
+        return self.wrap(number, Fraction(1), True, "launch")
+
+    def barriers(self, site: BarrierSite) -> Count:
+        """Return the work-items that meet the barrier, each time that they do."""
+        number = self.size(site.points).times(self._groups(site.launch, site.axes))
+        group_size = self.program.launches[site.launch].group_size
+        return self.wrap(number, site.factor * group_size, site.exact, "workitem")
+
+    # }}}

@@ -1,0 +1,115 @@
+"""Distinct cells that a kernel touches, and the same with the gaps of strided access filled.
+
+Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses j of
+I_j(pi_i(D_i)).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import islpy as isl
+
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.program.program import Access, Domain, LaneStride
+from perfmodel.counts.quasipoly.count import Count
+
+SET, OUT = isl.dim_type.set, isl.dim_type.out
+Site = tuple[Domain, Access]
+
+
+class Footprint:
+    """The cells of one array that are touched in one direction.
+
+    Attributes
+    ----------
+    cells : islpy.Set or None
+        The cells; None where they depend on data and the array's shape is not known.
+    exact : bool
+        False where ``cells`` may hold more than what is touched.
+    """
+
+    def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
+        self._cardinalities = cardinalities
+        self._sites = sites
+        self._sample = sites[0][1]
+        self.exact = all(domain.exact and domain.chance == 1 and a.cells_exact for domain, a in sites)
+        self.cells = self._union(sites)
+
+    def _union(self, sites: list[Site]) -> isl.Set | None:
+        maps = {None if a.cells is None else a.cells.dim(OUT) for _, a in sites}
+        if None in maps or len(maps) > 1:  # of unknown cells, or taken apart in different ways
+            return self._whole_array()
+        union: isl.Set | None = None
+        seen = set()
+        for domain, access in sites:
+            key = (domain.points, access.cells)
+            if key in seen:
+                continue
+            seen.add(key)
+            cells = domain.points.apply(access.cells)
+            union = cells if union is None else union.union(cells)
+        return union.coalesce() if union is not None else None
+
+    def _whole_array(self) -> isl.Set | None:
+        shape = self._sample.shape
+        if shape is None:
+            return None
+        whole: isl.Set = isl.Set("{ [] }")
+        for extent in shape:
+            whole = whole.flat_product(extent)
+        return whole.intersect_params(self._cardinalities.program.assumptions)
+
+    def count(self) -> Count:
+        """Return |F|; at most the number of executed accesses where nothing better is known."""
+        if self.cells is not None:
+            return self._count(self.cells)
+        total = Count.constant(0)
+        for domain, _ in self._sites:
+            total = total + self._cardinalities.count(domain)
+        return Count(total.polynomial, total.assumptions, False, "cell")
+
+    def filled(self, stride: LaneStride) -> Count | None:
+        """Return |F with its gaps along the unit-stride axis filled|.
+
+        For lanes ``s`` apart along that axis this is F + {0 .. s-1}; where neighbouring lanes
+        touch different rows, the rows that F touches are filled.
+        """
+        axis = self._sample.unit_axis
+        if self.cells is None or axis is None:
+            return None
+        if stride.along_unit_axis is not None:
+            return self._count(_widened(self.cells, axis, stride.along_unit_axis))
+        if self._sample.shape is None:
+            return None
+        rows = self.cells.project_out(SET, axis, 1).insert_dims(SET, axis, 1)
+        return self._count(
+            rows.intersect(_within(rows.dim(SET), axis, self._sample.shape[axis])).coalesce()
+        )
+
+    def _count(self, cells: isl.Set) -> Count:
+        number = self._cardinalities.size(cells)
+        return self._cardinalities.wrap(number, Fraction(1), self.exact, "cell")
+
+
+def _within(dimensions: int, axis: int, extent: isl.Set) -> isl.Set:
+    """Return {x : x[axis] in extent} among points of that many dimensions."""
+    result: isl.Set = isl.Set("{ [] }")
+    for index in range(dimensions):
+        result = result.flat_product(extent if index == axis else isl.Set("{ [x] }"))
+    return result
+
+
+def _widened(cells: isl.Set, axis: int, width: int) -> isl.Set:
+    """Return F + {0 .. width-1} along an axis."""
+    space = isl.Space.map_from_set(cells.get_space())
+    moves = isl.Map.universe(space)
+    for index in range(cells.dim(SET)):
+        if index != axis:
+            moves = moves.equate(isl.dim_type.in_, index, OUT, index)
+    step = isl.Constraint.inequality_alloc(isl.LocalSpace.from_space(space))
+    ahead = step.set_coefficient_val(isl.dim_type.in_, axis, isl.Val(-1))
+    ahead = ahead.set_coefficient_val(OUT, axis, isl.Val(1))
+    near = step.set_coefficient_val(isl.dim_type.in_, axis, isl.Val(1))
+    near = near.set_coefficient_val(OUT, axis, isl.Val(-1)).set_constant_val(isl.Val(width - 1))
+    return cells.apply(moves.add_constraint(ahead).add_constraint(near)).coalesce()

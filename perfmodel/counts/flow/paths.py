@@ -1,0 +1,116 @@
+"""Paths through a kernel's dataflow: acts with their amounts, and what became of each variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from perfmodel.counts.flow.trips import Nest
+from perfmodel.counts.program.steps import Act, Cell, Index
+
+Term = tuple[Act, Nest]  # an act at each run of the body of a nest
+Stamp = tuple[tuple[str, int], ...]  # which iteration of each open loop
+
+
+@dataclass(frozen=True)
+class Path:
+    """Acts that wait for one another, and what they cost together at large sizes."""
+
+    terms: Mapping[Term, int]
+    cost: float = 0.0
+
+    def plus(self, terms: Iterable[tuple[Term, int]], cost: float) -> Path:
+        """Return the path with more acts at its end."""
+        longer = dict(self.terms)
+        for term, amount in terms:
+            longer[term] = longer.get(term, 0) + amount
+        return Path(longer, self.cost + cost)
+
+    def since(self, earlier: Path) -> Mapping[Term, int]:
+        """Return what was added since an earlier state; nothing is taken away."""
+        if self.terms is earlier.terms:
+            return {}
+        grown = {term: amount - earlier.terms.get(term, 0) for term, amount in self.terms.items()}
+        return {term: amount for term, amount in grown.items() if amount > 0}
+
+
+START = Path({})
+
+
+def longer(left: Path, right: Path) -> Path:
+    """Return the costlier path, the first of two that cost the same."""
+    return right if right.cost > left.cost else left
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a cell holds: the path to it, and which statements may have stored it, and when last."""
+
+    path: Path = START
+    sources: Mapping[str, Stamp] = field(default_factory=dict)
+
+    def merged(self, other: Value) -> Value:
+        """Return the value that may be either."""
+        sources = dict(self.sources)
+        for name, stamp in other.sources.items():
+            sources[name] = max(stamp, sources.get(name, stamp))
+        return Value(longer(self.path, other.path), sources)
+
+    def outside(self, depth: int) -> Value:
+        """Return the value as it is known after a loop: when, only by the loops around it."""
+        if all(len(stamp) <= depth for stamp in self.sources.values()):
+            return self
+        return Value(self.path, {name: stamp[:depth] for name, stamp in self.sources.items()})
+
+
+Cells = dict[Cell, Value]
+
+
+def may_be_equal(left: Cell, right: Cell) -> bool:
+    """Whether two cells of an array may be one, seen from one work-item.
+
+    They are not where an index differs by a constant only.
+    """
+    if left == right:
+        return True
+    if len(left) != len(right):
+        return True
+    return not any(
+        a is not None and b is not None and a[1] == b[1] and a[0] != b[0]
+        for a, b in zip(left, right, strict=True)
+    )
+
+
+def bound(cell: Cell, offsets: Mapping[str, tuple[bool, int]]) -> Cell:
+    """Return the cell at one iteration.
+
+    ``offsets`` gives for each open loop whether its values are known, and its value, or else how
+    far it is from the first iteration followed.
+    """
+    return tuple(None if index is None else _bound(index, offsets) for index in cell)
+
+
+def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, tuple[bool, int]]) -> Index:
+    constant, left = index[0], []
+    for name, factor in index[1]:
+        known, value = offsets.get(name, (False, 0))
+        constant += factor * value
+        if not known:
+            left.append((name, factor))
+    return constant, tuple(left)
+
+
+def blurred(cell: Cell, names: frozenset[str]) -> Cell:
+    """Return the cell with every index that depends on one of the names unknown."""
+    return tuple(
+        None if index is None or any(name in names for name, _ in index[1]) else index for index in cell
+    )
+
+
+def renamed(cells: Cells, change: Callable[[Cell], Cell]) -> Cells:
+    """Return cells under new names; those that become one are merged."""
+    result: Cells = {}
+    for cell, value in cells.items():
+        new = change(cell)
+        result[new] = result[new].merged(value) if new in result else value
+    return result

@@ -1,0 +1,191 @@
+"""How often a nest of sequential loops runs its body in one work-item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import islpy as isl
+
+from perfmodel.counts.counters.cardinality import Cardinalities, Cardinality
+from perfmodel.counts.program.program import Domain
+from perfmodel.counts.program.tree import Device, Loop, Node
+from perfmodel.counts.quasipoly.count import Count, product
+
+SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
+
+Nest = tuple[str, ...]  # sequential inames, outermost first
+LARGE = (1024, 256, 64, 16, 1)  # least value tried for the parameters where chains are compared
+
+
+@dataclass(frozen=True)
+class Span:
+    """The values of a loop of constant trips: ``start``, ``start + step``, ...."""
+
+    start: int
+    step: int
+    trips: int
+
+
+class Trips:
+    """Trip counts of the loop nests of one program.
+
+    Those of the work-item, and of the iteration of loops outside the nest, that make the most are
+    counted exactly where one of them makes all that any makes; else the most trips of each loop
+    are multiplied, which is an upper bound.
+
+    Parameters
+    ----------
+    cardinalities : Cardinalities
+        Counts the sets of the program.
+    """
+
+    def __init__(self, cardinalities: Cardinalities) -> None:
+        self.cardinalities = cardinalities
+        self.program = cardinalities.program
+        self.sizes = self._sizes()
+        self.around: dict[str, Nest] = {}
+        self._place(self.program.schedule, ())
+        self._counts: dict[Nest, Count] = {}
+        self._values: dict[Nest, float] = {}
+        self._spans: dict[str, Span | None] = {}
+
+    def _sizes(self) -> Mapping[str, int]:
+        """Large sizes that the assumptions allow."""
+        assumptions = self.program.assumptions
+        for least in LARGE:
+            large = assumptions
+            for index in range(large.dim(PARAM)):
+                large = large.lower_bound_val(PARAM, index, isl.Val(least))
+            if not large.is_empty():
+                break
+        else:
+            large = assumptions
+        point = large.sample_point()
+        return {
+            large.get_dim_name(PARAM, index): point.get_coordinate_val(PARAM, index).to_python()
+            for index in range(large.dim(PARAM))
+        }
+
+    def _place(self, nodes: tuple[Node, ...], loops: Nest) -> None:
+        """Note for each loop those that it stands in."""
+        for node in nodes:
+            if isinstance(node, Loop):
+                self.around[node.iname] = loops
+                self._place(node.body, (*loops, node.iname))
+            elif isinstance(node, Device):
+                self._place(node.body, loops)
+
+    def value(self, nest: Nest) -> float:
+        """Return the runs of a nest's body at large sizes, where chains are compared."""
+        if nest not in self._values:
+            count = self.count(nest)
+            self._values[nest] = float(count(**self.sizes))
+        return self._values[nest]
+
+    def count(self, nest: Nest) -> Count:
+        """Return how often one work-item runs the body of a nest, loops outside it held."""
+        if nest not in self._counts:
+            self._counts[nest] = self._count(nest)
+        return self._counts[nest]
+
+    def span(self, iname: str) -> Span | None:
+        """Return the values of a loop that is the same for all sizes, else None."""
+        if iname not in self._spans:
+            self._spans[iname] = self._span(iname)
+        return self._spans[iname]
+
+    def _span(self, iname: str) -> Span | None:
+        domains = self._around((iname,))
+        if not domains or iname not in domains[0].names:
+            return None
+        points, others = _union(domains, (iname,), frozenset())
+        line = points.project_out(SET, 1, others).gist_params(self.program.assumptions).coalesce()
+        if line.involves_dims(PARAM, 0, line.dim(PARAM)):
+            return None
+        low, high = line.dim_min_val(0), line.dim_max_val(0)
+        if not (low.is_int() and high.is_int()):
+            return None
+        trips, length = int(self.value((iname,))), high.to_python() - low.to_python()
+        step = length // (trips - 1) if trips > 1 else 1
+        return Span(low.to_python(), max(step, 1), trips)
+
+    def _around(self, nest: Nest) -> list[Domain]:
+        """Return the domains of what is executed inside the nest."""
+        domains = [statement.domain for statement in self.program.statements]
+        inside = [domain for domain in domains if set(nest) <= set(domain.names)]
+        if inside:
+            return inside
+        sites = [
+            Domain(site.launch, site.points, site.axes) for site in self.program.barriers
+            if set(nest) <= set(site.points.get_var_names(SET))
+        ]
+        return sites or [domain for domain in domains if domain.trips is not None]
+
+    def _count(self, nest: Nest) -> Count:
+        domains = self._around(nest) if nest else []
+        if not domains:
+            return Count.constant(1, "chain")
+        known = tuple(name for name in nest if name in domains[0].names)
+        factor = Fraction(1)
+        if len(known) < len(nest):  # statistics give the trips of a data-dependent loop
+            factor = domains[0].trips or factor
+        exact = all(domain.exact for domain in domains)
+        if not known:
+            return factor * Count.constant(1, "chain")
+        points, others = _union(domains, known, frozenset(self.around.get(known[-1], ())))
+        alone = points.project_out(SET, len(known), others)
+        if not others or _one_runs_all(points, alone, len(known)):
+            number = self.cardinalities.size(alone)
+        else:
+            number = Cardinality(_longest(points, len(known)), len(known) == 1)
+        return self.cardinalities.wrap(number, factor, exact, "chain")
+
+
+def _union(
+    domains: list[Domain], nest: Nest, around: frozenset[str]
+) -> tuple[isl.Set, int]:
+    """Return the points over the nest and then over what its bounds may depend on; how many these are.
+
+    Those are hardware axes and the loops around the nest; loops inside it are projected out.
+    """
+    common = set(domains[0].names).intersection(*(domain.names for domain in domains))
+    parallel = {
+        name for domain in domains
+        for name, axis in zip(domain.names, domain.axes, strict=True) if axis
+    }
+    outer = sorted((common - set(nest)) & (parallel | around))
+    order = [*nest, *outer]
+    united: isl.Set | None = None
+    for domain in domains:
+        points = domain.points.project_out_except(order, [SET])
+        names = list(points.get_var_names(SET))
+        source, target = ", ".join(names), ", ".join(order)
+        points = points.apply(isl.Map(f"{{ [{source}] -> [{target}] }}"))
+        united = points if united is None else united.union(points)
+    return united, len(outer)
+
+
+def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
+    """Whether, where the others have some values, the first dimensions have all that they ever have."""
+    others = points.project_out(SET, 0, dims)
+    missing = alone.flat_product(others).subtract(points)
+    most = others.subtract(missing.project_out(SET, 0, dims))
+    return bool(points.params().is_subset(most.params()))
+
+
+def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
+    """Return the product over the first dimensions of the most values that each can take."""
+    number = isl.PwQPolynomial("{ 1 }")
+    for k in range(dims):
+        # what stands before the loop, or outside the nest, is held; the loops after it are not
+        held = points.project_out(SET, k + 1, dims - k - 1)
+        lines = isl.Map.from_range(held)
+        lines = lines.move_dims(IN, 0, OUT, 0, k)
+        lines = lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)
+        length = lines.dim_max(0).sub(lines.dim_min(0))
+        most = isl.Map.from_pw_aff(length).range().dim_max(0)
+        trips = isl.PwQPolynomial.from_pw_aff(most.add_constant_val(isl.Val(1)))
+        number = product(number, trips)
+    return number

@@ -1,0 +1,79 @@
+"""The box around a set, as an upper bound of the number of its points that is cheap to evaluate."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from perfmodel.counts.quasipoly.count import product
+
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
+PIECES = 16  # of a box at most
+LARGE = 1000
+
+
+def box_around(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
+    """Return the number of points of a box around a set, zero where the set has no real point.
+
+    The widths are those of the set with its divisions left out, projected over the reals. Where
+    several bounds of the axes compete in more than 16 ways, only the tightest of each axis at
+    large sizes is taken.
+    """
+    whole = _around(parts)
+    widths = [_widths(_line(whole, axis)) for axis in range(whole.dim(SET))]
+    ways = 1
+    for width in widths:
+        ways *= len(width)
+    number = isl.PwQPolynomial("{ 1 }")
+    for width in widths:
+        if ways > PIECES:
+            width = [min(width, key=_at_large_sizes)]
+        tightest = width[0]
+        for other in width[1:]:
+            tightest = tightest.min(other)
+        number = product(number, isl.PwQPolynomial.from_pw_aff(tightest.coalesce()))
+    conditions = whole.project_out(SET, 0, whole.dim(SET)).remove_divs().params()
+    return number.intersect_params(isl.Set.from_basic_set(conditions))
+
+
+def _around(parts: list[isl.BasicSet]) -> isl.BasicSet:
+    union = isl.Set.from_basic_set(parts[0])
+    for part in parts[1:]:
+        union = union.union(part)
+    return (parts[0] if len(parts) == 1 else union.simple_hull()).remove_divs()
+
+
+def _line(whole: isl.BasicSet, axis: int) -> isl.BasicSet:
+    """Return the values on one axis, over the reals."""
+    behind = whole.dim(SET) - axis - 1
+    line = whole.project_out(SET, axis + 1, behind).project_out(SET, 0, axis)
+    return line.remove_divs().remove_redundancies()
+
+
+def _widths(line: isl.BasicSet) -> list[isl.PwAff]:
+    """Return how many integers are between each lower and each upper bound."""
+    lower: list[isl.PwAff] = []
+    upper: list[isl.PwAff] = []
+    for constraint in line.get_constraints():
+        sign = constraint.get_coefficient_val(SET, 0).sgn()
+        if not sign:
+            continue
+        bound = constraint.get_bound(SET, 0)
+        if sign > 0 or constraint.is_equality():
+            lower.append(_of_parameters(bound.ceil()))
+        if sign < 0 or constraint.is_equality():
+            upper.append(_of_parameters(bound.floor()))
+    return [
+        high.sub(low).add_constant_val(isl.Val(1)) for high in upper for low in lower
+    ]
+
+
+def _of_parameters(bound: isl.Aff) -> isl.PwAff:
+    return isl.PwAff.from_aff(bound).project_domain_on_params()
+
+
+def _at_large_sizes(width: isl.PwAff) -> int:
+    space = width.get_domain_space()
+    point = isl.Point.zero(space)
+    for k in range(space.dim(PARAM)):
+        point = point.set_coordinate_val(PARAM, k, isl.Val(LARGE))
+    return int(width.eval(point).to_python())

@@ -1,0 +1,205 @@
+"""What a scheduled kernel executes: frozen values between Loopy's IR and the counters.
+
+A :class:`Program` is a list of launches and of statements. A statement is a set of executed
+instances (a domain) with what happens at each of them. Nothing here knows Loopy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import islpy as isl
+
+from perfmodel.counts.program.steps import Dataflow
+from perfmodel.counts.program.tree import Node
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One device kernel of the launch sequence.
+
+    Attributes
+    ----------
+    name : str
+        Name of the device kernel in the generated code.
+    group_shape : tuple of int
+        Work-items along the local axes 0, 1, ....
+    grid : tuple of islpy.PwAff
+        Work-groups along the group axes 0, 1, ..., as functions of the parameters.
+    repeats : islpy.Set
+        Values of the host's loops around the launch.
+    """
+
+    name: str
+    group_shape: tuple[int, ...]
+    grid: tuple[isl.PwAff, ...]
+    repeats: isl.Set
+
+    @property
+    def group_size(self) -> int:
+        """Work-items in a work-group."""
+        size = 1
+        for extent in self.group_shape:
+            size *= extent
+        return size
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The instances at which something is executed.
+
+    Attributes
+    ----------
+    launch : int
+        Position of the launch in the program.
+    points : islpy.Set
+        The executed values of the inames, one set dimension for each.
+    axes : tuple of str
+        For each set dimension ``"g.0"``, ``"l.1"`` (a hardware axis) or ``""`` (sequential).
+    trips : Fraction or None
+        Product of the mean trip counts of the loops that are not among the set's dimensions
+        because data bounds them; None where there is no such loop.
+    chance : Fraction
+        Product of the probabilities of the data-dependent tests on the way.
+    exact : bool
+        False where the points are a superset of what is executed.
+    tied : frozenset of str
+        The sequential inames whose only value is fixed by the lanes: loops of a single trip,
+        which lanes run together whatever the value.
+    """
+
+    launch: int
+    points: isl.Set
+    axes: tuple[str, ...]
+    trips: Fraction | None = None
+    chance: Fraction = Fraction(1)
+    exact: bool = True
+    tied: frozenset[str] = frozenset()
+
+    @property
+    def factor(self) -> Fraction:
+        """What statistics multiply the number of points by."""
+        return self.chance if self.trips is None else self.trips * self.chance
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The inames, in the order of the set's dimensions."""
+        return tuple(self.points.get_var_names(isl.dim_type.set))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``amount`` real operations of one kind at each instance."""
+
+    dtype: str
+    kind: str
+    amount: int = 1
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load or store at each instance.
+
+    Attributes
+    ----------
+    space : str
+        ``"global"``, ``"local"`` or ``"private"``.
+    direction : str
+        ``"load"`` or ``"store"``.
+    array, dtype : str
+        Name and element type (of one component, for vector types).
+    bits : int
+        Size of the access.
+    cells : islpy.Map or None
+        From the domain's points to the array's cells; None where the index depends on data.
+    cells_exact : bool
+        False where different cells of the map may be one cell of the array.
+    shape : tuple of islpy.Set or None
+        For each axis of the array the indices 0 <= x < extent; None where they are not known.
+    unit_axis : int or None
+        The axis along which neighbouring cells are adjacent in memory.
+    strides : tuple of islpy.PwQPolynomial
+        Distance in memory, in units of the access, between neighbours along each axis.
+    offset : islpy.PwQPolynomial
+        Address of the array's cell 0, in units of the access from an aligned base.
+    lane_stride : tuple of LaneStride
+        Distances between the addresses of neighbouring lanes, and where each holds; empty for an
+        indirect access.
+    """
+
+    space: str
+    direction: str
+    array: str
+    dtype: str
+    bits: int
+    cells: isl.Map | None
+    cells_exact: bool
+    shape: tuple[isl.Set, ...] | None
+    unit_axis: int | None
+    lane_stride: tuple[LaneStride, ...]
+    strides: tuple[isl.PwQPolynomial, ...]
+    offset: isl.PwQPolynomial
+
+    @property
+    def indirect(self) -> bool:
+        """Whether the address depends on data."""
+        return not self.lane_stride
+
+
+@dataclass(frozen=True)
+class LaneStride:
+    """The distance between the cells of neighbouring lanes, on a part of an access's domain.
+
+    Attributes
+    ----------
+    distance : islpy.PwQPolynomial
+        |address difference| in units of the access, a function of the parameters.
+    within : islpy.Set or None
+        Where it holds; None for everywhere.
+    along_unit_axis : int or None
+        The distance where it is a constant along the array's unit-stride axis, else None
+        (the lanes then touch different rows).
+    """
+
+    distance: isl.PwQPolynomial
+    within: isl.Set | None
+    along_unit_axis: int | None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Operations and accesses that are executed at the points of one domain."""
+
+    domain: Domain
+    operations: tuple[Operation, ...]
+    accesses: tuple[Access, ...]
+
+
+@dataclass(frozen=True)
+class BarrierSite:
+    """A barrier: ``points`` are the values of loops and group axes at which a group meets it."""
+
+    launch: int
+    scope: str
+    points: isl.Set
+    axes: tuple[str, ...]
+    factor: Fraction = Fraction(1)
+    exact: bool = True
+
+
+@dataclass(frozen=True)
+class Program:
+    """All that a counter needs to know of a scheduled kernel.
+
+    ``dataflow`` is None in counts that were stored before it was recorded.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    assumptions: isl.Set
+    launches: tuple[Launch, ...]
+    statements: tuple[Statement, ...]
+    barriers: tuple[BarrierSite, ...]
+    schedule: tuple[Node, ...]
+    dataflow: Dataflow | None = None

@@ -1,0 +1,161 @@
+"""A program as JSON, and back: isl's objects as their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import islpy as isl
+
+from perfmodel.counts.program.program import (
+    Access,
+    BarrierSite,
+    Domain,
+    LaneStride,
+    Launch,
+    Operation,
+    Program,
+    Statement,
+)
+from perfmodel.counts.program.steps import read_dataflow, write_dataflow
+from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+
+Json = Any
+
+
+def write_program(program: Program) -> Json:
+    """Return a JSON-able dictionary from which :func:`read_program` makes an equal program."""
+    flow = program.dataflow
+    return {
+        "name": program.name,
+        "parameters": list(program.parameters),
+        "assumptions": str(program.assumptions),
+        "launches": [
+            {
+                "name": launch.name,
+                "group_shape": list(launch.group_shape),
+                "grid": [str(extent) for extent in launch.grid],
+                "repeats": str(launch.repeats),
+            }
+            for launch in program.launches
+        ],
+        "statements": [
+            {
+                "domain": _write_domain(statement.domain),
+                "operations": [[o.dtype, o.kind, o.amount] for o in statement.operations],
+                "accesses": [_write_access(access) for access in statement.accesses],
+            }
+            for statement in program.statements
+        ],
+        "barriers": [
+            {
+                "launch": site.launch, "scope": site.scope, "points": str(site.points),
+                "axes": list(site.axes), "factor": str(site.factor), "exact": site.exact,
+            }
+            for site in program.barriers
+        ],
+        "schedule": [_write_node(node) for node in program.schedule],
+        **({} if flow is None else {"dataflow": write_dataflow(flow)}),
+    }
+
+
+def read_program(data: Mapping[str, Any]) -> Program:
+    """Read what :func:`write_program` wrote."""
+    return Program(
+        data["name"], tuple(data["parameters"]), isl.Set(data["assumptions"]),
+        tuple(
+            Launch(
+                launch["name"], tuple(launch["group_shape"]),
+                tuple(isl.PwAff(text) for text in launch["grid"]), isl.Set(launch["repeats"]),
+            )
+            for launch in data["launches"]
+        ),
+        tuple(
+            Statement(
+                _read_domain(statement["domain"]),
+                tuple(Operation(*operation) for operation in statement["operations"]),
+                tuple(_read_access(access) for access in statement["accesses"]),
+            )
+            for statement in data["statements"]
+        ),
+        tuple(
+            BarrierSite(
+                site["launch"], site["scope"], isl.Set(site["points"]), tuple(site["axes"]),
+                Fraction(site["factor"]), site["exact"],
+            )
+            for site in data["barriers"]
+        ),
+        tuple(_read_node(node) for node in data["schedule"]),
+        read_dataflow(data["dataflow"]) if "dataflow" in data else None,
+    )
+
+
+def _write_domain(domain: Domain) -> Json:
+    return {
+        "launch": domain.launch, "points": str(domain.points), "axes": list(domain.axes),
+        "trips": None if domain.trips is None else str(domain.trips),
+        "chance": str(domain.chance), "exact": domain.exact, "tied": sorted(domain.tied),
+    }
+
+
+def _read_domain(data: Json) -> Domain:
+    trips = None if data["trips"] is None else Fraction(data["trips"])
+    return Domain(
+        data["launch"], isl.Set(data["points"]), tuple(data["axes"]), trips,
+        Fraction(data["chance"]), data["exact"], frozenset(data["tied"]),
+    )
+
+
+def _write_access(access: Access) -> Json:
+    shape = access.shape
+    return {
+        "space": access.space, "direction": access.direction, "array": access.array,
+        "dtype": access.dtype, "bits": access.bits,
+        "cells": None if access.cells is None else str(access.cells),
+        "cells_exact": access.cells_exact,
+        "shape": None if shape is None else [str(extent) for extent in shape],
+        "unit_axis": access.unit_axis,
+        "lane_stride": [
+            [str(s.distance), None if s.within is None else str(s.within), s.along_unit_axis]
+            for s in access.lane_stride
+        ],
+        "strides": [str(stride) for stride in access.strides],
+        "offset": str(access.offset),
+    }
+
+
+def _read_access(data: Json) -> Access:
+    shape = data["shape"]
+    return Access(
+        data["space"], data["direction"], data["array"], data["dtype"], data["bits"],
+        None if data["cells"] is None else isl.Map(data["cells"]), data["cells_exact"],
+        None if shape is None else tuple(isl.Set(extent) for extent in shape),
+        data["unit_axis"],
+        tuple(
+            LaneStride(
+                isl.PwQPolynomial(distance), None if within is None else isl.Set(within), along
+            )
+            for distance, within, along in data["lane_stride"]
+        ),
+        tuple(isl.PwQPolynomial(stride) for stride in data["strides"]),
+        isl.PwQPolynomial(data["offset"]),
+    )
+
+
+def _write_node(node: Node) -> Json:
+    if isinstance(node, Run):
+        return {"run": node.instruction}
+    if isinstance(node, Wait):
+        return {"wait": node.scope}
+    kind, name = ("loop", node.iname) if isinstance(node, Loop) else ("device", node.name)
+    return {kind: name, "body": [_write_node(child) for child in node.body]}
+
+
+def _read_node(data: Json) -> Node:
+    if "run" in data:
+        return Run(data["run"])
+    if "wait" in data:
+        return Wait(data["wait"])
+    body = tuple(_read_node(child) for child in data["body"])
+    return Loop(data["loop"], body) if "loop" in data else Device(data["device"], body)

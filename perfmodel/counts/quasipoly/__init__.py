@@ -1,0 +1,1 @@
+"""Counts as piecewise quasi-polynomials."""

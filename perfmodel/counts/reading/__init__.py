@@ -1,0 +1,1 @@
+"""From Loopy to a program."""

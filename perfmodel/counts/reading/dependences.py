@@ -1,0 +1,188 @@
+"""From Loopy's instructions to :class:`~perfmodel.counts.program.steps.Step`: what each value waits for.
+
+The walk over an instruction that lists its operations and accesses also notes, for every value
+read, the operations above it in the expression: its path to the result. The order is that of the
+C code: in ``a + b + c`` two additions stand above ``a`` and ``b`` and one above ``c``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import loopy as lp
+import pymbolic.primitives as p
+from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
+from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
+from loopy.symbolic import LinearSubscript
+
+from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, Step, Writing
+from perfmodel.counts.reading.affine import affine_form
+from perfmodel.counts.reading.expressions import Walk
+from perfmodel.counts.reading.values import INT, Type, is_index, is_sign
+
+_SPACES = {
+    lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.AddressSpace.PRIVATE: "private",
+}
+
+
+Leaf = tuple[str, Cell, list[Act]]  # a value met in the walk, and the acts above it so far
+
+
+@dataclass
+class TrackedWalk(Walk):
+    """The walk over an instruction that also knows each value's path to the result.
+
+    Attributes
+    ----------
+    leaves : list
+        The values read so far.
+    frames : list of list of int
+        For each expression being walked, how many leaves there were before it and before each of
+        its operands.
+    writings : list of Writing
+        What is assigned.
+    touched : list of Act
+        The accesses to global and local memory.
+    """
+
+    leaves: list[Leaf] = field(default_factory=list)
+    frames: list[list[int]] = field(default_factory=lambda: [[0]])
+    writings: list[Writing] = field(default_factory=list)
+    touched: list[Act] = field(default_factory=list)
+
+    def rec(self, expr: Any) -> Any:
+        """Walk an expression; what is noted meanwhile stands above the leaves found in it."""
+        if self.in_index and not self.include_index_arithmetic:  # nothing is noted in there
+            return Walk.__call__(self, expr)
+        frames, start = self.frames, len(self.leaves)
+        frames[-1].append(start)
+        frames.append([start])
+        dtype = Walk.__call__(self, expr)
+        frames.pop()
+        return dtype
+
+    def note(self, dtype: Type[Any], kind: str, amount: int = 1, per_lane: bool = True) -> None:
+        """Record operations; those on the parts of a complex value are one deep for each kind."""
+        before = len(self.operations)
+        super().note(dtype, kind, amount, per_lane)
+        if len(self.operations) > before:
+            self.extend(self.frames[-1][0], (dtype.name, kind))
+
+    def extend(self, start: int, act: Act) -> None:
+        """Put an act above all leaves from ``start`` on."""
+        for leaf in self.leaves[start:]:
+            leaf[2].append(act)
+
+    def access(self, array: str, indices: tuple[Any, ...], direction: str) -> Type[Any]:
+        """Record an access; a load stands above the values in its index."""
+        start = len(self.leaves)
+        dtype = super().access(array, indices, direction)
+        space = _space(self.kernel, array)
+        if space is None:
+            return dtype
+        path = [(space, direction)] if space in SHARED else []
+        self.touched += path
+        cell = tuple([_index(self.kernel, index) for index in indices])
+        if direction == "store":
+            self.writings.append(Writing(array, cell, space))
+            return dtype
+        for act in path:
+            self.extend(start, act)
+        self.leaves.append((array, cell, path))
+        return dtype
+
+    def join_products(self, terms: list[Any], before: int) -> None:
+        """Turn products and the additions that they meet into ``madd`` on the paths too.
+
+        A product is joined to its own addition; the first term has none, and takes the first
+        addition of a term that is no product.
+        """
+        operations = len(self.operations)
+        super().join_products(terms, before)
+        if len(self.operations) == operations:
+            return
+        starts = [*self.frames[-1][1:], len(self.leaves)]
+        products = [_is_product(self.kernel, term) for term in terms]
+        free = products.index(False) if products[0] and not all(products) else 0
+        joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
+        for k, product in enumerate(products):
+            gone = product and (k > 0 or free > 0)
+            above = range(max(k, 1), len(terms))
+            for _, _, path in self.leaves[starts[k]:starts[k + 1]]:
+                own = path[:-len(above)]
+                if gone and own and own[-1][1] == "mul":
+                    del own[-1]
+                additions = zip(above, path[-len(above):], strict=True)
+                path[:] = own + [(act[0], "madd") if joined[j] else act for j, act in additions]
+
+    def step(self, instruction: MultiAssignmentBase) -> Step:
+        """Return the statement walked; it waits for its guards too."""
+        acts: dict[Act, int] = {}
+        for event in self.operations:
+            act = (event.dtype, event.kind)
+            acts[act] = acts.get(act, 0) + event.amount
+        for act in self.touched:
+            acts[act] = acts.get(act, 0) + 1
+        leaves = self.leaves
+        for guard in sorted(instruction.predicates, key=str):
+            test = TrackedWalk(self.kernel, self.callables, INT)
+            test.walk_test(guard)
+            leaves = leaves + test.leaves
+        readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
+        return Step(
+            instruction.id, tuple(readings), tuple(self.writings), tuple(acts.items()), bool(instruction.predicates)
+        )
+
+
+def opaque_step(
+    kernel: lp.LoopKernel, instruction: CInstruction, operations: Mapping[Act, int]
+) -> Step:
+    """Return a C instruction as a statement whose declared operations wait for one another."""
+    names = {*kernel.temporary_variables, *kernel.arg_dict}
+    path = tuple(act for act, amount in operations.items() for _ in range(amount))
+    written = sorted(instruction.assignee_var_names())
+    return Step(
+        instruction.id,
+        tuple(
+            Reading(name, (), path)
+            for name in sorted(instruction.read_dependency_names() & names) if _space(kernel, name)
+        ),
+        tuple(Writing(name, (), _space(kernel, name) or "private") for name in written),
+        tuple(operations.items()), bool(instruction.predicates),
+    )
+
+
+def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
+    """Return the inames of loops that are written out, or are lanes of a vector."""
+    return tuple(sorted(
+        name for name in kernel.all_inames()
+        if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag))
+    ))
+
+
+def _space(kernel: lp.LoopKernel, name: str) -> str | None:
+    """Return the space of an array or temporary; None for an argument passed by value."""
+    variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
+    if isinstance(variable, lp.ValueArg):
+        return None
+    return _SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
+
+
+def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
+    """Return an index as an affine form, None where data or products of names are in it."""
+    form = None if isinstance(expr, LinearSubscript) else affine_form(expr)
+    if form is None:
+        return None
+    constant = form.pop("", 0)
+    if any(name in kernel.temporary_variables for name in form):
+        return None
+    return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
+
+
+def _is_product(kernel: lp.LoopKernel, term: Any) -> bool:
+    return (
+        isinstance(term, p.Product) and not is_index(kernel, term)
+        and sum(not is_sign(child) for child in term.children) > 1
+    )

@@ -1,0 +1,192 @@
+"""The sets of executed instances of a kernel's instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+import islpy as isl
+import loopy as lp
+import pymbolic.primitives as p
+from loopy.kernel.data import GroupInameTag, LocalInameTag
+from loopy.symbolic import condition_to_set
+
+from perfmodel.counts.points.projection import Projector
+from perfmodel.counts.program.program import Domain
+from perfmodel.counts.reading.expressions import Condition
+from perfmodel.errors import StatisticsNeededError
+
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
+Statistics = Mapping[str, Fraction]
+
+
+class Domains:
+    """The domains of one kernel, with its assumptions folded in.
+
+    Parameters
+    ----------
+    kernel : loopy.LoopKernel
+        A scheduled kernel.
+    statistics : mapping of str to Fraction
+        Mean trip counts by iname, probabilities by the text of the test.
+    """
+
+    def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
+        self.kernel = kernel
+        self.statistics = statistics
+        self.parameters = size_parameters(kernel)
+        self.assumptions = self._assumptions()
+        self.data_inames = self._data_inames()
+        self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
+        self._cache: dict[object, Domain] = {}
+        self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
+
+    def _assumptions(self) -> isl.Set:
+        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
+        universe = isl.Set.universe(space.params())
+        given = isl.Set.from_basic_set(self.kernel.assumptions).params()
+        return universe.intersect(given.align_params(universe.get_space()))
+
+    def _data_inames(self) -> frozenset[str]:
+        """The inames whose bounds are read from data."""
+        found = set()
+        for domain in self.kernel.domains:
+            data = set(domain.get_var_names(PARAM)) - set(self.parameters)
+            data -= self.kernel.all_inames()
+            for constraint in domain.get_constraints() if data else ():
+                used = set(constraint.get_coefficients_by_name())
+                if used & data:
+                    found |= used & set(domain.get_var_names(SET))
+        return frozenset(found)
+
+    def domain(
+        self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...] = ()
+    ) -> Domain:
+        """Return the instances of something nested in ``inames`` and under ``conditions``."""
+        atoms = tuple(dict.fromkeys(_atomic(conditions)))
+        key = (launch, frozenset(inames), frozenset(atoms))
+        if key not in self._cache:
+            self._cache[key] = self._build(launch, key[1], atoms)
+        return self._cache[key]
+
+    def _build(
+        self, launch: int, inames: frozenset[str], conditions: tuple[Condition, ...]
+    ) -> Domain:
+        if conditions:
+            plain = self.domain(launch, inames)
+            points, chance, exact = plain.points, Fraction(1), plain.exact
+            for condition in conditions:
+                points, likely, sure = self._restrict(points, condition)
+                chance *= likely
+                exact = exact and sure
+            return replace(plain, points=points, chance=chance, exact=exact)
+        names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
+        points, trips, exact = self._projection(names)
+        axes = tuple(self.axes[name] for name in points.get_var_names(SET))
+        return Domain(launch, points, axes, trips, Fraction(1), exact, _tied(points, axes))
+
+    def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, bool]:
+        """Return the projection of the loop domain onto the inames (Algorithm 1)."""
+        projector, data = self._projector(names)
+        exact = True
+        counted = [name for name in names if name in self.data_inames]
+        known = [name for name in counted if name in self.statistics]
+        trips = None
+        for name in known:
+            trips = self.statistics[name] * (1 if trips is None else trips)
+        kept = [name for name in names if name not in known]
+        if data:
+            exact = len(known) == len(counted)
+        points = self._assumed(projector.onto(kept))
+        for position, name in enumerate(kept):
+            if name in self.data_inames and not (
+                points.dim_has_upper_bound(SET, position)
+                and points.dim_has_lower_bound(SET, position)
+            ):
+                raise StatisticsNeededError(
+                    f"the trip count of loop '{name}'", name, "<its mean trip count>"
+                )
+        return points, trips, exact
+
+    def line(self, iname: str) -> isl.Set | None:
+        """Return the values of one iname; None where data bound it."""
+        projector, data = self._projector([iname])
+        return None if data else self._assumed(projector.onto([iname]))
+
+    def _assumed(self, points: isl.Set) -> isl.Set:
+        points = points.align_params(self.assumptions.get_space())
+        return points.intersect_params(self.assumptions).coalesce()
+
+    def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
+        """Return the loop domain around the inames, and whether data bound it."""
+        whole = self.kernel.get_inames_domain(frozenset(names))
+        inames = tuple(whole.get_var_names(SET))
+        if inames not in self._projectors:
+            data = [name for name in whole.get_var_names(PARAM) if name not in self.parameters]
+            for name in data:
+                index = whole.get_var_names(PARAM).index(name)
+                whole = whole.move_dims(SET, 0, PARAM, index, 1).project_out(SET, 0, 1)
+            self._projectors[inames] = (Projector(whole), bool(data))
+        return self._projectors[inames]
+
+    def _restrict(
+        self, points: isl.Set, condition: Condition
+    ) -> tuple[isl.Set, Fraction, bool]:
+        expr, truth = condition
+        where = condition_to_set(points.get_space(), expr)
+        if where is not None:
+            part = points.intersect(where) if truth else points.subtract(where)
+            return part.coalesce(), Fraction(1), True
+        for key in (str(expr), str(expr).replace(" ", "")):
+            if key in self.statistics:
+                chance = self.statistics[key]
+                return points, chance if truth else 1 - chance, True
+        return points, Fraction(1), False
+
+
+def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
+    """Return the sequential inames that an equality fixes for given lanes."""
+    found: set[str] = set()
+    lanes = [k for k, axis in enumerate(axes) if axis.startswith("l")]
+    loops = [k for k, axis in enumerate(axes) if not axis]
+    for basic in points.get_basic_sets() if lanes and loops else ():
+        for constraint in basic.get_constraints():
+            if constraint.is_equality() and any(
+                constraint.involves_dims(SET, k, 1) for k in lanes
+            ):
+                found |= {
+                    points.get_dim_name(SET, k) for k in loops
+                    if constraint.involves_dims(SET, k, 1)
+                }
+    return frozenset(found)
+
+
+def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
+    """Return the names of a kernel's integer value arguments, sorted."""
+    return tuple(sorted(
+        argument.name for argument in kernel.args
+        if isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
+    ))
+
+
+def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
+    """Return ``"g.0"``, ``"l.1"``, ... or ``""`` for an iname that is not on a hardware axis."""
+    for tag in kernel.iname_tags_of_type(iname, (GroupInameTag, LocalInameTag)):
+        return f"{'g' if isinstance(tag, GroupInameTag) else 'l'}.{tag.axis}"
+    return ""
+
+
+def _atomic(conditions: Iterable[Condition]) -> Iterable[Condition]:
+    """Yield conditions without negations on top, conjunctions taken apart."""
+    for expr, truth in conditions:
+        if isinstance(expr, p.LogicalNot):
+            yield from _atomic([(expr.child, not truth)])
+        elif (isinstance(expr, p.LogicalAnd) and truth) or (
+            isinstance(expr, p.LogicalOr) and not truth
+        ):
+            yield from _atomic([(child, truth) for child in expr.children])
+        else:
+            yield expr, truth
+
+

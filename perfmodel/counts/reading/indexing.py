@@ -1,0 +1,221 @@
+"""Index expressions as isl maps, and the distances between neighbouring lanes' addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+import loopy as lp
+import pymbolic.primitives as p
+from loopy.diagnostic import ExpressionToAffineConversionError
+from loopy.kernel.array import FixedStrideArrayDimTag
+from loopy.symbolic import LinearSubscript
+
+from perfmodel.counts.program.program import Access, Domain, LaneStride
+from perfmodel.counts.reading.affine import names_in, pw_affs
+from perfmodel.counts.reading.domains import Domains
+from perfmodel.counts.reading.expressions import AccessEvent
+from perfmodel.counts.reading.flattened import Digit, digits
+from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial
+from perfmodel.counts.reading.values import memory_type
+
+SET = isl.dim_type.set
+SPACES = {
+    lp.AddressSpace.GLOBAL: "global",
+    lp.AddressSpace.LOCAL: "local",
+    lp.AddressSpace.PRIVATE: "private",
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where an array's cells lie: strides (in access units) and extents of its axes."""
+
+    strides: tuple[Any, ...]
+    shape: tuple[Any, ...] | None
+
+    @property
+    def unit_axis(self) -> int | None:
+        """The axis along which neighbours are adjacent, None where no axis is."""
+        units = [k for k, stride in enumerate(self.strides) if stride == 1]
+        return units[-1] if units else None
+
+    def of_vectors(self, axis: int, length: int) -> Layout:
+        """Return the layout of an array whose cells are vectors along ``axis``."""
+        shape = None if self.shape is None else _drop(self.shape, axis)
+        strides = tuple(
+            s // length if isinstance(s, int) else p.FloorDiv(s, length)
+            for s in _drop(self.strides, axis)
+        )
+        return Layout(strides, shape)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """An index tuple at the points of a domain."""
+
+    layout: Layout
+    cells: isl.Map | None
+    exact: bool
+    shape: tuple[isl.Set, ...] | None
+    unit_axis: int | None
+    lane_strides: tuple[LaneStride, ...]
+
+
+class Indexing:
+    """Makes :class:`Access` values for one kernel."""
+
+    def __init__(self, kernel: lp.LoopKernel, domains: Domains) -> None:
+        self.kernel = kernel
+        self.domains = domains
+        self.line = self._line()
+        self._layouts: dict[tuple[str, bool], Layout] = {}
+        self._found: dict[object, Resolved] = {}
+        self._shapes: dict[Any, tuple[isl.Set, ...] | None] = {}
+        self._functions: dict[Any, isl.PwQPolynomial] = {}
+
+    def _line(self) -> isl.Set:
+        space = self.domains.assumptions.get_space()
+        line = isl.Set.universe(space).from_params().add_dims(SET, 1)
+        return line.set_dim_name(SET, 0, "x")
+
+    def access(self, event: AccessEvent, domain: Domain, width: int) -> Access:
+        """Return the access that an event makes at the points of a domain.
+
+        ``width`` is the number of work-items along local axis 0.
+        """
+        variable = self.kernel.get_var_descriptor(event.array)
+        dtype = memory_type(variable)
+        linear = bool(event.indices) and isinstance(event.indices[0], LinearSubscript)
+        indices = (event.indices[0].index,) if linear else event.indices
+        layout = self.layout(event.array, linear)
+        length = 1
+        if event.vector_axis is not None:
+            length = int(variable.shape[event.vector_axis])
+            indices = _drop(indices, event.vector_axis)
+            layout = layout.of_vectors(event.vector_axis, length)
+        key = (id(domain), indices, layout)
+        if key not in self._found:
+            self._found[key] = self._resolve(domain, indices, layout, width)
+        found = self._found[key]
+        space = SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
+        return Access(
+            space, event.direction, event.array, dtype.name, dtype.itemsize * 8 * length,
+            found.cells, found.exact, found.shape, found.unit_axis, found.lane_strides,
+            tuple(self.function(stride) for stride in found.layout.strides),
+            self.function(_offset(variable)),
+        )
+
+    def function(self, expr: Any) -> isl.PwQPolynomial:
+        """Return an expression in the size parameters as a function of them."""
+        if expr not in self._functions:
+            self._functions[expr] = quasi_polynomial(expr, self.domains.parameters)
+        return self._functions[expr]
+
+    def layout(self, array: str, linear: bool) -> Layout:
+        """Return the layout of an array; that of a flat one where it is indexed linearly."""
+        if (array, linear) not in self._layouts:
+            variable = self.kernel.get_var_descriptor(array)
+            if linear:
+                found = Layout((1,), None)
+            elif variable.shape == ():
+                found = Layout((), ())
+            elif variable.dim_tags is None:  # an array of unknown shape has one axis
+                found = Layout((1,), None)
+            else:
+                strides = tuple(
+                    tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1
+                    for tag in variable.dim_tags
+                )
+                shape = variable.shape if isinstance(variable.shape, tuple) else None
+                found = Layout(strides, shape)
+            self._layouts[array, linear] = found
+        return self._layouts[array, linear]
+
+    def _resolve(
+        self, domain: Domain, indices: tuple[Any, ...], layout: Layout, width: int
+    ) -> Resolved:
+        names = {*domain.names, *self.domains.parameters}
+        extents = self._extents(layout.shape)
+        if any(not names_in(index) <= names for index in indices):
+            return Resolved(layout, None, False, extents, layout.unit_axis, ())
+        taken = [digits(index, domain.names) for index in indices]
+        if any(len(found) > 1 for found in taken):
+            return self._flattened(domain, taken, layout, width)
+        lanes = Lanes(domain, width, self.domains.parameters)
+        strides = lanes.strides(indices, layout.strides, layout.unit_axis)
+        cells = self._cells(domain, indices)
+        return Resolved(layout, cells, cells is not None, extents, layout.unit_axis, strides)
+
+    def _flattened(
+        self, domain: Domain, taken: list[tuple[Digit, ...]], layout: Layout, width: int
+    ) -> Resolved:
+        """Take indices such as n*i + j apart into axes of their own."""
+        parts: list[Any] = []
+        strides: list[Any] = []
+        shape: list[isl.Set] = []
+        exact = True
+        for found, stride in zip(taken, layout.strides, strict=True):
+            for digit in found:
+                parts.append(digit.index)
+                strides.append(digit.stride * stride)
+                extent = None if digit.extent is None else self._extents((digit.extent,))
+                shape.append(self.line if extent is None else extent[0])
+                exact = exact and (
+                    digit is found[0] or self._in_range(domain, digit.index, extent)
+                )
+        whole = Layout(tuple(strides), None)
+        lanes = Lanes(domain, width, self.domains.parameters)
+        steps = lanes.strides(tuple(parts), whole.strides, whole.unit_axis)
+        cells = self._cells(domain, tuple(parts))
+        return Resolved(whole, cells, exact, tuple(shape), whole.unit_axis, steps)
+
+    def _in_range(
+        self, domain: Domain, index: Any, extent: tuple[isl.Set, ...] | None
+    ) -> bool:
+        cells = self._cells(domain, (index,))
+        if cells is None or extent is None:
+            return False
+        return bool(domain.points.apply(cells).is_subset(extent[0]))
+
+    def _cells(self, domain: Domain, indices: tuple[Any, ...]) -> isl.Map | None:
+        space = domain.points.get_space()
+        try:
+            axes = pw_affs(space, indices)
+        except ExpressionToAffineConversionError:
+            return None
+        cells = isl.MultiPwAff.zero(space.from_domain().add_dims(isl.dim_type.out, len(axes)))
+        for axis, index in enumerate(axes):
+            cells = cells.set_pw_aff(axis, index)
+        return isl.Map.from_multi_pw_aff(cells)
+
+    def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
+        """Return {[x] : 0 <= x < extent} for each axis."""
+        if shape not in self._shapes:
+            self._shapes[shape] = self._ranges(shape)
+        return self._shapes[shape]
+
+    def _ranges(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
+        if shape is None:
+            return None
+        space = self.line.get_space()
+        cell = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, 0))
+        least = self.line.lower_bound_val(SET, 0, isl.Val(0))
+        try:
+            extents = pw_affs(space, shape)
+        except ExpressionToAffineConversionError:
+            return None
+        return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)
+
+
+def _offset(variable: Any) -> Any:
+    """Return the expression of an array argument's offset; temporaries are aligned."""
+    offset = getattr(variable, "offset", 0)
+    if isinstance(variable, lp.TemporaryVariable) or not offset:
+        return 0
+    return p.Variable(offset) if isinstance(offset, str) else offset
+
+
+def _drop(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
+    return (*items[:position], *items[position + 1 :])

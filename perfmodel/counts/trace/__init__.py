@@ -1,0 +1,1 @@
+"""Accesses written out one by one."""

@@ -1,0 +1,213 @@
+"""From the text of an expression to pymbolic, with errors that point into the text."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from pymbolic.primitives import (
+    Comparison,
+    If,
+    LogicalAnd,
+    LogicalNot,
+    LogicalOr,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Variable,
+)
+
+from perfmodel.errors import ExpressionError
+from perfmodel.expressions import ranges
+from perfmodel.expressions.functions import FUNCTIONS, Interval, call
+from perfmodel.expressions.vocabulary import nearest
+
+_COMPARISONS = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+_ROUNDING = {ast.FloorDiv: "floor(a / b)", ast.Mod: "a - b*floor(a / b)"}
+_CALLABLE = ", ".join(("where", *FUNCTIONS))
+_LANGUAGE = f"use + - * / ** and {_CALLABLE}"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A piece of an expression.
+
+    Parameters
+    ----------
+    tree
+        As a pymbolic expression.
+    range
+        Where its value lies if all features and weights are at least zero.
+    weighted
+        Whether it holds a weight.
+    """
+
+    tree: Any
+    range: Interval = (0.0, math.inf)
+    weighted: bool = False
+
+
+Names = Mapping[str, Term]
+
+
+@dataclass
+class Parser:
+    """Turns one text into a term.
+
+    Parameters
+    ----------
+    text
+        The expression.
+    terms
+        What the names stand for that are no weights.
+    known
+        Whether a name that is not in `terms` is a feature.
+    """
+
+    text: str
+    terms: Names
+    known: Callable[[str], bool]
+    sign_lost_at: ast.expr | None = field(default=None, init=False)
+
+    def parse(self) -> Term:
+        """Return the term of the whole text."""
+        try:
+            # Parentheses let an expression run over several lines.
+            body = ast.parse(f"({self.text or '?'}\n)", mode="eval").body
+        except SyntaxError as error:
+            at = self._place(error.lineno or 1, max(0, (error.offset or 1) - 1))
+            at = min(max(at, 0), max(0, len(self.text) - 1))
+            raise ExpressionError(
+                self.text, at, at + 1, f"this is no expression ({error.msg})", _LANGUAGE
+            ) from error
+        return self.term(body)
+
+    def term(self, node: ast.expr) -> Term:
+        """Return the term of a node of Python's syntax tree."""
+        visit = getattr(self, f"_{type(node).__name__}", None)
+        if visit is None:
+            self.fail(node, "this is not in the language of expressions", _LANGUAGE)
+        found: Term = visit(node)
+        return found
+
+    def fail(self, node: ast.expr, problem: str, advice: str) -> NoReturn:
+        """Raise the error that points to a node."""
+        start = self._place(node.lineno, node.col_offset)
+        end = self._place(node.end_lineno or 0, node.end_col_offset or 0)
+        raise ExpressionError(self.text, start, end, problem, advice)
+
+    def _place(self, line: int, column: int) -> int:
+        lines = self.text.splitlines(keepends=True)
+        return sum(len(one) for one in lines[: line - 1]) + column - (1 if line == 1 else 0)
+
+    def _Constant(self, node: ast.Constant) -> Term:  # noqa: N802
+        value = node.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.fail(node, f"{value!r} is no number", _LANGUAGE)
+        return Term(value, (float(value), float(value)))
+
+    def _Name(self, node: ast.Name) -> Term:  # noqa: N802
+        name = node.id
+        if name in self.terms:
+            return self._watched(node, self.terms[name])
+        if name.startswith("w_"):
+            return Term(Variable(name), weighted=True)
+        if self.known(name):
+            return Term(Variable(name))
+        near = nearest(name, [*self.terms, *FUNCTIONS])
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        return self.fail(
+            node, f"'{name}' is neither a feature nor a weight",
+            f"{hint}Weights begin with w_; features are named like op_float32_add or launches",
+        )  # fmt: skip
+
+    def _UnaryOp(self, node: ast.UnaryOp) -> Term:  # noqa: N802
+        inner = self.term(node.operand)
+        if isinstance(node.op, ast.UAdd):
+            return inner
+        if not isinstance(node.op, ast.USub):
+            self.fail(node, "this is not in the language of expressions", _LANGUAGE)
+        tree = -inner.tree if isinstance(inner.tree, int | float) else Product((-1, inner.tree))
+        return self._watched(node, Term(tree, ranges.negative(inner.range), inner.weighted), inner)
+
+    def _BinOp(self, node: ast.BinOp) -> Term:  # noqa: N802
+        left, right = self.term(node.left), self.term(node.right)
+        a, b = left.tree, right.tree
+        weighted = left.weighted or right.weighted
+        match node.op:
+            case ast.Add():
+                tree, interval = Sum((a, b)), ranges.plus(left.range, right.range)
+            case ast.Sub():
+                tree = Sum((a, Product((-1, b))))
+                interval = ranges.plus(left.range, ranges.negative(right.range))
+            case ast.Mult():
+                tree, interval = Product((a, b)), ranges.times(left.range, right.range)
+            case ast.Div():
+                tree, interval = Quotient(a, b), ranges.over(left.range, right.range)
+            case ast.Pow():
+                tree, interval = Power(a, b), ranges.power(left.range, right.range)
+            case ast.FloorDiv() | ast.Mod():
+                self.fail(
+                    node, "this is not differentiable, since it jumps",
+                    f"write {_ROUNDING[type(node.op)]}, where a and b hold no weight",
+                )  # fmt: skip
+            case _:
+                self.fail(node, "this is not in the language of expressions", _LANGUAGE)
+        return self._watched(node, Term(tree, interval, weighted), left, right)
+
+    def _Call(self, node: ast.Call) -> Term:  # noqa: N802
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == "where" and len(node.args) == 3 and not node.keywords:
+            return self._chosen(*node.args)
+        function = FUNCTIONS.get(name)
+        if function is None or node.keywords:
+            self.fail(node.func, "there is no such function", f"choose one of: {_CALLABLE}")
+        given = [self.term(argument) for argument in node.args]
+        if not (len(given) == function.arguments or (function.more and len(given) > 2)):
+            wanted = f"{function.arguments} arguments" + (" or more" if function.more else "")
+            self.fail(node, f"{name} has {len(given)} arguments here", f"give it {wanted}")
+        weighted = any(term.weighted for term in given)
+        if weighted and function.derivatives is None:
+            self.fail(
+                node, f"{name} is not differentiable, since it jumps, and a weight stands in it",
+                f"use {name} only on features",
+            )  # fmt: skip
+        found = given[0]
+        if function.more:
+            for term in given[1:]:
+                found = Term(call(name, found.tree, term.tree), function.interval(found.range, term.range))
+        else:
+            trees, intervals = (term.tree for term in given), (term.range for term in given)
+            found = Term(call(name, *trees), function.interval(*intervals))
+        return self._watched(node, Term(found.tree, found.range, weighted), *given)
+
+    def _IfExp(self, node: ast.IfExp) -> Term:  # noqa: N802
+        return self._chosen(node.test, node.body, node.orelse)
+
+    def _chosen(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> Term:
+        condition, then, other = self._condition(test), self.term(yes), self.term(no)
+        tree = If(condition, then.tree, other.tree)
+        return Term(tree, ranges.hull(then.range, other.range), then.weighted or other.weighted)
+
+    def _condition(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.BoolOp):
+            parts = tuple(self._condition(value) for value in node.values)
+            return LogicalAnd(parts) if isinstance(node.op, ast.And) else LogicalOr(parts)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return LogicalNot(self._condition(node.operand))
+        if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS):
+            self.fail(node, "this is no condition", "write one like work_groups < 8 or join such by and, or, not")
+        left, right = self.term(node.left), self.term(node.comparators[0])
+        return Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
+
+    def _watched(self, node: ast.expr, made: Term, *parts: Term) -> Term:
+        """Remember the first step that makes something negative of what is not."""
+        if self.sign_lost_at is None and made.range[0] < 0 <= min((part.range[0] for part in parts), default=0):
+            self.sign_lost_at = node
+        return made

@@ -1,0 +1,85 @@
+"""Planned configurations as candidates of a choice: what a campaign's ``choose`` is made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from perfmodel import features
+from perfmodel.fitting.choice.choice import Candidates, Floats, choose_next
+from perfmodel.models import Family, find_family
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
+#: What a configuration takes beside its runs [s], and how many runs it has; as campaigns have it.
+SETUP_S, RUNS = 0.03, 30
+
+
+class Planned(Protocol):
+    """A configuration that could be measured."""
+
+    @property
+    def kernel(self) -> str:
+        """Its class."""
+
+    @property
+    def variant(self) -> Mapping[str, Any]:
+        """What changes its code."""
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """Its sizes."""
+
+    @property
+    def counts(self) -> KernelCounts:
+        """Its counts."""
+
+    @property
+    def seconds(self) -> float:
+        """What a trial took [s]."""
+
+
+def measuring_s(seconds: Floats) -> Floats:
+    """What measuring configurations takes [s] of which one run takes so many seconds."""
+    return SETUP_S + RUNS * seconds
+
+
+def candidates(planned: Sequence[Planned], family: Family) -> Candidates:
+    """Return configurations as what can be chosen from, by the features that a family takes."""
+    values = [features.evaluate(case.counts, case.parameters) for case in planned]
+    names = family.select({name for row in values for name, value in row.items() if value != 0})
+    matrix = np.array([[row.get(name, 0.0) for name in names] for row in values], dtype=np.float64)
+    return Candidates(
+        matrix.reshape(len(planned), len(names)),
+        tuple(case.kernel for case in planned),
+        tuple(str(sorted(case.variant.items())) for case in planned),
+        measuring_s,
+        np.array([case.seconds for case in planned], dtype=np.float64),
+    )
+
+
+def chooser(
+    share: float, family: str | Family = "stevens_kloeckner_2016"
+) -> Callable[[Sequence[Planned]], Callable[[Floats], tuple[int, ...]]]:
+    """Return what chooses a share of a campaign's configurations, for :func:`perfmodel.measuring.run`.
+
+    Parameters
+    ----------
+    share
+        How many of the configurations shall be measured at most, in (0, 1]; but never fewer than
+        there are features.
+    family
+        Whose features they are to tell of.
+    """
+    taken = find_family(family)
+
+    def begin(planned: Sequence[Planned]) -> Callable[[Floats], tuple[int, ...]]:
+        table = candidates(planned, taken)
+        wanted = math.floor(share * len(planned))
+        return lambda times: choose_next(table, times, wanted)
+
+    return begin

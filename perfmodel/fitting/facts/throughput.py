@@ -1,0 +1,219 @@
+r"""Latency and bandwidth of each operation, from the microbenchmarks of the SPT model.
+
+Karsin (2018), chapter 4: work-groups from one to many (oversubscription) times independent chains in
+each work-item (instruction-level parallelism). What is regressed, by relative least squares, is
+
+.. math:: T = T_0 + A \max(1/B, L/M)
+
+with the operations A of the busiest core and the multiplicity M that
+:mod:`perfmodel.models.synchronous_parallel_throughput` gives a kernel, so that its weights are these
+numbers. Where the rows bend from latency to bandwidth is found by trying every place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import nnls
+
+from perfmodel.facts import Fact
+from perfmodel.fitting.linear.least_squares import Array
+from perfmodel.models.synchronous_parallel_throughput import FAMILY, PER_OPERATION
+from perfmodel.quantities.case import Case
+
+if TYPE_CHECKING:
+    from perfmodel.store import Measurement, Measurements
+
+CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "memory": ("spt_throughput", "global"),
+        "local": ("spt_throughput", "local"),
+        "register": ("spt_throughput", "register"),
+        "barrier": ("barriers", ""),
+        "launch": ("launch_sequence", ""),
+    }
+)
+"""The microbenchmark of each operation: kernel class, and its variant's ``memory``."""
+
+_KEYS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "memory": ("memory_latency_s", "memory_bandwidth_bytes_per_s", "B/s"),
+        "local": ("local_latency_s", "local_bandwidth_bytes_per_s", "B/s"),
+        "register": ("register_latency_s", "peak_flops_float32", "operation/s"),
+        "barrier": ("barrier_latency_s", "barriers_per_s", "operation/s"),
+        "launch": ("launch_s", "", ""),
+    }
+)
+CLEAR = 1.01
+"""What stands out by this factor is not taken for the fit's own wavering."""
+LATENCY_BOUND = "bandwidth was reached nowhere: it is a lower bound"
+BANDWIDTH_BOUND = "bandwidth was reached everywhere: the latency is an upper bound"
+ONE_MULTIPLICITY = "one multiplicity in all rows: which of latency and bandwidth binds is not known, each is a bound"
+NOT_HIDDEN = "time for an operation does not fall with oversubscription: M = M_I"
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """How fast a device performs an operation.
+
+    Parameters
+    ----------
+    operation
+        One of :data:`CLASSES`.
+    latency_s
+        Of one operation with nothing beside it [s].
+    bandwidth_per_s
+        Of the whole device at its peak [operations/s]; words for memory.
+    r_squared
+        Share of the relative squared deviation from one time that the regression explains [1].
+    rows
+        How many measurements it rests on.
+    oversubscription
+        Whether more work-items on a core hide the latency.
+    note
+        What of this is only a bound, in words; empty if nothing is.
+    """
+
+    operation: str
+    latency_s: float
+    bandwidth_per_s: float
+    r_squared: float
+    rows: int
+    oversubscription: bool
+    note: str = ""
+
+    def facts(self) -> dict[str, Fact]:
+        """Return latency and bandwidth as facts of the device, in SI units."""
+        latency, rate, unit = _KEYS[self.operation]
+        said = f"measured, {CLASSES[self.operation][0]}, r2={self.r_squared:.3f}"
+        source = f"{said}; {self.note}" if self.note else said
+        found = {latency: Fact(self.latency_s, "s", source)}
+        if rate:
+            found[rate] = Fact(self.bandwidth_per_s * PER_OPERATION[self.operation], unit, source)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The microbenchmark of one operation: times, fixed costs, amounts and waits, one row each."""
+
+    times: Array
+    fixed: Array
+    amounts: Array
+    waits: Array
+
+
+@dataclass(frozen=True)
+class _Line:
+    seconds: float
+    latency: float
+    squares: float
+    note: str
+
+
+def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
+    """Return what the microbenchmarks among measurements tell of each operation.
+
+    An operation with too few rows, or whose time does not grow with its amount, is left out.
+
+    Raises
+    ------
+    MissingFactError
+        If the number of compute units is not known.
+    """
+    lines = {hides: _lines(measurements, hides) for hides in (False, True)}
+    both = [name for name in ("memory", "local", "register") if all(name in one for one in lines.values())]
+    squares = {hides: sum(found[name][0].squares for name in both) for hides, found in lines.items()}
+    hides = squares[True] < (1 - 1e-6) * squares[False]
+    found = []
+    for name, (line, rows) in lines[hides].items():
+        note = "; ".join(filter(None, (line.note, "" if hides else NOT_HIDDEN))) if name != "launch" else ""
+        total = float(np.sum((np.sum(1 / rows.times) / np.sum(1 / rows.times**2) / rows.times - 1) ** 2))
+        r_squared = 1 - line.squares / total if total else 0.0
+        found.append(
+            Throughput(name, line.latency, 1 / line.seconds, r_squared, rows.times.size, hides, note)
+        )
+    return tuple(found)
+
+
+def throughput_facts(found: Iterable[Throughput]) -> dict[str, Fact]:
+    """Return all that was found as facts, ``oversubscription`` among them."""
+    facts: dict[str, Fact] = {}
+    for one in found:
+        facts.update(one.facts())
+        facts["oversubscription"] = Fact(int(one.oversubscription), "", "measured, spt_throughput: what fits better")
+    return facts
+
+
+def _lines(measurements: Measurements, hides: bool) -> dict[str, tuple[_Line, _Rows]]:
+    found = {}
+    for name in CLASSES:
+        rows = _rows(measurements, name, hides)
+        line = _bent_line(rows) if rows.times.size > rows.fixed.shape[1] + 1 else None
+        if line is not None:
+            found[name] = line, rows
+    return found
+
+
+def _rows(measurements: Measurements, operation: str, hides: bool) -> _Rows:
+    kernel, memory = CLASSES[operation]
+    rows = [row for row in measurements if row.kernel == kernel and memory in ("", row.variant.get("memory"))]
+    values = [_quantities(measurements, row, hides) for row in rows]
+    times = np.array([row.seconds for row in rows])
+    ones, launched, items = np.ones(len(rows)), _column(values, "launched"), _column(values, "items")
+    if operation == "launch":  # launches wait for each other: A / M = A
+        return _Rows(times, items[:, np.newaxis], launched, launched)
+    fixed = (ones, items) if operation == "barrier" else (ones,)
+    return _Rows(
+        times, np.column_stack(fixed), _column(values, f"{operation}_amount"), _column(values, f"{operation}_waits")
+    )
+
+
+def _column(values: list[dict[str, float]], name: str) -> Array:
+    return np.array([value[name] for value in values], dtype=np.float64)
+
+
+def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> dict[str, float]:
+    facts = measurements.facts
+    if facts is not None:
+        facts = facts.updated({"oversubscription": Fact(int(hides), "", "assumed, to see what fits")})
+    counts = measurements.counts[row.counts_hash]
+    case = Case(counts, row.parameters, facts, FAMILY.name)
+    found = {name: float(value) for name, value in FAMILY.quantities(case).items()}
+    return {**found, "items": case.value(counts.work_items())}
+
+
+def _bent_line(rows: _Rows) -> _Line | None:
+    """Return the best of all places where latency may give way to bandwidth; None if there is none."""
+    multiplicity = rows.amounts / rows.waits
+    found = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
+    return min((line for line in found if line is not None), key=lambda line: line.squares, default=None)
+
+
+def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
+    """Return the regression with rows of less than this multiplicity bound by latency."""
+    waiting = multiplicity < bend
+    columns = np.column_stack(
+        (rows.fixed, np.where(waiting, 0.0, rows.amounts), np.where(waiting, rows.waits, 0.0))
+    ) / rows.times[:, np.newaxis]  # fmt: skip
+    scale = np.where(columns.any(axis=0), np.abs(columns).max(axis=0), 1.0)
+    solution = nnls(columns / scale, np.ones(rows.times.size))[0] / scale
+    seconds, latency = float(solution[-2]), float(solution[-1])
+    least, most = float(multiplicity.min()), float(multiplicity.max())
+    if waiting.all():
+        seconds = latency / most
+    elif not waiting.any():
+        latency = seconds * least
+    if not (seconds > 0 and latency > 0):
+        return None
+    bound = np.maximum(rows.amounts * seconds, rows.waits * latency)
+    model = (rows.fixed @ solution[:-2] + bound) / rows.times
+    # Where the bend lies at an end of the rows, there is none.
+    reached, waited = seconds * most > CLEAR * latency, latency > CLEAR * seconds * least
+    note = BANDWIDTH_BOUND if not waited else "" if reached else LATENCY_BOUND
+    note = ONE_MULTIPLICITY if most <= CLEAR * least else note
+    return _Line(seconds, latency, float(np.sum((model - 1) ** 2)), note)

@@ -1,0 +1,246 @@
+"""Estimators in scikit-learn's conventions: rows are measured cases, columns are features.
+
+The matrix is called ``X`` there, and so it is here (hence the noqa: N803).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import sklearn.exceptions
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from perfmodel.errors import BadRidgeError, NotFittedError
+from perfmodel.fitting.linear.diagnosis import Mark, intervals
+from perfmodel.fitting.linear.least_squares import Array
+from perfmodel.fitting.linear.merged_linear import LinearFit, fit_linear
+from perfmodel.fitting.linear.robust import check_loss
+from perfmodel.fitting.linear.rows import training_rows
+
+
+class UnfittedError(NotFittedError, sklearn.exceptions.NotFittedError):  # type: ignore[misc]
+    """perfmodel's error for an estimator without weights, which scikit-learn knows for its own."""
+
+
+class FeatureEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """What the estimators share once they are fitted."""
+
+    coef_: Array
+    standard_errors_: Array
+    degrees_of_freedom_: float
+    n_features_in_: int
+
+    def intervals(self, level: float = 0.9) -> Array:
+        """Return the weights' intervals at a level, shape (n_features, 2)."""
+        self._check_fitted()
+        return intervals(self.coef_, self.standard_errors_, self.degrees_of_freedom_, level)
+
+    def predict(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+        """Return the times [s] of rows of feature values, shape (n_rows,)."""
+        times: Array = self._rows(X) @ self.coef_
+        return times
+
+    def _rows(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+        self._check_fitted()
+        rows: Array = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "coef_"):
+            raise UnfittedError(type(self).__name__)
+
+    def _keep(self, found: LinearFit) -> None:
+        columns, count = found.columns, self.n_features_in_
+        self.coef_ = np.zeros(count)
+        self.coef_[columns] = found.coefficients
+        self.standard_errors_ = np.full(count, np.inf)
+        self.standard_errors_[columns] = found.errors
+        marks: list[tuple[Mark, ...]] = [()] * count
+        for column, own in zip(columns, found.marks, strict=True):
+            marks[column] = own
+        self.marks_ = tuple(marks)
+        self.measured_ = np.isin(np.arange(count), columns)
+        self.degrees_of_freedom_ = found.solution.freedom
+        self.rank_, self.condition_ = found.solution.rank, found.solution.condition
+        self.confounded_, self.merged_ = found.confounded, found.merged
+        self.n_iter_, self.converged_ = found.iterations, found.converged
+
+
+class OrdinaryLeastSquares(FeatureEstimator):
+    r"""Weights that minimise the sum of squared errors.
+
+    .. math:: \min_w \sum_j v_j \Big(y_j - \sum_i w_i X_{ji}\Big)^2
+
+    The core that :class:`RelativeLeastSquares` applies to rows divided by their times, for any
+    data: columns scaled to about unit length, QR with column pivoting, iterative refinement. There
+    is no intercept; give a column of ones. For the attributes see there.
+
+    Parameters
+    ----------
+    merge
+        Whether proportional columns share a weight instead of being refused.
+    names
+        What the columns are called in messages.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 1.0], [1.0, 2.0], [1.0, 4.0]])
+    >>> OrdinaryLeastSquares().fit(X, [3.0, 5.0, 9.0]).coef_.tolist()
+    [1.0, 2.0]
+    """
+
+    def __init__(self, *, merge: bool = False, names: tuple[str, ...] | None = None) -> None:
+        self.merge = merge
+        self.names = names
+
+    def fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None  # noqa: N803
+    ) -> OrdinaryLeastSquares:
+        """Find the weights from rows X, shape (n_rows, n_features), and responses y, shape (n_rows,)."""
+        rows = training_rows(self, X, y, sample_weight, positive=False)
+        self._keep(fit_linear(rows, np.ones(len(rows.times)), merge=self.merge))
+        return self
+
+
+class RelativeLeastSquares(FeatureEstimator):
+    r"""Weights that minimise the sum of squared relative errors.
+
+    .. math:: \min_w \sum_j v_j \, c^2 \rho\!\left(\frac{r_j^2}{c^2}\right)
+        + \rho_r \sum_i (w_i \|X_i / y\|)^2, \qquad r_j = 1 - \frac{\sum_i w_i X_{ji}}{y_j}
+
+    Parameters
+    ----------
+    nonnegative
+        Whether weights below zero are ruled out.
+    ridge
+        :math:`\rho_r`, a pure number: how strongly weights are drawn to zero. It is added to
+        the diagonal of the normal equations of columns of unit length.
+    loss
+        :math:`\rho`: ``linear`` (least squares), ``huber``, ``soft_l1`` or ``cauchy``, found by
+        iteratively reweighted least squares. They bend at c, a multiple of the residuals' spread
+        (:data:`perfmodel.fitting.linear.robust.TUNING`).
+    merge
+        Whether features that the rows cannot tell apart share a weight instead of being refused.
+        Proportional columns get equal times, in these rows, out of what they cost together; of
+        weights of columns that depend on each other otherwise the ones of least norm (in the
+        scaled columns) are taken.
+    names
+        What the columns are called in messages.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights; 0 for a feature that is zero in every row.
+    standard_errors_ : ndarray of shape (n_features,)
+        Of the weights, from the residuals' spread; infinite where the rows do not determine one.
+    marks_ : tuple of tuple of str
+        What is to be said of each weight (:data:`perfmodel.fitting.linear.diagnosis.MEANING`).
+    degrees_of_freedom_ : float
+        Rows less what the fit used up.
+    measured_ : ndarray of bool, shape (n_features,)
+        Whether the feature is other than zero in some row.
+    rank_, condition_ : int, float
+        Of the matrix with rows divided by time and columns of about unit length.
+    confounded_, merged_ : tuple of tuple of int
+        Groups of features that the rows cannot tell apart, and those of them that were merged.
+    n_iter_, converged_ : int, bool
+        Steps of reweighting, and whether it came to rest.
+    n_features_in_ : int
+        Columns of ``X``.
+
+    Notes
+    -----
+    Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*,
+    section 4.3, for the plain form.
+
+    For a bootstrap give the multiplicities of the rows drawn as ``sample_weight``: rows of weight
+    zero take no part.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 10.0], [1.0, 1000.0], [1.0, 5000.0]])
+    >>> y = X @ np.array([1e-5, 2e-9])
+    >>> bool(np.allclose(RelativeLeastSquares().fit(X, y).coef_, [1e-5, 2e-9], rtol=1e-9))
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        nonnegative: bool = False,
+        ridge: float = 0.0,
+        loss: str = "linear",
+        merge: bool = False,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        self.nonnegative = nonnegative
+        self.ridge = ridge
+        self.loss = loss
+        self.merge = merge
+        self.names = names
+
+    def fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None  # noqa: N803
+    ) -> RelativeLeastSquares:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X
+            Feature values, shape (n_rows, n_features).
+        y
+            Measured times [s], shape (n_rows,).
+        sample_weight
+            How much each row counts, :math:`v`, shape (n_rows,); see
+            :func:`perfmodel.fitting.noise_weights`.
+
+        Raises
+        ------
+        BadTimesError, BadFeatureValuesError
+            If a time is not positive and finite, or a feature value not finite or negative.
+        TooFewRowsError
+            If there are fewer rows than features exercised, or none is.
+        ConfoundedFeaturesError
+            If the rows cannot tell features apart, unless they may be merged.
+        UnknownLossError, BadRidgeError
+            If an option is not one that exists.
+        """
+        check_loss(self.loss)
+        check_ridge(self.ridge)
+        rows = training_rows(self, X, y, sample_weight, positive=True)
+        found = fit_linear(
+            rows, rows.times,
+            nonnegative=self.nonnegative, ridge=self.ridge, loss=self.loss, merge=self.merge,
+        )  # fmt: skip
+        self._keep(found)
+        return self
+
+    def score(self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: Any = None) -> float:  # noqa: N803
+        """Return 1 minus the mean squared relative error; 1 is a perfect fit."""
+        return relative_score(self.predict(X), y, sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's description: counts and times are positive."""
+        return positive_tags(super().__sklearn_tags__())
+
+
+def check_ridge(ridge: float) -> None:
+    """Raise an error unless the ridge is finite and at least zero."""
+    if not (np.isfinite(ridge) and ridge >= 0):
+        raise BadRidgeError(ridge)
+
+
+def relative_score(predicted: Array, times: npt.ArrayLike, sample_weight: Any = None) -> float:
+    """Return 1 minus the mean squared relative error of predicted times."""
+    errors = (1 - predicted / np.asarray(times, dtype=np.float64)) ** 2
+    return float(1 - np.average(errors, weights=sample_weight))
+
+
+def positive_tags(tags: Any) -> Any:
+    """Mark that rows and targets are positive."""
+    tags.input_tags.positive_only = True
+    tags.target_tags.positive_only = True
+    return tags

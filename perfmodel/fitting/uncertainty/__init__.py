@@ -1,0 +1,1 @@
+"""How far weights and predictions may be off."""

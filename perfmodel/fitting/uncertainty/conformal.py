@@ -1,0 +1,133 @@
+r"""How far a measured time may lie from its prediction: conformal intervals.
+
+The score of a measured row is :math:`s = |\log(t/p)|` with :math:`p` predicted by a fit without
+any row of the row's group of kernels (Protocol B): measurement kernels, and with them the test kernels where
+there are any. At level :math:`1 - \alpha` the interval of a
+new prediction is :math:`[p e^{-q}, p e^{q}]` with :math:`q` the :math:`1 - \alpha` quantile of
+
+.. math:: \sum_{k=1}^{K} \sum_{i=1}^{N_k} \frac{1}{(K+1) N_k} \delta_{s_{ki}}
+    + \frac{1}{K+1} \delta_{\infty}
+
+over :math:`K` groups with :math:`N_k` rows each. If a new kernel's group is like one more draw
+from where the measured groups came from, the interval holds its time with probability
+:math:`1 - \alpha` or more, however rows within a group depend on each other. The last term is
+the correction for the finite number of groups: with fewer than :math:`(1 - \alpha)/\alpha` of
+them the interval is unbounded. Rows predicted at zero or below have no score: what is predicted so has the
+interval from zero to infinity, whatever q is.
+
+Source: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hierarchical data*,
+2023 (hierarchical conformal prediction).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
+
+from perfmodel.errors import LevelError
+from perfmodel.fitting.heldout import Unseen
+
+ROUNDING = 1e-12
+"""What sums of shares may miss of a level that they reach."""
+
+Score = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Conformal(BaseModel):
+    r"""Scores of measured rows, each by a fit without its own group.
+
+    Parameters
+    ----------
+    scores
+        :math:`|\log(t/p)|` of each row that could be predicted.
+    groups
+        The group of each of these rows.
+    withheld
+        Rows without a score, because only their own group exercises some feature of theirs, or because
+        the prediction was not above zero.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    scores: tuple[Score, ...]
+    groups: tuple[str, ...]
+    withheld: int = 0
+
+    @property
+    def limits(self) -> str:
+        """Up to which level intervals are bounded, and why, in words."""
+        count = len(set(self.groups))
+        return f"{count} groups of kernels give bounds up to {count / (count + 1):.1%}"
+
+    def without(self, group: str) -> Conformal:
+        """Return the scores of the other groups: for a row of this one, whose own scores must not judge it."""
+        kept = [i for i, one in enumerate(self.groups) if one != group]
+        return self.model_copy(
+            update={"scores": tuple(self.scores[i] for i in kept), "groups": tuple(self.groups[i] for i in kept)}
+        )
+
+    def quantile(self, level: float) -> float:
+        """Return q, the half width of the interval of log time, at a level; perhaps infinite.
+
+        Raises
+        ------
+        LevelError
+            If the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b")).quantile(0.5)
+        0.2
+        """
+        check_level(level)
+        if not self.scores:
+            return math.inf
+        scores = np.array(self.scores)
+        _, own, sizes = np.unique(np.array(self.groups), return_inverse=True, return_counts=True)
+        order = np.argsort(scores, kind="stable")
+        reached = np.cumsum((1 / ((len(sizes) + 1) * sizes[own]))[order])
+        place = int(np.searchsorted(reached, level - ROUNDING))
+        return float(scores[order[place]]) if place < len(order) else math.inf
+
+    def interval(self, seconds: npt.ArrayLike, level: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return lower and upper bounds [s] of predictions; 0 and infinity where there are none."""
+        return scaled(seconds, self.quantile(level))
+
+
+def scaled(seconds: npt.ArrayLike, q: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return :math:`p e^{-q}` and :math:`p e^{q}`; 0 and infinity where p is not above zero."""
+    p = np.asarray(seconds, dtype=np.float64)
+    unknown = ~(p > 0) | math.isinf(q)
+    factor = 1.0 if math.isinf(q) else math.exp(q)
+    return np.where(unknown, 0.0, p / factor), np.where(unknown, math.inf, p * factor)
+
+
+def calibrate(unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str]) -> Conformal:
+    """Return the scores of rows whose groups were left out.
+
+    Parameters
+    ----------
+    unseen
+        Their predictions (:func:`~perfmodel.fitting.heldout.Refits.left_out`).
+    times
+        Their measured times [s], shape (n_rows,).
+    groups
+        Their groups, length n_rows.
+    """
+    known = unseen.known & (unseen.seconds > 0)
+    scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))
+    return Conformal(
+        scores=tuple(scores.tolist()),
+        groups=tuple(group for group, one in zip(groups, known, strict=True) if one),
+        withheld=int(np.sum(~known)),
+    )
+
+
+def check_level(level: float) -> None:
+    """Raise an error unless the level is between 0 and 1."""
+    if not 0 < level < 1:
+        raise LevelError(level)

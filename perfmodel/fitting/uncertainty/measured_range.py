@@ -1,0 +1,82 @@
+"""The range that measurements covered, and what lies far outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from perfmodel.fitting.design import Design
+
+Range = tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+
+FAR = 10.0
+"""Beyond this times the largest, or under the smallest over this, is far outside."""
+SHARE = 0.01
+"""Features that make up less than this share of a predicted time are not looked at."""
+
+
+class Measured(BaseModel):
+    """Smallest and largest of what was measured.
+
+    Parameters
+    ----------
+    seconds
+        Times [s].
+    features
+        Values above zero of each feature, in its unit.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    seconds: Range
+    features: dict[str, Range]
+
+    def far_outside(self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]) -> Iterator[str]:
+        """Say what of a prediction lies far outside, one sentence each.
+
+        Parameters
+        ----------
+        seconds
+            Predicted time [s]: a number or an array.
+        weights
+            Seconds per unit, by feature.
+        values
+            Feature values, by feature, of the same shape.
+        """
+        if (said := _far(seconds, self.seconds, seconds, 1.0)):
+            yield f"predicted time {said} [s]"
+        for name, value in values.items():
+            limits = self.features.get(name)
+            if limits and (said := _far(value, limits, seconds, weights.get(name, 0.0))):
+                yield f"{name} {said}"
+
+
+def measured_range(table: Design) -> Measured:
+    """Return the range of a design's rows."""
+    columns = {
+        name: column[column > 0] for name, column in zip(table.names, table.matrix.T, strict=True)
+    }
+    return Measured(
+        seconds=(float(table.times.min()), float(table.times.max())),
+        features={name: (float(c.min()), float(c.max())) for name, c in columns.items() if c.size},
+    )
+
+
+def _far(value: Any, limits: Range, seconds: Any, weight: float) -> str:
+    """Return what is wrong with a value, or nothing; at once for numbers, which are in a hurry."""
+    low, high = limits[0] / FAR, limits[1] * FAR
+    if isinstance(value, float):
+        if low <= value <= high or value == 0 or abs(weight * value) < SHARE * seconds:
+            return ""
+        return f"is {value:.3g}, measured were {limits[0]:.3g} to {limits[1]:.3g}"
+    values, total = np.broadcast_arrays(value, seconds)
+    outside = ((values < low) | (values > high)) & (values != 0) & (np.abs(weight * values) >= SHARE * total)
+    if not outside.any():
+        return ""
+    shown = values[outside]
+    return (
+        f"is {shown.min():.3g} to {shown.max():.3g} at {shown.size} of {values.size} sizes, "
+        f"measured were {limits[0]:.3g} to {limits[1]:.3g}"
+    )

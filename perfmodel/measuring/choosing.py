@@ -1,0 +1,82 @@
+"""A campaign that measures some of its configurations: who chooses them sees what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel import store
+from perfmodel.measuring.bench import FailedError
+from perfmodel.measuring.order import Configuration
+from perfmodel.measuring.session import Session
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A configuration as who chooses sees it.
+
+    Parameters
+    ----------
+    kernel : str
+        Its class.
+    variant, parameters : mapping
+        What changes its code, and its sizes.
+    counts : KernelCounts
+        Its counts.
+    seconds : float
+        What one run took when the sizes were chosen [s].
+    """
+
+    kernel: str
+    variant: Mapping[str, Any]
+    parameters: Mapping[str, int]
+    counts: KernelCounts
+    seconds: float
+
+
+#: From times so far [s] (NaN: not measured, infinity: failed) to the positions of the next ones.
+Next: TypeAlias = Callable[[npt.NDArray[np.float64]], Sequence[int]]
+#: Who chooses: told once what there is, asked again and again what comes next.
+Chooser: TypeAlias = Callable[[Sequence[Planned]], Next]
+
+
+def measure_chosen(session: Session, order: Sequence[Configuration], choose: Chooser) -> list[Configuration]:
+    """Measure what is chosen, batch by batch; give what the budget leaves out of a batch."""
+    known = [(c, counts) for c in order if (counts := _counts(session, c)) is not None]
+    choose_next = choose([_planned(c, counts) for c, counts in known])
+    while batch := choose_next(_times(session, [c for c, _ in known])):
+        left_out = session.measure(order, {known[i][0].key for i in batch})
+        if left_out:
+            return left_out
+    return []
+
+
+def _planned(configuration: Configuration, counts: KernelCounts) -> Planned:
+    subject = configuration.subject
+    return Planned(
+        subject.kernel.name, subject.variant, configuration.parameters, counts, configuration.seconds
+    )
+
+
+def _counts(session: Session, configuration: Configuration) -> KernelCounts | None:
+    """Counts of a configuration; None where there are none: it will not be chosen."""
+    try:
+        return session.timekeeper.count(configuration.subject)
+    except FailedError:
+        return None
+
+
+def _times(session: Session, configurations: Sequence[Configuration]) -> npt.NDArray[np.float64]:
+    rows = {row.key: row for row in store.read(session.path).rows}
+    times = np.full(len(configurations), np.nan)
+    for place, configuration in enumerate(configurations):
+        if row := rows.get(configuration.key):
+            times[place] = row.seconds if row.status == "ok" else np.inf
+    return times

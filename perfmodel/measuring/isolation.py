@@ -1,0 +1,155 @@
+"""Proof of isolation: where a class's isolated count doubles, its time must rise.
+
+A kernel class says which feature dominates its time (``isolates``), which size parameter doubles
+that feature's count (``doubles``), and by what fraction the time must rise then (``raises``).  If
+it does not rise, the compiler folded the work away or something else dominates, and a weight
+fitted on the class would not be the feature's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfmodel import store
+from perfmodel.errors import ForeignDeviceError
+from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measuring.bench import Bench, FailedError, Subject
+from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.plan import PlanError, plan, work_groups
+from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.record import versions
+from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.measuring.timing import sample
+from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
+
+if TYPE_CHECKING:
+    from perfmodel.opencl import Device
+
+#: One size of each variant, on which launching is a small part; 8 runs give each minimum.
+ISOLATION = Campaign("isolation", shapes=1, rungs=1, over_launch=20.0, longest_s=0.02, runs=8, retries=1, timeout_s=2.0)
+
+#: Pairs of minima, after a first one that warms up; twice as many where they show no rise.
+ROUNDS = 5
+
+
+def isolations(
+    kernel_classes: Iterable[KernelClass],
+    device: Device,
+    path: Path | str,
+    progress: Progress | None = None,
+    campaign: Campaign = ISOLATION,
+) -> tuple[Isolation, ...]:
+    """Prove what `path` does not hold yet, and give the newest proof of each variant.
+
+    Raises
+    ------
+    OutputError
+        The store cannot be written.
+    ForeignDeviceError
+        The store belongs to another device.
+    BrokenDeviceError
+        The device runs nothing, or nothing any more.
+    """
+    progress, file, facts = progress or Silent(), isolation_path(path), device.facts
+    known = read_isolations(path) if file.is_file() else ()
+    for proof in known:
+        if (proof.device, proof.platform) != (facts.name, facts.platform):
+            raise ForeignDeviceError(file, f"'{proof.device}' ({proof.platform})", f"'{facts.name}' ({facts.platform})")
+    done = {proof.key for proof in known}
+    with locked(facts, progress):
+        prover = _Prover(Bench(device, campaign))
+        subjects = prover.subjects(kernel_classes)
+        progress.start("proving isolation", len(subjects))
+        try:
+            for subject in subjects:
+                said = ""
+                if prover.described(subject).key not in done:
+                    proof = prover.proof(subject)
+                    store.append_line(file, proof.model_dump(mode="json", by_alias=True))
+                    said = "" if proof.proved else f": not proved ({proof.message or f'time rose by {proof.rise:.0%}'})"
+                progress.advance(f"{subject.kernel.name} {store.canonical(subject.variant).replace(':', '=')}{said}")
+        finally:
+            progress.stop()
+    return read_isolations(path) if file.is_file() else ()
+
+
+class _Prover:
+    """Proves variants on a device, one after another."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.timekeeper = Timekeeper(bench, bench.launch_overhead())
+
+    def subjects(self, kernel_classes: Iterable[KernelClass]) -> list[Subject]:
+        """Variants that isolate a feature, each in one work-group shape."""
+        limit, campaign = self.bench.fact("max_work_group_size"), self.bench.campaign
+        # Untagged: a class of tag "overhead" may be measured at any size, but not proved there.
+        tall = [replace(kernel, tags=()) for kernel in kernel_classes]
+        every = [Subject(kernel, v) for kernel in tall for v in campaign.variants_of(kernel, limit)]
+        return [subject for subject in every if subject.kernel.isolated(subject.variant)]
+
+    def described(self, subject: Subject, **others: Any) -> Isolation:
+        """Make a record of the variant; `others` are what was found."""
+        facts, kernel = self.bench.device.facts, subject.kernel
+        fields = {
+            "kernel": kernel.name,
+            "variant": dict(subject.variant),
+            "feature": kernel.isolated(subject.variant),
+            "doubles": kernel.doubles,
+            "raises": kernel.raises,
+            "device": facts.name,
+            "platform": facts.platform,
+            "driver": facts.driver,
+            "versions": versions(),
+            "kernel_hash": subject.hash,
+            "taken_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        }
+        return Isolation.model_validate({**fields, **others})
+
+    def proof(self, subject: Subject) -> Isolation:
+        """Measure one variant; a failure is a record too."""
+        try:
+            return self._proof(subject)
+        except FailedError as failure:
+            if failure.status == "runtime":
+                self.bench.see_that_it_works()
+            return self.described(subject, status=failure.status, message=failure.message)
+
+    def _proof(self, subject: Subject) -> Isolation:
+        single, double = self._sizes(subject)
+        self.bench.check(subject)
+        rounds: list[tuple[float, float]] = []
+        for _ in range(1 + self.bench.campaign.retries):
+            series = [(self._quickest(subject, single), self._quickest(subject, double)) for _ in range(ROUNDS + 1)]
+            rounds += series[1:]
+            found = self.described(subject, parameters=dict(single), rounds_s=tuple(rounds))
+            if found.proved:
+                break
+        return found
+
+    def _quickest(self, subject: Subject, parameters: Parameters) -> float:
+        """Minimum of several runs [s]; both sizes cannot be ready at once, they are one kernel's arguments."""
+        campaign = self.bench.campaign
+        with self.bench.ready(subject, parameters) as launches:
+            return min(sample(self.bench.queue, launches, campaign.runs, campaign.timeout_s).host_s)
+
+    def _sizes(self, subject: Subject) -> tuple[Parameters, Parameters]:
+        """Largest parameters of the ladder's lowest good rung, and the same with one doubled."""
+        name = subject.kernel.doubles
+        if name is None:
+            raise FailedError("constraint", "its class names no parameter to double")
+        try:
+            chosen = plan(self.bench, (subject,), self.timekeeper.count, self.timekeeper.overhead_s)
+        except PlanError as error:
+            raise error.failure from error
+        for single in reversed(chosen.parameters):
+            double = {**single, name: 2 * single[name]}
+            if self.bench.fits(subject, double):
+                work_groups(self.timekeeper.count(subject), double)  # fails where an assumption does
+                return single, double
+        raise FailedError("constraint", "no size fits into the device's memory when it is doubled")

@@ -1,0 +1,90 @@
+"""What is measured when: shuffled, or each class in turn where the time may not last."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measuring.bench import Subject
+from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.plan import Team
+from perfmodel.store import Key, canonical
+
+T = TypeVar("T")
+
+#: What a configuration takes beside its runs, on a common machine [s].
+SETUP_S = 0.03
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A variant at parameters.
+
+    Parameters
+    ----------
+    subject : Subject
+        The variant.
+    parameters : mapping
+        Its sizes.
+    seconds : float
+        What one run took when the sizes were chosen [s].
+    key : tuple of str
+        Key of its record.
+    """
+
+    subject: Subject
+    parameters: Parameters
+    seconds: float
+    key: Key
+
+    def expected_s(self, campaign: Campaign) -> float:
+        """Time that measuring it may take [s]."""
+        return SETUP_S + campaign.runs * self.seconds
+
+    @property
+    def name(self) -> tuple[str, str, str]:
+        """What it is, in words that sort."""
+        return self.subject.kernel.name, canonical(self.subject.variant), canonical(self.parameters)
+
+
+def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
+    """Give the first item of each owner, then each one's second, and so on.
+
+    Examples
+    --------
+    >>> in_turn(["a1", "a2", "a3", "b1", "c1", "c2"], owner=lambda item: item[0])
+    ['a1', 'b1', 'c1', 'a2', 'c2', 'a3']
+    """
+    seen: Counter[Hashable] = Counter()
+    placed: list[tuple[int, T]] = []
+    for item in items:
+        placed.append((seen[owner(item)], item))
+        seen[owner(item)] += 1
+    return [item for _, item in sorted(placed, key=lambda pair: pair[0])]
+
+
+def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
+    """Variants to find sizes for, each class in turn; those of a ranked class go together."""
+    found: list[Team] = []
+    for kernel in kernels:
+        subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]
+        found.extend([tuple(subjects)] if kernel.ranked else [(subject,) for subject in subjects])
+    return in_turn(found, lambda team: team[0].kernel.name)
+
+
+def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
+    """Shuffle by the campaign's seed, so that drift does not look like a feature.
+
+    With a budget the classes take turns and so do, within each, its variants: whatever is
+    left out then, no class is.
+    """
+    found = sorted(configurations, key=lambda configuration: configuration.name)
+    random.Random(campaign.seed).shuffle(found)
+    if campaign.budget_s is None:
+        return found
+    by_variant = in_turn(found, lambda c: c.name[:2])
+    return in_turn(by_variant, lambda c: c.name[0])

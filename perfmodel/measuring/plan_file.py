@@ -1,0 +1,39 @@
+"""Plans kept beside the store, so that a resumed campaign measures the same sizes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.plan import Plan, Team
+from perfmodel.store import append_line, canonical, paths, read_lines
+
+SCHEMA = "perfmodel.plan/2"
+
+
+def plan_path(store: Path | str) -> Path:
+    """File that keeps the plans of a store."""
+    rows, _ = paths(store)
+    return rows.with_name(f"{rows.stem}.plan.jsonl")
+
+
+def plan_key(bench: Bench, team: Team) -> str:
+    """Name what a plan was made for: code, device and settings."""
+    facts = bench.device.facts
+    device = [facts.name, facts.platform, facts.driver]
+    members = [[subject.kernel.name, subject.variant, subject.hash] for subject in team]
+    return canonical([device, members, bench.campaign.sizing])
+
+
+def read_plans(path: Path) -> dict[str, Plan]:
+    """Plans kept so far, by their key."""
+    if not path.is_file():
+        return {}
+    known = (document for _, document in read_lines(path)[0] if document.get("schema") == SCHEMA)
+    return {d["key"]: Plan(tuple(d["parameters"]), tuple(d["seconds"])) for d in known}
+
+
+def keep_plan(path: Path, key: str, kept: Plan) -> None:
+    """Add a plan."""
+    rows = [dict(point) for point in kept.parameters]
+    append_line(path, {"schema": SCHEMA, "key": key, "parameters": rows, "seconds": kept.seconds})

@@ -1,0 +1,63 @@
+"""The record of a configuration, whatever became of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import datetime, timezone
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from perfmodel.kernels import Parameters
+from perfmodel.measuring.bench import Bench, Subject
+from perfmodel.measuring.pinning import VARIABLE
+from perfmodel.measuring.timing import Samples
+from perfmodel.store import Measurement
+
+LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
+NOTHING = Samples((), ())
+
+
+def record(
+    bench: Bench, subject: Subject, parameters: Parameters, samples: Samples = NOTHING, **others: Any
+) -> Measurement:
+    """Describe what was measured, where and how; `others` are further fields of the record."""
+    facts, kernel = bench.device.facts, subject.kernel
+    return Measurement(
+        kernel=kernel.name,
+        group=kernel.group,
+        tags=kernel.tags,
+        isolates=kernel.isolated(subject.variant),
+        variant=dict(subject.variant),
+        parameters=dict(parameters),
+        device=facts.name,
+        platform=facts.platform,
+        driver=facts.driver,
+        versions=versions(),
+        kernel_hash=subject.hash,
+        samples_s=samples.host_s,
+        device_samples_s=samples.device_s,
+        dropped=bench.campaign.dropped,
+        seed=bench.campaign.seed,
+        taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        **{"counts_hash": "", "status": "ok", **others},
+    )
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    found = {"python": sys.version.split()[0]}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    if VARIABLE in os.environ:
+        found[VARIABLE] = os.environ[VARIABLE]
+    return tuple(found.items())
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
+    return dict(_versions())

@@ -1,0 +1,94 @@
+"""How well times repeat: a sample of configurations, all measured once and then all again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfmodel import store
+from perfmodel.kernels import KernelClass
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import DEFAULT, Campaign
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.order import Configuration, in_turn, ordered
+from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.session import Session
+from perfmodel.store import Key, Measurement
+
+if TYPE_CHECKING:
+    from perfmodel.opencl import Device
+
+
+@dataclass(frozen=True)
+class Repeatability:
+    """Two records of each configuration, taken far apart.
+
+    Parameters
+    ----------
+    pairs : tuple of (Measurement, Measurement)
+        Those that went well both times.
+    failed : int
+        Configurations that did not.
+    """
+
+    pairs: tuple[tuple[Measurement, Measurement], ...]
+    failed: int = 0
+
+    @property
+    def changes(self) -> tuple[float, ...]:
+        """The relative change |t1 - t2|/t1 of each configuration [1]."""
+        return tuple(abs(a.seconds - b.seconds) / a.seconds for a, b in self.pairs)
+
+    def quantile(self, share: float) -> float:
+        """The change that this share of the configurations stays below [1]; 0.5: the median."""
+        return float(np.quantile(self.changes, share)) if self.pairs else float("nan")
+
+
+def repeatability(
+    kernel_classes: Iterable[KernelClass],
+    device: Device,
+    progress: Progress | None = None,
+    campaign: Campaign = DEFAULT,
+    most: int = 60,
+) -> Repeatability:
+    """Measure up to `most` configurations, each class in turn, and then all of them again.
+
+    The two passes have different orders, so that the time between the two records of a
+    configuration differs.  Nothing is kept.
+
+    Raises
+    ------
+    BrokenDeviceError
+        The device runs nothing, or nothing any more.
+    """
+    progress = progress or Silent()
+    with locked(device.facts, progress), TemporaryDirectory(prefix="perfmodel-") as folder:
+        path = Path(folder)
+        store.prepare(path, device.facts)
+        session = Session.begun(Bench(device, campaign), path, progress)
+        planned, _ = session.planned(campaign.chosen(kernel_classes), lambda found: len(found) >= 2 * most)
+        sample = in_turn(ordered(planned, campaign), lambda c: c.name[0])[:most]
+        again = ordered(sample, replace(campaign, seed=campaign.seed + 1))
+        first, second = (_measured(session, order) for order in (sample, again))
+    both = [(first[c.key], second[c.key]) for c in sample]
+    pairs = tuple(pair for pair in both if {"ok"} == {row.status for row in pair})
+    return Repeatability(pairs, len(both) - len(pairs))
+
+
+def _measured(session: Session, order: list[Configuration]) -> dict[Key, Measurement]:
+    rows: dict[Key, Measurement] = {}
+    campaign, progress = session.bench.campaign, session.progress
+    progress.start("measuring", len(order), sum(c.expected_s(campaign) for c in order))
+    try:
+        for configuration in order:
+            row = rows[configuration.key] = session.timekeeper.measured(configuration)
+            said = "" if row.status == "ok" else f": {row.status} ({row.message})"
+            progress.advance(f"{row.kernel}{said}", configuration.expected_s(campaign))
+    finally:
+        progress.stop()
+    return rows

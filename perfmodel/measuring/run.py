@@ -1,0 +1,104 @@
+"""The campaign: every configuration once, in a shuffled order, whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfmodel import store as stored
+from perfmodel.kernels import KernelClass
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import DEFAULT, Campaign
+from perfmodel.measuring.choosing import Chooser, measure_chosen
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.order import Configuration, ordered
+from perfmodel.measuring.plan import Team
+from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.session import Session
+from perfmodel.store import Measurements
+
+if TYPE_CHECKING:
+    from perfmodel.opencl import Device
+
+
+def run(
+    kernel_classes: Iterable[KernelClass],
+    device: Device,
+    store: Path | str,
+    progress: Progress | None = None,
+    campaign: Campaign = DEFAULT,
+    choose: Chooser | None = None,
+) -> Measurements:
+    """Measure what the store does not hold yet.
+
+    Each configuration gets one record, failed ones too.  Stopped at any instant and begun
+    again, it ends with the same set of records as a run left alone: the sizes chosen are
+    kept beside the store.  While another campaign has the device, it waits.
+
+    Parameters
+    ----------
+    kernel_classes : iterable of KernelClass
+        What to measure; the campaign may choose among them by tag.
+    device : Device
+        Where.
+    store : path
+        A folder, or a ``.jsonl`` file; see :mod:`perfmodel.store`.
+    progress : Progress, optional
+        Told of each step.
+    campaign : Campaign
+        How much and how: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
+    choose : Chooser, optional
+        Who chooses which of the configurations are measured, batch by batch, as
+        :func:`perfmodel.fitting.choice.candidates.chooser`; by default all are.
+
+    Returns
+    -------
+    Measurements
+        All that the store now holds of these classes on this device.
+
+    Raises
+    ------
+    OutputError
+        The store cannot be written.
+    ForeignDeviceError
+        The store belongs to another device.
+    StoreFormatError
+        The store holds what is no record of a schema known here.
+    BrokenDeviceError
+        The device runs nothing, or nothing any more.
+    """
+    kernels = campaign.chosen(kernel_classes)
+    progress, path = progress or Silent(), Path(store)
+    facts = device.facts
+    stored.prepare(path, facts)
+    stored.read(path)  # before waiting for the device: what cannot be read is told at once
+    with locked(facts, progress):
+        session = Session.begun(Bench(device, campaign), path, progress)
+        configurations, unplanned = session.planned(kernels, session.fills_the_budget)
+        if choose is None:
+            _tell_what_changed(session, configurations)
+        order = ordered(configurations, campaign)
+        left_out = session.measure(order) if choose is None else measure_chosen(session, order, choose)
+        _tell_what_is_left_out(progress, campaign, left_out, unplanned)
+    names = [kernel.name for kernel in kernels]
+    return stored.read(path).of_device(device.name, facts.platform).of_kernels(*names)
+
+
+def _tell_what_changed(session: Session, configurations: list[Configuration]) -> None:
+    places = {key[:-2] for key in session.done}
+    changed = sum(c.key[:-2] in places for c in session.todo(configurations))
+    if changed:
+        session.progress.tell(f"{changed} configurations are measured again: their code or the driver has changed")
+
+
+def _tell_what_is_left_out(
+    progress: Progress, campaign: Campaign, left_out: list[Configuration], unplanned: list[Team]
+) -> None:
+    variants = sum(map(len, unplanned))
+    if left_out or variants:
+        names = {c.subject.kernel.name for c in left_out} | {t[0].kernel.name for t in unplanned}
+        progress.tell(
+            f"the budget of {campaign.budget_s:g} s is used: {len(left_out)} configurations and all sizes "
+            f"of {variants} variants are left out (of {', '.join(sorted(names))}); run again to go on"
+        )

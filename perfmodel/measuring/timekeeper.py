@@ -1,0 +1,106 @@
+"""One configuration at a time: counted, checked, timed, and turned into its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.kernels import Parameters
+from perfmodel.measuring.bench import Bench, FailedError, Subject, stage
+from perfmodel.measuring.order import Configuration
+from perfmodel.measuring.plan import work_groups
+from perfmodel.measuring.record import record
+from perfmodel.measuring.suspicion import flags, least_seconds
+from perfmodel.measuring.timing import steady_sample
+from perfmodel.store import Measurement
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
+
+@dataclass(eq=False)
+class Timekeeper:
+    """Times configurations on a device; each code is counted and checked once.
+
+    Parameters
+    ----------
+    bench : Bench
+        The device and how to measure on it.
+    overhead_s : float
+        The launch overhead there [s].
+    """
+
+    bench: Bench
+    overhead_s: float
+    counted: dict[str, KernelCounts] = field(default_factory=dict)
+    checked: dict[tuple[str, str], FailedError | None] = field(default_factory=dict)
+
+    def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
+        """Make a configuration of which one run takes so many seconds."""
+        return Configuration(subject, parameters, seconds, record(self.bench, subject, parameters).key)
+
+    def failed(self, subject: Subject, failure: FailedError, parameters: Parameters | None = None) -> Measurement:
+        """Record of a failure; of a variant that cannot even be planned, at its smallest size."""
+        return record(
+            self.bench,
+            subject,
+            parameters or subject.smallest,
+            status=failure.status,
+            message=failure.message,
+            launch_overhead_s=self.overhead_s,
+        )
+
+    def measured(self, configuration: Configuration, place: int | None = None) -> Measurement:
+        """Record of a configuration, measured now; a failure is a record too.
+
+        Raises
+        ------
+        BrokenDeviceError
+            The device runs nothing any more, also when it is opened anew.
+        """
+        subject, parameters = configuration.subject, configuration.parameters
+        fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
+        campaign = self.bench.campaign
+        try:
+            self._check(subject)
+            counts = self.count(subject)
+            fields["counts_hash"] = counts.hash
+            with self.bench.ready(subject, parameters) as launches:
+                samples, fields["remeasured"] = steady_sample(self.bench.queue, launches, campaign)
+        except FailedError as failure:
+            if failure.status == "runtime":
+                self.bench.see_that_it_works()
+            fields.update(status=failure.status, message=failure.message)
+            return record(self.bench, subject, parameters, **fields)
+        if samples.complete:
+            least_s = least_seconds(counts, parameters, self.bench.device.facts)
+            fields["flags"] = flags(samples, campaign, self.overhead_s, least_s)
+        else:
+            message = f"{len(samples.host_s)} runs took over {campaign.timeout_s} s"
+            fields.update(status="timeout", message=message)
+        return record(self.bench, subject, parameters, samples, **fields)
+
+    def count(self, subject: Subject) -> KernelCounts:
+        """Count the variant, once: counts hold for all sizes."""
+        from perfmodel.counts import count
+
+        program = subject.program
+        if program.hash not in self.counted:
+            with stage("constraint"):
+                counts = count(program.t_unit, subgroup_size=self.bench.fact("subgroup_size"))
+            self.counted[program.hash] = counts
+        return self.counted[program.hash]
+
+    def _check(self, subject: Subject) -> None:
+        """Compare the output with the reference, once for each variant."""
+        code = subject.kernel.name, subject.program.hash
+        if code not in self.checked:
+            try:
+                work_groups(self.count(subject), subject.smallest)
+                self.bench.check(subject)
+                self.checked[code] = None
+            except FailedError as failure:
+                self.checked[code] = failure
+        found = self.checked[code]
+        if found is not None:
+            raise found

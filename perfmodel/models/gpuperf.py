@@ -1,0 +1,150 @@
+r"""The model of Sim et al., in Kim et al. (2012), section 4.1: computing, memory, and what of both overlaps.
+
+.. math:: T = T_{comp} + T_{mem} - T_{overlap} \qquad (4.1)
+
+- :math:`T_{comp} = W_{parallel} + W_{serial}` (4.2): instructions of a unit's warps (sub-groups) at a latency over
+  ITILP, those in flight (4.3 to 4.5); and :math:`O_{sync} + O_{SFU} + O_{CFdiv} + O_{bank}` (4.6 to 4.10).
+- :math:`T_{mem}` (4.11): requests at AMAT (4.12, 4.13) over ITMLP, those in flight (4.14, 4.15).
+- :math:`T_{overlap}` (4.16, 4.17), with MWP and CWP (4.18 to 4.24).
+
+Everything is in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
+4.24 cancels. F_SFU is the printed 4.10. Gamma, 64 on the authors' machine, depends on the machine: ``w_sync``.
+What the model leaves out and is put in: each launch costs ``w_launch``.
+
+The inputs are **estimates from static counts**, where the paper reads hardware counters:
+
+- instructions: of :func:`perfmodel.models.mwp_cwp.instructions`, averages over all work-items; a division, a
+  power and any function are special (SFU). A warp issues one at least.
+- ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
+  use (:mod:`perfmodel.counts.flow.flow`); both 1 in counts stored before dataflow was recorded.
+- O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a work-item that every guard
+  lets through has more than the mean one, a bound from above. O_bank, likewise: an issue for each serialised
+  access, where the number of ``banks`` is known.
+- SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
+- miss_ratio: ``l1_miss_ratio`` times ``l2_miss_ratio``, each 1 where it is not known: then every access goes to
+  memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.models.model import Family, Weight
+from perfmodel.models.mwp_cwp import accesses, instructions, occupancy, started, transactions
+from perfmodel.models.roofline import transfer_bytes
+from perfmodel.quantities.case import Case
+
+if TYPE_CHECKING:
+    from perfmodel.counts.flow.flow import Parallelism
+
+FERMI_SPECIAL_SHARE = 4 / 32
+SPECIAL = ("op_float*_special", "op_float*_div", "op_float*_pow")
+MISS_RATIOS = ("l1_miss_ratio", "l2_miss_ratio")
+
+
+def quantities(case: Case) -> dict[str, Any]:
+    """Return the inputs of Table 4.1: instructions are those of one warp, without special ones."""
+    counts = case.counts
+    items, started_warps = started(case)
+    units, groups, warps = occupancy(case)
+    amounts, apart, sizes = accesses(case)
+    mem = amounts.sum(0)
+    special = case.total(*SPECIAL) / items
+    insts = np.maximum(instructions(case) / items - special, 1)
+    moves = (amounts * transactions(case, apart, sizes)).sum(0) / np.where(mem > 0, mem, 1)
+    share = FERMI_SPECIAL_SHARE
+    if case.knows("special_units_per_unit", "lanes_per_unit"):
+        share = case.fact("special_units_per_unit") / case.fact("lanes_per_unit")
+    flow = counts.flow
+    return {
+        "insts": insts,
+        "mem_insts": mem / items,
+        "mem_share": np.minimum(mem / items / insts, 1),
+        "sync_insts": case.total("barrier_local") / items,
+        "sfu_issues": special / share * np.clip(special / insts - share, 0, 1),  # Eq. 4.9 and 4.10
+        "diverged": divergence(case, items),
+        "conflicts": bank_conflicts(case) / started_warps,
+        "unit_warps": started_warps / units,
+        "warps": groups * warps,
+        "others": (groups * warps - 1) / (groups * warps),
+        "ilp": parallelism(case, flow.instruction_parallelism) if flow else 1.0,
+        "mlp": parallelism(case, flow.memory_parallelism) if flow else 1.0,
+        "more_transactions": np.maximum(moves, 1) - 1,
+        "miss_ratio": float(np.prod([case.known(key, 1.0) for key in MISS_RATIOS])),
+        "unit_bytes": transfer_bytes(case) * units,
+        "launched": case.total("launches"),
+    }
+
+
+def parallelism(case: Case, found: Parallelism) -> Any:
+    """Return how many of a work-item's acts can be in flight at once, at least 1."""
+    return np.maximum(case.value(found.total) / np.maximum(case.value(found.serial), 1), 1)
+
+
+def divergence(case: Case, items: Any) -> Any:
+    """Return how many more instructions a work-item has that takes all paths, for each of a mean one."""
+    if case.counts.flow is None:
+        return 0.0
+    mean = case.total("op_*", "global_load_*", "global_store_*", "local_*") / items
+    paths = case.value(case.counts.flow.instruction_parallelism.total)
+    return np.maximum(paths / np.where(mean > 0, mean, np.inf) - 1, 0)
+
+
+def bank_conflicts(case: Case) -> Any:
+    """Return by how many the serialised accesses to local memory exceed the accesses, of all warps."""
+    counts, extra = case.counts, 0.0
+    if case.knows("banks"):
+        for array in {row.array for row in counts.access_table if row.space == "local"}:
+            serial = case.value(counts.bank_conflicts(array, int(case.fact("banks"))))
+            extra = extra + np.maximum(serial - case.value(counts.accesses(array=array, granularity="subgroup")), 0)
+    return extra
+
+
+ITILP = "min(ilp*warps, w_arithmetic_latency/w_issue)"  # Eq. 4.4 and 4.5
+PEAK = "(w_bandwidth*dram/unit_bytes)"  # MWP_peak_bw, Eq. 4.23 and 4.24
+MWP = f"min(dram/w_departure, {PEAK}, warps)"  # Eq. 4.22
+CWP = "min((mem_insts*amat/mlp + period)/period, warps)"  # Eq. 4.18 to 4.21
+ITMLP = f"min(mlp*min(max(1, {CWP} - 1), {MWP}), {PEAK})"  # Eq. 4.14 and 4.15
+
+FAMILY = Family(
+    name="gpuperf",
+    citation=(
+        "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General Purpose "
+        "Graphics Processing Units (GPGPU), 2012, section 4.1, Eq. 4.1 to 4.24; after J. Sim, A. Dasgupta, H. Kim, "
+        "R. Vuduc: A Performance Analysis Framework for Identifying Potential Benefits in GPGPU Applications, 2012"
+    ),
+    quantities=quantities,
+    units={
+        **dict.fromkeys(("insts", "mem_insts", "sync_insts", "sfu_issues", "conflicts"), "operation"),
+        **dict.fromkeys(("mem_share", "diverged", "unit_warps", "warps", "others", "ilp", "mlp"), ""),
+        "more_transactions": "", "miss_ratio": "", "unit_bytes": "B", "launched": "launch",
+    },
+    weights=(
+        Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s"),
+        Weight("w_hit_latency", "s/operation", start=2e-8, fact="l2_latency_s"),
+        Weight("w_departure", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s"),
+        Weight("w_arithmetic_latency", "s/operation", start=2e-8, lower=1e-11, fact="arithmetic_latency_s"),
+        Weight("w_issue", "s/operation", start=1e-9, lower=1e-13, fact="issue_s"),
+        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s"),
+        Weight("w_sync", "", start=64.0),
+        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s"),
+    ),
+    parts={
+        "dram": "w_memory_latency + more_transactions*w_departure",  # Eq. 4.13
+        "amat": "dram*miss_ratio + w_hit_latency",  # Eq. 4.12
+        "period": f"insts*w_arithmetic_latency/{ITILP}",  # Eq. 4.20
+        "parallel": "unit_warps*period",  # Eq. 4.3
+        "sync": "unit_warps*sync_insts*w_sync*dram*mem_share",  # Eq. 4.7 and 4.8
+        "special": "unit_warps*sfu_issues*w_issue",  # Eq. 4.9
+        "divergence": "parallel*diverged",
+        "banks": "unit_warps*conflicts*w_issue",
+        "serial": "sync + special + divergence + banks",  # Eq. 4.6
+        "compute": "parallel + serial",  # Eq. 4.2
+        "memory": f"mem_insts*unit_warps*amat/{ITMLP}",  # Eq. 4.11
+        "overlap": f"min(compute*where({CWP} <= {MWP}, others, 1), memory)",  # Eq. 4.16 and 4.17
+    },
+    expression="w_launch*launched + max(compute + memory - overlap, 0)",  # Eq. 4.1
+    additive=False,
+)  # fmt: skip

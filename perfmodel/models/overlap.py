@@ -1,0 +1,78 @@
+r"""On-chip work and global memory that overlap, as far as the device lets them.
+
+.. math:: T = o + \left(c^s + m^s\right)^{1/s}, \qquad
+    c = \sum_{f \in chip} w_f f, \quad m = \sum_{f \in memory} w_f f, \quad o = \sum_{f \in overhead} w_f f
+
+The sharpness s is fitted with the weights: at 1 nothing overlaps, and T is the linear model; the larger it is,
+the more T is the maximum of both. What launches and work-groups cost comes on top of it.
+
+Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, cost" (section 2), and name in
+their outlook (section 6.2) as the most obvious extension "how much information on potentially overlapped
+operations can be obtained through a fitted model". The features are theirs unless others are chosen; weights
+are never negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from perfmodel.errors import ChargedTwiceError
+from perfmodel.expressions.vocabulary import FEATURE_NAMES
+from perfmodel.features import matches
+from perfmodel.models.model import Family, Weight
+from perfmodel.models.stevens_kloeckner_2016 import FAMILY as LINEAR
+
+OVERHEAD = ("work_groups", "launches")
+MEMORY = tuple(pattern for pattern in LINEAR.features if pattern.startswith("global_"))
+ON_CHIP = tuple(pattern for pattern in LINEAR.features if pattern not in (*MEMORY, *OVERHEAD))
+
+
+def overlap(
+    on_chip: Iterable[str] = ON_CHIP,
+    memory: Iterable[str] = MEMORY,
+    overhead: Iterable[str] = OVERHEAD,
+    *,
+    name: str = "overlap",
+) -> Family:
+    """Return the model for a choice of features.
+
+    Parameters
+    ----------
+    on_chip, memory
+        Patterns (as for file names) of the features whose times overlap each other.
+    overhead
+        Patterns of those whose time is added.
+    name
+        Identifier; give a choice of your own a name of its own.
+
+    Raises
+    ------
+    ChargedTwiceError
+        If a feature fits the patterns of two of the sums.
+
+    Examples
+    --------
+    >>> family = overlap(on_chip=("op_float32_*",), memory=("global_*_32_stride1",), name="flops_and_copies")
+    >>> family.takes("op_float32_add"), family.takes("local_load_32")
+    (True, False)
+    """
+    sums = {"on_chip": tuple(on_chip), "memory": tuple(memory), "overhead": tuple(overhead)}
+    for feature in (*FEATURE_NAMES, *sums["on_chip"], *sums["memory"]):
+        takers = tuple(key for key, patterns in sums.items() if matches(patterns, feature))
+        if len(takers) > 1:
+            raise ChargedTwiceError(feature, takers)
+    return Family(
+        name=name,
+        citation=(
+            "J. D. Stevens, A. Klöckner: A Unified, Hardware-Fitted, Cross-GPU Performance Model, 2016, "
+            "section 6.2 (outlook)"
+        ),
+        sums=sums,
+        weights=(Weight("w_sharpness", "", start=4.0, lower=1.0, upper=64.0),),
+        parts={"on_chip_time": "on_chip", "memory_time": "memory", "overhead_time": "overhead"},
+        expression="overhead_time + smooth_max(on_chip_time, memory_time, w_sharpness)",
+        additive=False,
+    )
+
+
+FAMILY = overlap()

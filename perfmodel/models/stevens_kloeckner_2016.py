@@ -1,0 +1,44 @@
+r"""The unified, hardware-fitted linear model of Stevens and Klöckner.
+
+.. math:: T_{wall}(n) \approx \sum_i \alpha_i p_i(n)
+
+with the properties :math:`p_i` of section 2 of the paper:
+
+- 2.1 Data motion: global accesses by size, direction and amortised stride fraction; for each of
+  these types the smaller of loads and stores; local loads by size. (Local stores are no property.)
+- 2.2 Arithmetic: additions and subtractions, multiplications, divisions, exponentiations and other
+  special functions on floating-point operands, by type. Minimum and maximum are special functions
+  there and have a weight of their own here. Integer arithmetic is left out.
+- 2.3 Synchronisation: barriers met by all work-items.
+- 2.4 Overhead: a constant for a launch, and the number of work-groups.
+
+Data that a kernel finds through another array (``indirect``) has no stride class in the paper; it
+is charged as one more class of its size and direction.
+"""
+
+from __future__ import annotations
+
+from perfmodel.models.model import Family
+
+FAMILY = Family(
+    name="stevens_kloeckner_2016",
+    citation=(
+        "J. D. Stevens, A. Klöckner: A Unified, Hardware-Fitted, Cross-GPU Performance Model, "
+        "2016, section 2"
+    ),
+    features=(
+        "global_load_*",
+        "global_store_*",
+        "global_minloadstore_*",
+        "local_load_*",
+        "op_float*_add",
+        "op_float*_mul",
+        "op_float*_div",
+        "op_float*_pow",
+        "op_float*_minmax",
+        "op_float*_special",
+        "barrier_local",
+        "work_groups",
+        "launches",
+    ),
+)

@@ -1,0 +1,108 @@
+"""Whether a device really builds and runs a kernel, found out in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from perfmodel.errors import BrokenDeviceError
+from perfmodel.facts import DeviceFacts
+from perfmodel.opencl.device import Device
+
+TIME_LIMIT_S = 60.0
+
+# A cached program would hide a compiler that no longer works.
+_WITHOUT_CACHES = {"PYOPENCL_NO_CACHE": "1", "POCL_KERNEL_CACHE": "0", "CUDA_CACHE_DISABLE": "1"}
+
+
+@dataclass(frozen=True)
+class Health:
+    """How a device did.
+
+    Parameters
+    ----------
+    ok : bool
+        Whether it built and ran the kernel, and the result was right.
+    seconds : float
+        What that took [s], without starting Python.
+    message : str
+        What happened, in one line.
+    """
+
+    ok: bool
+    seconds: float
+    message: str
+
+
+def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
+    """Build and run a small kernel on a device and look at its result.
+
+    Each time another kernel is built, in a new process: neither a program kept in a cache nor
+    a driver that crashes or hangs can deceive it.
+
+    Parameters
+    ----------
+    device : Device
+    time_limit : float
+        After this time [s] the device is taken to hang.
+    """
+    start = time.perf_counter()
+    try:
+        answer = _probe(str(device.index), time_limit)
+    except BrokenDeviceError as error:
+        return Health(False, time.perf_counter() - start, error.problem)
+    return Health(bool(answer["ok"]), float(answer["seconds"]), str(answer["message"]))
+
+
+def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...]:
+    """List all devices and check each, with no OpenCL in this process.
+
+    Parameters
+    ----------
+    time_limit : float
+        As in :func:`check`, for each device [s].
+
+    Raises
+    ------
+    BrokenDeviceError
+        If a driver crashes or hangs as soon as the devices are listed.
+    """
+    listed = _probe("list", time_limit)["devices"]
+    found = (
+        Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed)
+    )
+    return tuple((device, check(device, time_limit)) for device in found)
+
+
+def _probe(argument: str, time_limit: float) -> dict[str, Any]:
+    command = [sys.executable, "-W", "ignore", "-m", "perfmodel.opencl.probe", argument]
+    subject = "any" if argument == "list" else argument
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, **_WITHOUT_CACHES},
+            capture_output=True,
+            text=True,
+            timeout=time_limit,
+        )
+    except subprocess.TimeoutExpired:
+        raise BrokenDeviceError(subject, f"gave no answer in {time_limit:g} s") from None
+    if done.returncode != 0:
+        raise BrokenDeviceError(subject, _last_words(done.returncode, done.stderr))
+    # A driver may print too; the answer is the last line.
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def _last_words(status: int, stderr: str) -> str:
+    lines = stderr.strip().splitlines()
+    said = f": {lines[-1].strip()}" if lines else ""
+    if status < 0:
+        return f"its driver crashed ({signal.Signals(-status).name}){said}"
+    return f"its driver ended the process with status {status}{said}"

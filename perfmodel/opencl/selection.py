@@ -1,0 +1,65 @@
+"""Which device is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from perfmodel.errors import BrokenDeviceError, NoDeviceError, UnknownDeviceError
+from perfmodel.opencl.device import Device, devices
+from perfmodel.opencl.health import Health, check
+
+
+def find(selector: str | None = None) -> Device:
+    """Find the device that is meant, and see that it works.
+
+    Parameters
+    ----------
+    selector : str, optional
+        An index, a slug or name, else a part of a platform's name, else a part of a slug or
+        name, in upper or lower case; of several that match equally well, the first that works.
+        Left out: PoCL if it works, else the first device that does.
+
+    Raises
+    ------
+    NoDeviceError
+        If no device is listed, or none was named and none works.
+    UnknownDeviceError
+        If none matches.
+    BrokenDeviceError
+        If those that match do not build and run a kernel.
+    """
+    listed = devices()
+    if not listed:
+        raise NoDeviceError
+    if selector is None:
+        candidates = sorted(listed, key=lambda device: not device.slug.startswith("pocl-"))
+    else:
+        candidates = _matching(selector, listed)
+    failures: list[tuple[Device, Health]] = []
+    for device in candidates:
+        health = check(device)
+        if health.ok:
+            return device
+        failures.append((device, health))
+    device, health = failures[0]
+    if selector is None:
+        raise NoDeviceError(
+            f"no listed OpenCL device works ('{device.name}' failed: {health.message})"
+        )
+    raise BrokenDeviceError(device.name, health.message)
+
+
+def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
+    wanted = selector.strip().lower()
+    rules: tuple[Callable[[Device], bool], ...] = (
+        lambda device: wanted == str(device.index),
+        lambda device: wanted in (device.slug, device.name.lower()),
+        lambda device: wanted in device.platform.lower(),
+        lambda device: wanted in device.slug or wanted in device.name.lower(),
+    )
+    for rule in rules:
+        if wanted and (matches := [device for device in listed if rule(device)]):
+            return matches
+    raise UnknownDeviceError(
+        selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed)
+    )

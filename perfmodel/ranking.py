@@ -1,0 +1,245 @@
+"""Which variant of a kernel is fastest, and from which size on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.predict import FittedModel
+
+Sizes: TypeAlias = npt.NDArray[np.int64]
+Winners: TypeAlias = npt.NDArray[np.bool_]
+
+WINDOW = 1 << 16
+"""So many sizes at either end of a range are tried, to see which ones the variants assume."""
+EXHAUSTIVE = 1 << 17
+"""Up to so many sizes are all compared; of more, a geometric grid is."""
+GRID = 1 << 14
+"""Sizes in that grid."""
+PARTS = 1 << 10
+"""Between two grid points with different winners so many sizes are compared, again and again."""
+ROUNDING = 1e-12
+"""Relative difference of two times below which neither is faster."""
+
+
+@dataclass(frozen=True)
+class RankedVariant:
+    """A variant of a kernel with its predicted time.
+
+    Parameters
+    ----------
+    name
+        What it was called.
+    seconds
+        Predicted run time [s].
+    interval
+        Lower and upper bound [s]; None where the model has none.
+    warnings
+        Why not to trust the prediction, one sentence each.
+    """
+
+    name: str
+    seconds: float
+    interval: tuple[float, float] | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Sizes at which one of two variants is the faster.
+
+    Parameters
+    ----------
+    name
+        Name of that variant.
+    low, high
+        First and last of these sizes.
+    """
+
+    name: str
+    low: int
+    high: int
+
+
+def rank(
+    variants: Mapping[str, Any],
+    model: FittedModel,
+    sizes: Mapping[str, int] | None = None,
+    /,
+    *,
+    level: float = 0.9,
+    allow_unmeasured: bool = False,
+    **more_sizes: int,
+) -> tuple[RankedVariant, ...]:
+    """Return variants of a kernel, the one predicted fastest first.
+
+    Parameters
+    ----------
+    variants
+        Name to a Loopy ``TranslationUnit`` or its counts.
+    model
+        A fitted model.
+    sizes, **more_sizes
+        The size parameters, integers.
+    level, allow_unmeasured
+        As of :meth:`perfmodel.predict.FittedModel.predict`.
+
+    Raises
+    ------
+    UnmeasuredFeatureError
+        If a variant needs a feature that no measurement exercised.
+    ParameterError, AssumptionError
+        If a size is left out, unknown, no integer, or not one that a variant assumes.
+    """
+    at = {**(sizes or {}), **more_sizes}
+    for name, value in at.items():
+        if np.ndim(value):
+            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(at))
+    found = []
+    for name, kernel in variants.items():
+        one = model.predict(kernel, at, level=level, allow_unmeasured=allow_unmeasured)
+        found.append(RankedVariant(name, one.seconds, one.interval, one.warnings))
+    return tuple(sorted(found, key=lambda variant: variant.seconds))
+
+
+def crossover(
+    a: Any,
+    b: Any,
+    model: FittedModel,
+    parameter: str,
+    low: int,
+    high: int,
+    fixed: Mapping[str, int] | None = None,
+    /,
+    *,
+    names: tuple[str, str] = ("a", "b"),
+    allow_unmeasured: bool = False,
+    **more_fixed: int,
+) -> tuple[Lead, ...]:
+    """Return which of two variants is faster from which size on, over a range of sizes.
+
+    The times are evaluated from the kernels' symbolic counts, at all sizes of the range that both
+    variants assume or, where these are more than 131072, at 16384 of them in geometric steps;
+    between neighbours with different winners they are evaluated again until none lies between.
+    So each change is found to the very size, except where two of them fall between neighbours of
+    the grid, and assumptions are met that repeat after 65536 sizes or fewer.
+
+    Parameters
+    ----------
+    a, b
+        Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
+    model
+        A fitted model.
+    parameter
+        The size parameter that varies.
+    low, high
+        Its range, both ends included.
+    names
+        What to call the variants.
+    allow_unmeasured
+        Whether features that no measurement exercised may be counted as free.
+    fixed, **more_fixed
+        The other size parameters.
+
+    Returns
+    -------
+    tuple of Lead
+        In order; every lead but the first begins at a crossing. Where the times are equal the
+        variant that led keeps the lead, the first one at the lowest size.
+
+    Raises
+    ------
+    NoCommonSizeError
+        If no size in the range meets what both variants assume.
+    UnmeasuredFeatureError, ParameterError
+        As of :meth:`perfmodel.predict.FittedModel.predict`.
+    """
+    others = {**(fixed or {}), **more_fixed}
+    pair = _Pair(model.counted(a), model.counted(b), model, parameter, others, allow_unmeasured)
+    lattice = _lattice(pair, low, high)
+    if len(lattice) <= EXHAUSTIVE:
+        places = np.arange(len(lattice))
+    else:
+        places = np.unique(np.geomspace(1, len(lattice), GRID).astype(np.int64) - 1)
+    tried = lattice.start + lattice.step * places
+    sizes, b_leads = pair.compared(tried)
+    while len(added := np.setdiff1d(_between(tried, sizes, b_leads, lattice.step), tried)):
+        tried = np.union1d(tried, added)
+        sizes, b_leads = pair.compared(np.union1d(sizes, added))
+    return _leads(sizes, b_leads, names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    a: KernelCounts
+    b: KernelCounts
+    model: FittedModel
+    parameter: str
+    fixed: Mapping[str, int]
+    allow_unmeasured: bool
+
+    def compared(self, sizes: Sizes) -> tuple[Sizes, Winners]:
+        """Return those sizes that both variants assume, and whether b leads at each."""
+        while len(sizes):
+            try:
+                return sizes, self._b_leads({**self.fixed, self.parameter: sizes})
+            except AssumptionError as error:
+                if not error.indices:
+                    raise
+                sizes = np.delete(sizes, error.indices)
+        return sizes, np.zeros(0, np.bool_)
+
+    def _b_leads(self, at: Mapping[str, Any]) -> Winners:
+        one, other = (
+            self.model.predict(kernel, at, allow_unmeasured=self.allow_unmeasured).seconds
+            for kernel in (self.a, self.b)
+        )
+        difference, margin = one - other, ROUNDING * np.maximum(np.abs(one), np.abs(other))
+        # With equal times the lead stays where it was: at the last size before with another sign.
+        decided = np.where(np.abs(difference) > margin, np.arange(len(difference)), 0)
+        winners: Winners = (difference > margin)[np.maximum.accumulate(decided)]
+        return winners
+
+
+def _lattice(pair: _Pair, low: int, high: int) -> range:
+    """Return equally spaced sizes that hold all those which both variants assume."""
+    ends = [
+        np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64),
+        np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64),
+    ]
+    known = np.unique(np.concatenate([pair.compared(sizes)[0] for sizes in ends]))
+    if len(known) == 0:
+        assumptions = tuple(dict.fromkeys((pair.a.assumptions, pair.b.assumptions)))
+        raise NoCommonSizeError(pair.parameter, low, high, assumptions)
+    step = int(np.gcd.reduce(np.diff(known))) or 1
+    return range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
+
+
+def _between(tried: Sizes, sizes: Sizes, b_leads: Winners, step: int) -> Sizes:
+    """Return sizes between neighbours with different winners, and beyond the first and last assumed."""
+    changes = np.flatnonzero(b_leads[1:] != b_leads[:-1])
+    gaps = list(zip(sizes[changes].tolist(), sizes[changes + 1].tolist(), strict=True))
+    gaps += [(int(below), int(sizes[0])) for below in tried[tried < sizes[0]][-1:]]
+    gaps += [(int(sizes[-1]), int(above)) for above in tried[tried > sizes[-1]][:1]]
+    parts = [np.zeros(0, np.int64)]
+    for low, high in gaps:
+        count = (high - low) // step
+        parts.append(low + step * np.linspace(0, count, min(count, PARTS) + 1).astype(np.int64))
+    return np.unique(np.concatenate(parts))
+
+
+def _leads(sizes: Sizes, b_leads: Winners, names: tuple[str, str]) -> tuple[Lead, ...]:
+    starts = [0, *(np.flatnonzero(b_leads[1:] != b_leads[:-1]) + 1).tolist(), len(sizes)]
+    return tuple(
+        Lead(names[int(b_leads[start])], int(sizes[start]), int(sizes[end - 1]))
+        for start, end in pairwise(starts)
+    )

@@ -1,0 +1,145 @@
+"""The balance inequality 2.4 and the verdicts, on machines and computations that are made up."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.errors import FamilyMismatchError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting import FitOptions
+from perfmodel.fitting.weights_file import FittedWeights, Residuals, Weight
+from perfmodel.models import find_family
+from perfmodel.predict import FittedModel
+from perfmodel.report.balance import (
+    COMPUTE_BOUND,
+    MEMORY_BOUND,
+    NO_WORK,
+    TOO_LITTLE_PARALLELISM,
+    Balance,
+    judge_balance,
+)
+
+
+def balance(**changes):
+    """10^9 nodes, 100 deep, that move 64 MB; 10^12 operations and 10^11 B a second: 10 operations a byte."""
+    kept = {
+        "work": 1e9, "depth": 100.0, "transfers": 1e6, "cores": 1000.0, "rate": 1e9, "latency": 5e-7,
+        "bandwidth": 1e11, "transfer_bytes": 64.0,
+    }  # fmt: skip
+    return Balance(**{**kept, **changes})
+
+
+def test_the_machine_of_chapter_3_balances_at_10_operations_a_byte():
+    # "1 Tflop/s with a bandwidth of about 100 GB/s, or an ideal flop-to-byte balance ratio of about 10"
+    assert pytest.approx(10.0) == balance().machine
+    assert pytest.approx(1e9 / 64e6) == balance().intensity
+
+
+def test_the_terms_of_the_inequality():
+    found = balance()
+    assert pytest.approx(1e7) == found.parallelism  # W/D
+    assert pytest.approx(1e4) == found.memory_parallelism  # Q/D
+    assert pytest.approx(5e-7 * 1e11 / 64) == found.hidden  # alpha beta / L
+    assert pytest.approx((100 + (1e9 - 100) / 1000) / 1e9) == found.compute_s  # 2.1
+    assert pytest.approx(5e-7 * 100 + 64e6 / 1e11) == found.memory_s  # 2.3
+
+
+@pytest.mark.parametrize(
+    ("depth", "transfers", "cores", "latency"),
+    list(itertools.product((1.0, 1e3, 1e6), (1e3, 1e6), (2.0, 64.0, 1e4), (0.0, 1e-9, 1e-6))),
+)
+def test_the_inequality_is_that_of_the_times(depth, transfers, cores, latency):
+    one = balance(depth=depth, transfers=transfers, cores=cores, latency=latency)
+    left = one.cores * one.rate / one.bandwidth * (1 + one.hidden / one.memory_parallelism)
+    right = one.intensity * (1 + (one.cores - 1) / one.parallelism)  # the paper prints p for p - 1
+    assert (left <= right) == one.holds == (one.compute_s >= one.memory_s)
+
+
+def test_without_latency_and_depth_it_is_kung_s():
+    for transfers in (1e5, 1e6, 2e6):
+        one = balance(transfers=transfers, latency=0.0, depth=0.0)
+        assert (one.machine <= one.intensity) == one.holds  # 2.5
+    assert math.inf == balance(depth=0.0).parallelism
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "said"),
+    [
+        ({}, COMPUTE_BOUND, ("compute-bound", "1e+09 operations", "1e+03 lanes", "1 ms", "W/D = 1e+07", "2.4 holds")),
+        ({"transfers": 1e8}, MEMORY_BOUND, ("memory-bound", "6.4e+09 B at 1e+11 B/s", "64 ms", "2.4 fails")),
+        ({"depth": 1e7}, TOO_LITTLE_PARALLELISM, ("Q/D = 0.1 transfers", "781 would hide", "5 s", "2.4 fails")),
+        ({"depth": 1e7, "latency": 0.0}, TOO_LITTLE_PARALLELISM, ("chain of 1e+07", "W/D = 100 ", "10 ms", "holds")),
+        ({"work": 0.0, "depth": 0.0, "transfers": 0.0}, NO_WORK, ("no work",)),
+    ],
+)  # fmt: skip
+def test_verdicts_quote_their_numbers(changes, verdict, said):
+    found = balance(**changes)
+    assert verdict == found.verdict
+    assert found.text.startswith(verdict)
+    for words in said:
+        assert words in found.text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rate": math.inf},
+        {"bandwidth": math.inf},
+        {"rate": math.inf, "bandwidth": math.inf},
+        {"latency": 0.0, "transfers": 0.0},
+    ],
+)
+def test_costs_of_zero_give_words_without_nan(changes):
+    assert "nan" not in balance(**changes).text
+
+
+# {{{ a kernel on a fitted model
+
+
+def model(family="work_depth", operation=1e-9, latency=1e-9, byte=1e-11):
+    values = {"w_operation": operation, "w_latency": latency, "w_byte": byte, "w_launch": 5e-6}
+    units = find_family("work_depth").weight_unit
+    fitted = FittedWeights(
+        family=family, device="toy", subgroup_size=32, options=FitOptions(), rows=1, measurements="0", rank=4,
+        condition=1.0, degrees_of_freedom=1, converged=True, notes=(), features=tuple(values),
+        residuals=Residuals(geometric_mean=0.0, median=0.0, largest=0.0),
+        weights={
+            name: Weight(value=value, unit=units(name), standard_error=None, marks=()) for name, value in values.items()
+        },
+    )  # fmt: skip
+    told = {"compute_units": 4, "lanes_per_unit": 32, "global_transaction_bytes": 64}
+    facts = {key: Fact(value, "", "made up") for key, value in told.items()}
+    return FittedModel(fitted, DeviceFacts.from_mapping("toy", "none", "0", facts), find_family(family))
+
+
+def counted(text, domains="{[i]: 0 <= i < n}", parallel=True):
+    t_unit = lp.make_kernel(domains, text, [lp.GlobalArg("a, out", np.float32, shape=lp.auto), ...],
+                            assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2))  # fmt: skip
+    if parallel:
+        t_unit = lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    return count(t_unit, subgroup_size=32)
+
+
+def test_a_copy_is_bound_by_memory_and_a_long_sum_by_its_chain():
+    copy, chain = counted("out[i] = a[i]"), counted("out[0] = sum(i, a[i])", parallel=False)
+    sizes = {"n": 2**20}
+    slow_memory = judge_balance(model(byte=1e-9), copy, sizes)
+    assert MEMORY_BOUND == slow_memory.verdict
+    assert (8 * 2**20 / 64, 64.0, 128.0) == (slow_memory.transfers, slow_memory.transfer_bytes, slow_memory.cores)
+    assert TOO_LITTLE_PARALLELISM == judge_balance(model(), chain, sizes).verdict
+    assert COMPUTE_BOUND == judge_balance(model(byte=0.0, latency=0.0), copy, sizes).verdict
+
+
+def test_a_model_of_another_family_is_told():
+    with pytest.raises(FamilyMismatchError) as caught:
+        judge_balance(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
+    assert ("roofline", "work_depth") == (caught.value.found, caught.value.needed)
+
+
+# }}}

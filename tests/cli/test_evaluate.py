@@ -1,0 +1,184 @@
+"""``perfmodel evaluate`` and ``compare`` from the committed measurements; no device is needed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel.cli import application
+from perfmodel.predict import fit
+from perfmodel.store import read
+
+DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(application(), list(arguments))
+
+
+def test_both_tables_and_all_protocols():
+    result = run("evaluate", "--from", str(DATA))
+    assert 0 == result.exit_code, result.stderr
+    for part in ("Table 1.", "Table 2.", "std. error", "convolution", "matmul_skinny", "nbody", "stencil"):
+        assert part in result.stdout
+    figures = result.stdout.rpartition("Figures")[2]
+    for protocol in ("  A  ", "  B  ", "  sizes  "):
+        assert protocol in figures
+
+
+def test_several_devices_at_once(tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(DATA, other)
+    for name in ("measurements.jsonl", "test.jsonl"):
+        text = (other / name).read_text()
+        (other / name).write_text(text.replace('"device": "', '"device": "another '))
+    found = json.loads(run("evaluate", "--from", str(DATA), "--from", str(other), "--json").stdout)
+    first, second = found["models"]
+    assert "another " + first["device"] == second["device"]
+    assert first["evaluations"] == second["evaluations"]
+    assert [16, 16, 115] == [each["figures"]["cases"] for each in first["evaluations"]]
+    assert all(each["figures"]["withheld"] == 0 for each in first["evaluations"][:1])
+
+
+def test_the_fit_of_the_committed_data_is_as_good_as_it_was():
+    found = json.loads(run("evaluate", "--from", str(DATA), "--json").stdout)
+    a, b, _ = (each["figures"] for each in found["models"][0]["evaluations"])
+    assert pytest.approx(0.505, abs=0.02) == a["error"]
+    assert a["error"] <= b["error"]
+
+
+def test_csv():
+    rows = list(csv.DictReader(StringIO(run("evaluate", "--from", str(DATA), "--csv", "predictions").stdout)))
+    assert 2 * 16 + 115 == len(rows)
+    weights = list(csv.DictReader(StringIO(run("evaluate", "--from", str(DATA), "--csv", "weights").stdout)))
+    assert "launches" in [row["feature"] for row in weights]
+    assert 2 == run("evaluate", "--from", str(DATA), "--csv", "everything").exit_code
+
+
+def test_families_side_by_side():
+    text = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016").stdout
+    rows = [line.split()[:2] for line in text.splitlines() if line.startswith("stevens_kloeckner_2016 ")]
+    assert [["stevens_kloeckner_2016", "A"], ["stevens_kloeckner_2016", "B"]] == rows
+    evaluated = json.loads(run("evaluate", "--from", str(DATA), "--json").stdout)["models"][0]["evaluations"]
+    shown = json.loads(run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--json").stdout)
+    assert "perfmodel.comparison/1" == shown["schema"]
+    overall = [row for row in shown["rows"] if row["kernel"] == "all"]
+    for row, each in zip(overall, evaluated, strict=False):
+        assert each["protocol"] == row["protocol"]
+        for name in ("error", "factor", "regret", "tau"):
+            assert each["figures"][name] == pytest.approx(row[name])
+    written = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--csv").stdout
+    assert [row["kernel"] for row in shown["rows"]] == [row["kernel"] for row in csv.DictReader(StringIO(written))]
+
+
+def test_devices_are_found_by_a_part_of_their_name(tmp_path, monkeypatch):
+    for name in ("pocl-one", "other-two"):
+        shutil.copytree(DATA, tmp_path / "fitted_weights" / name)
+    monkeypatch.chdir(tmp_path)
+    family = ("--family", "stevens_kloeckner_2016")
+    found = run("compare", "--device", "OCL", *family)
+    assert (0, 1) == (found.exit_code, found.stdout.count("family  "))
+    assert 2 == run("compare", *family).stdout.count("family  ")
+    refused = run("compare", "--device", "gpu", *family)
+    assert 2 == refused.exit_code
+    assert "'gpu' (there are: other-two, pocl-one)" in refused.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (("--from", "none"), "none"),
+        (("--from", str(DATA), "--family", "gone"), "gone"),
+    ],
+)
+def test_bad_input_is_one_line(command, options, part):
+    result = run(command, *options)
+    assert 2 == result.exit_code
+    assert part in result.stderr.splitlines()[-1]
+
+
+def test_a_level_is_a_probability():
+    result = run("evaluate", "--from", str(DATA), "--level", "90")
+    assert 2 == result.exit_code
+    assert "level is 90" in result.stderr.splitlines()[-1]
+
+
+def test_test_kernels_of_another_device_are_refused(tmp_path):
+    shutil.copytree(DATA, tmp_path / "mixed")
+    tests = tmp_path / "mixed" / "test.jsonl"
+    tests.write_text(tests.read_text().replace('"device": "', '"device": "another '))
+    result = run("evaluate", "--from", str(tmp_path / "mixed"))
+    assert 2 == result.exit_code
+    assert "another" in result.stderr
+
+
+def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
+    """The quickstart's loads, stores and minima at stride 2 always come together."""
+    result = run("fit", "--from", str(DATA), "--no-merge", "--output", str(tmp_path / "w.json"))
+    assert 2 == result.exit_code
+    assert "global_store_32_stride2_1of2" in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "w.json").exists()
+
+
+def test_fitting_facts_leaves_out_what_could_be_read_off(tmp_path):
+    folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
+    command = ("fit", "--from", str(folder), "--family", "roofline", "--output", str(tmp_path / "w.json"))
+    given = []
+    for options in ((), ("--fit-facts",)):
+        assert 0 == run(*command, *options).exit_code
+        weights = json.loads((tmp_path / "w.json").read_text())["weights"]
+        given.append(sum("given" in row["marks"] for row in weights.values()))
+    assert [4, 0] == given  # two peaks and two bandwidths
+
+
+def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
+    alone, both = tmp_path / "alone", tmp_path / "both"
+    for folder in (alone, both):
+        shutil.copytree(DATA, folder)
+    (alone / "test.jsonl").unlink()
+    found = {}
+    for folder in (alone, both):
+        result = run("fit", "--from", str(folder / "measurements.jsonl"), "--output", str(folder / "w.json"))
+        assert 0 == result.exit_code, result.stderr
+        found[folder] = json.loads((folder / "w.json").read_text())
+    assert found[alone]["weights"] == found[both]["weights"]
+    first, second = (set(found[folder]["conformal"]["groups"]) for folder in (alone, both))
+    assert {"convolution", "nbody", "stencil"} == second - first
+    assert first < second
+
+
+def test_a_row_is_judged_by_other_groups_than_its_own():
+    """An interval's factor for each test row, against the quantile of the others' scores, by hand."""
+    rows = list(csv.DictReader(StringIO(run("evaluate", "--from", str(DATA), "--csv", "predictions").stdout)))
+    model = fit(read(DATA), others=read(DATA / "test.jsonl"))
+    scores = list(zip(model.fitted.conformal.scores, model.fitted.conformal.groups, strict=True))
+    groups = {group for _, group in scores}
+    for row in [row for row in rows if row["protocol"] == "A" and float(row["predicted_s"]) > 0]:
+        others = sorted(groups - {row["group"]})
+        share = {one: 1 / ((len(others) + 1) * sum(group == one for _, group in scores)) for one in others}
+        reached, q = 0.0, math.inf
+        for score, group in sorted(scores):
+            reached += share.get(group, 0.0)
+            if reached >= 0.9 - 1e-12 and group in share:
+                q = score
+                break
+        assert pytest.approx(float(row["predicted_s"]) * math.exp(q), rel=1e-9) == float(row["high_s"])
+
+
+def test_test_kernels_of_another_device(tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(DATA, other)
+    tests = other / "test.jsonl"
+    tests.write_text(tests.read_text().replace('"device": "', '"device": "another '))
+    for command in ("fit", "evaluate"):
+        result = run(command, "--from", str(other))
+        assert 0 != result.exit_code
+        assert "another " in result.stderr + str(result.exception)

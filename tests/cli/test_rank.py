@@ -1,0 +1,61 @@
+"""``perfmodel rank``: a ranking, a crossover, and one line for bad input."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.test_kernels import document, run, seconds  # noqa: F401
+
+PAIR = '''
+from variants import scale
+
+
+def variants():
+    return {"small": scale("out[i] = a[i] + 1", 64), "large": scale("out[i] = a[i] + 1", 128)}
+'''
+AT = ("-w", "weights.json", "-p", "n=4096")
+
+
+@pytest.fixture
+def pair(run, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "pair.py").write_text(PAIR)
+    return run
+
+
+def test_fastest_first_and_the_withheld_one_last(run):  # noqa: F811
+    text = run("rank", "variants.py", *AT).stdout.splitlines()
+    assert ["variant", "large", "small"] == [line.split()[0] for line in text[:3]]
+    assert text[-1].startswith("product: prediction withheld")
+    found = document(run("rank", "variants.py", *AT, "--json"))
+    assert ["large", "small"] == [row["variant"] for row in found["variants"]]
+    assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["variants"][0]["seconds"]
+    assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
+    free = document(run("rank", "variants.py", *AT, "--allow-unmeasured", "--json"))
+    assert "product" == free["variants"][0]["variant"]
+
+
+def test_a_range_of_sizes(pair):
+    # half as many work-groups are always faster; only multiples of 128 are assumed
+    found = document(pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:1000", "--json"))
+    assert [{"variant": "large", "low": 128, "high": 896}] == found["leads"]
+    text = pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:1000").stdout
+    assert "n from 128 to 896: large\n" == text
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "part"),
+    [
+        ("pair.py", ("--crossover", "n=1:"), "NAME=LOW:HIGH"),
+        ("pair.py", ("--crossover", "n=1:100"), "no n from 1 to 100"),
+        ("variants.py", ("--crossover", "n=1:1000"), "the file has 3"),
+        ("pair.py", ("-p", "n=4096", "--level", "1"), "level is 1"),
+        ("pair.py", ("-p", "n=100"), "breaks the kernel's assumption"),
+        ("pair.py", (), "n"),
+    ],
+)
+def test_bad_input_is_one_line(pair, file, options, part):
+    result = pair("rank", file, "-w", "weights.json", *options)
+    assert 2 == result.exit_code
+    assert 1 == len(result.stderr.splitlines())
+    assert part in result.stderr

@@ -1,0 +1,75 @@
+"""Families side by side on planted times: who is exact, who withholds, who cannot be fitted."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+
+from perfmodel.compare.side_by_side import on_common_cases, side_by_side
+from perfmodel.models import Family, find_family
+from perfmodel.models.model import Weight
+from perfmodel.report.families import families_csv, families_table
+from tests.compare.test_protocols import MEASURED, TESTS
+
+EXACT = find_family("stevens_kloeckner_2016")
+BLIND = Family("blind", "takes only launches and groups", ("launches", "work_groups"))
+NEEDY = Family(
+    "needy", "needs a fact that nobody gave",
+    quantities=lambda case: {"speed": case.fact("unheard_of")}, units={"speed": ""},
+    weights=(Weight("w_a", "s"),), expression="w_a * speed",
+)  # fmt: skip
+
+
+def contenders():
+    return on_common_cases(side_by_side(MEASURED, TESTS, (EXACT, BLIND, NEEDY)))
+
+
+def test_every_family_is_judged_on_the_cases_that_all_of_them_predict():
+    exact, blind, _ = contenders()
+    assert (0, 5) == (exact.withheld, len(exact.by("A").rows))
+    # By B the exact family withholds both additions (test_compare.py), and so nobody is judged on them.
+    cases = [(row.kernel, row.sizes) for row in exact.by("B").rows]
+    assert [("copying", "n=32"), ("copying", "n=512"), ("other", "n=8")] == cases
+    assert cases == [(row.kernel, row.sizes) for row in blind.by("B").rows]
+
+
+def test_figures_and_weights():
+    exact, blind, needy = contenders()
+    # Four of five are exact (and count as 0.1 %), the fifth was planted twice as slow.
+    assert pytest.approx((1e-3**4 * 0.5) ** 0.2) == exact.figures("A").error
+    assert pytest.approx((1e-3 * 0.5) ** 0.5) == exact.figures("A", "adding").error
+    assert blind.figures("A").error > exact.figures("A").error
+    assert 2 == blind.weights
+    assert exact.weights > blind.weights
+    assert () == needy.evaluations
+    assert "unheard_of" in needy.problem
+    assert all(one.fit_s > 0 and one.predict_s > 0 for one in (exact, blind))
+
+
+def test_the_table_marks_the_best_of_each_column_and_says_who_could_not_be_fitted():
+    text = families_table(contenders())
+    head, *rows = text.splitlines()[:5]
+    assert ["family", "by", "adding", "copying", "other", "all"] == head.split()[:6]
+    assert [["stevens_kloeckner_2016", "A"], ["stevens_kloeckner_2016", "B"], ["blind", "A"], ["blind", "B"]] == [
+        row.split()[:2] for row in rows
+    ]
+    exact_a, exact_b, blind_a, blind_b = rows
+    assert 2 <= exact_a.count("%*") > blind_a.count("%*")
+    for by_a, by_b in ((exact_a, exact_b), (blind_a, blind_b)):
+        assert "-" in by_b.split()  # no case of "adding" is left by B
+        assert "-" not in by_a.split()
+    assert "not fitted: needy: " in text
+    assert "5 by A, 3 by B" in text
+
+
+def test_csv_has_a_row_for_each_kernel_and_one_over_all():
+    rows = list(csv.DictReader(StringIO(families_csv(contenders()))))
+    own = [(row["protocol"], row["kernel"], row["cases"]) for row in rows if row["family"] == "blind"]
+    assert [
+        ("A", "adding", "2"), ("A", "copying", "2"), ("A", "other", "1"), ("A", "all", "5"),
+        ("B", "copying", "2"), ("B", "other", "1"), ("B", "all", "3"),
+    ] == own  # fmt: skip
+    (needy,) = (row for row in rows if row["family"] == "needy")
+    assert ("", "unheard_of" in needy["problem"]) == (needy["error"], True)

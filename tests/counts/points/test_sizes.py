@@ -1,0 +1,192 @@
+"""Sizes of sets by closed forms, against the enumeration of points in plain Python."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import islpy as isl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from perfmodel.counts import Count, count
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.points import sizes
+from perfmodel.counts.points.elimination import eliminated
+from perfmodel.counts.points.polytopes import Polytope
+from perfmodel.counts.points.sizes import Sizes
+from perfmodel.counts.points.straightening import straightened
+from tests.corpus import kernels
+
+DIVISIBLE = "[n] -> { : n >= 8 and n mod 8 = 0 }"
+
+
+def size(text: str, assumptions: str, **values: int) -> int:
+    """Return what Sizes makes of a set under assumptions, at these sizes."""
+    where = isl.Set(assumptions)
+    points = isl.Set(text).intersect_params(where.params())
+    known = Sizes(where.params())
+    return Count(known.size(points, known.product_of(points)).polynomial)(**values)
+
+
+@pytest.fixture
+def closed_forms_only(monkeypatch):
+    def refused(points: isl.Set) -> sizes.Cardinality:
+        raise AssertionError(f"{points} has no closed form")
+
+    monkeypatch.setattr(sizes, "cardinality", refused)
+
+
+@pytest.mark.usefixtures("closed_forms_only")
+class TestClosedForms:
+    @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 40])
+    def test_an_interval_and_its_multiples(self, n):
+        positive = "[n] -> { : n >= 1 }"
+        assert n == size("[n] -> { [i] : 0 <= i < n }", positive, n=n)
+        assert len(range(0, n, 16)) == size("[n] -> { [i] : 0 <= 16i < n }", positive, n=n)
+        assert len(range(3, n, 5)) == size("[n] -> { [i] : 0 <= i and 3 + 5i < n }", positive, n=n)
+        assert len(range(9, n + 1, 3)) == size("[n] -> { [i] : i >= 3 and 3i <= n }", positive, n=n)
+
+    @pytest.mark.parametrize("n", [1, 2, 3, 4, 9])
+    def test_a_bound_that_passes_the_other_leaves_nothing(self, n):
+        assert max(0, n - 3) == size("[n] -> { [i] : 3 <= i < n }", "[n] -> { : n >= 1 }", n=n)
+        assert 7 * max(0, n - 3) == size(
+            "[n] -> { [i, j] : 3 <= i < n and 0 <= j < 7 }", "[n] -> { : n >= 1 }", n=n
+        )
+
+    @pytest.mark.parametrize("n", [1, 7, 8, 9, 64])
+    def test_a_tile_is_an_interval(self, n):
+        text = "[n] -> { [i, j] : i >= 0 and 0 <= j < 8 and 8i + j < n }"
+        assert n == size(text, "[n] -> { : n >= 1 }", n=n)
+
+    @pytest.mark.parametrize("n", [8, 16, 72])
+    def test_multiples_leave_no_floors(self, n):
+        text = "[n] -> { [i] : 0 <= 8i < n - 3 }"  # the same tiles as 0 <= 8i < n
+        where = isl.Set(DIVISIBLE).params()
+        known = Sizes(where)
+        points = isl.Set(text).intersect_params(where)
+        found = Count(known.size(points, known.product_of(points)).polynomial, where)
+        assert n // 8 == found(n=n)
+        assert "1/8*n" == str(found)
+
+    @pytest.mark.parametrize("n", [11, 19, 27])
+    def test_a_multiple_and_a_remainder(self, n):
+        where = "[n] -> { : n >= 3 and n mod 8 = 3 }"
+        assert len(range(0, n, 8)) == size("[n] -> { [i] : 0 <= 8i < n }", where, n=n)
+        assert n == size("[n] -> { [i, j] : i >= 0 and 0 <= j < 8 and 8i + j < n }", where, n=n)
+
+    @pytest.mark.parametrize(("n", "steps"), [(1, 1), (9, 5), (16, 8), (20, 3)])
+    def test_skewed_tiles(self, n, steps):
+        text = (
+            "[n, steps] -> { [y, yy, t, tt] : 0 <= yy < 8 and 0 <= tt < 4 and t >= 0 "
+            "and 0 <= 8y + yy - tt < n and 4t + tt < steps }"
+        )
+        where = "[n, steps] -> { : n >= 1 and steps >= 1 }"
+        assert n * steps == size(text, where, n=n, steps=steps)
+
+    @pytest.mark.parametrize("n", [8, 16, 40])
+    def test_overlapping_tiles_with_a_halo(self, n):
+        text = "[n] -> { [x] : exists e : 8e >= 0 and 8e < n and 8e <= x <= 8e + 9 }"
+        touched = {8 * e + k for e in range(n // 8) for k in range(10)}
+        assert len(touched) == size(text, DIVISIBLE, n=n)
+
+    def test_a_variable_that_an_equality_fixes(self):
+        text = "[n] -> { [i, j, k] : j = i + n and k = 2i and 0 <= i < n }"
+        assert 6 == size(text, "[n] -> { : n >= 1 }", n=6)
+
+    @pytest.mark.parametrize(("m", "n"), [(3, 2), (2, 3), (5, 5)])
+    def test_conditions_on_the_parameters(self, m, n):
+        text = "[m, n] -> { [i] : 0 <= i < 4 and m >= n }"
+        where = "[m, n] -> { : m >= 1 and n >= 1 }"
+        assert (4 if m >= n else 0) == size(text, where, m=m, n=n)
+
+
+def test_a_condition_of_one_set_does_not_reach_the_next():
+    where = isl.Set("[n] -> { : n >= 1 }").params()
+    known = Sizes(where)
+    triangle = "[n] -> { [i, j] : 0 <= j <= i < n"
+    for text, expected in ((f"{triangle} and n >= 6 }}", 0), (f"{triangle} }}", 10)):
+        points = isl.Set(text)
+        assert expected == Count(known.size(points, known.product_of(points)).polynomial)(n=4)
+
+
+@pytest.mark.parametrize("n", [8, 24])
+def test_a_floor_beside_a_factor_without_closed_form(n):
+    text = (
+        "[n] -> { [x, y, z] : 0 <= z <= y < n and exists e : 0 <= 8e < n and 8e <= x <= 8e + 9 }"
+    )
+    touched = {8 * e + k for e in range(n // 8) for k in range(10)}
+    assert len(touched) * n * (n + 1) // 2 == size(text, DIVISIBLE, n=n)
+
+
+COEFFICIENT = st.integers(-3, 3)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(
+    st.lists(st.tuples(COEFFICIENT, COEFFICIENT, COEFFICIENT, st.integers(-9, 9)), max_size=3),
+    st.sampled_from([2, 4, 5]),
+)
+def test_random_sets(rows, width):
+    """Tiles cut by random constraints: whichever way a set is counted, the number is the same."""
+    tests = [f"{a}*i + {b}*j + {c}*n + {d} >= 0" for a, b, c, d in rows]
+    tests += [f"0 <= j < {width}", f"0 <= {width}*i + j < n"]
+    text = f"[n] -> {{ [i, j] : {' and '.join(tests)} }}"
+    for where in ("[n] -> { : n >= 1 }", "[n] -> { : n >= 4 and n mod 4 = 0 }"):
+        for n in (4, 8, 20):
+            expected = sum(
+                width * i + j < n and all(a * i + b * j + c * n + d >= 0 for a, b, c, d in rows)
+                for i, j in product(range(n), range(width))
+            )
+            assert expected == size(text, where, n=n)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_sizes_of_the_corpus_equal_barvinoks(monkeypatch):
+    """Whatever is taken apart or has a closed form is what Barvinok's algorithm finds for it."""
+    met: dict[tuple[str, str], tuple[Cardinalities, isl.Set, sizes.Cardinality]] = {}
+    real = Cardinalities.size
+
+    def remembering(self: Cardinalities, points: isl.Set) -> sizes.Cardinality:
+        found = real(self, points)
+        met[str(points), str(self.program.assumptions)] = (self, points, found)
+        return found
+
+    monkeypatch.setattr(Cardinalities, "size", remembering)
+    for kernel in kernels():
+        statistics = kernel.statistics(kernel.cases[0]) if kernel.statistics else None
+        counts = count(kernel.build(), 32, statistics, cache=False)
+        known = Cardinalities(counts.program, 32)
+        for domain, _ in counts.access_maps:
+            remembering(known, domain.points)
+    assert 150 < len(met)
+    for known, points, found in met.values():
+        assumptions = known.program.assumptions
+        expected = sizes.cardinality(points)
+        assert Count(expected.polynomial, assumptions) == Count(found.polynomial, assumptions)
+
+
+# {{{ the steps
+
+def test_a_projection_of_integers_need_not_be_a_polytope():
+    gaps = Polytope(("x", "e"), (), ({"x": 1, "e": -3}, {"x": -1, "e": 3, "": 1}))
+    assert eliminated(gaps, "e") is None  # x is 0 or 1 modulo 3
+
+
+def test_a_projection_without_gaps_is_one():
+    full = Polytope(("x", "e"), (), ({"x": 1, "e": -3}, {"x": -1, "e": 3, "": 2}, {"e": 1}))
+    found = eliminated(full, "e")
+    assert found == Polytope(("x",), (), ({"x": 1},))
+
+
+def test_shears_uncouple():
+    skewed = Polytope(
+        ("x", "y"), (),
+        ({"x": 1, "y": -2}, {"x": -1, "y": 2, "n": 1}, {"y": 1}, {"y": -1, "": 4}),
+    )
+    apart = straightened(skewed)
+    assert all(len(form.keys() & {"x", "y"}) == 1 for form in apart.inequalities)
+
+# }}}

@@ -1,0 +1,181 @@
+"""The cache of counts: in memory, on disk, shared, corrupted, unwritable and switched off."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import cache, count, counting
+
+ROOT = Path(__file__).parents[2]
+
+
+def double(name: str = "double", extra: str = "") -> lp.TranslationUnit:
+    kernel = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"out[i] = 2*a[i]{extra}", name=name,
+        lang_version=(2018, 2), assumptions="n >= 1",
+    )
+    return lp.add_dtypes(kernel, {"a": np.float32})
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("PERFMODEL_NO_CACHE", raising=False)
+    cache.forget()
+    yield tmp_path / "perfmodel" / "counts"
+    cache.forget()
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Count how often counts are really made."""
+    calls = []
+    real = counting._count
+
+    def counted(*arguments):
+        calls.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(counting, "_count", counted)
+    return calls
+
+
+def test_memory_and_disk(folder, made):
+    first = count(double())
+    assert first is count(double())
+    assert 1 == len(made)
+    (entry,) = folder.iterdir()
+    cache.forget()
+    again = count(double())
+    assert 1 == len(made)
+    assert first.hash == again.hash
+    assert first.to_json() == again.to_json()
+    assert again.operations(kind="mul") == first.operations(kind="mul")
+    assert entry.name == next(folder.iterdir()).name
+
+
+def test_what_matters_is_part_of_the_key(made):
+    count(double())
+    count(double(), subgroup_size=16)
+    count(double(), statistics={"i": 3})
+    count(double(), include_index_arithmetic=True)
+    count(double(extra=" + 1"))
+    count(lp.assume(double(), "n >= 16"))
+    count(lp.split_iname(double(), "i", 16, inner_tag="l.0", outer_tag="g.0"))
+    assert 7 == len(made)
+
+
+def test_versions_are_part_of_the_key(monkeypatch, made):
+    count(double())
+    monkeypatch.setattr(cache, "_environment", lambda: "another islpy")
+    count(double())
+    assert 2 == len(made)
+
+
+def test_switched_off(folder, made, monkeypatch):
+    count(double(), cache=False)
+    count(double(), cache=False)
+    monkeypatch.setenv("PERFMODEL_NO_CACHE", "1")
+    count(double())
+    count(double())
+    assert 4 == len(made)
+    assert not folder.exists()
+
+
+def _cut(entry: Path) -> None:
+    entry.write_text(entry.read_text()[:100])
+
+
+def _alter_a_number(entry: Path) -> None:
+    document = json.loads(entry.read_text())
+    document["counts"]["subgroup_size"] = 31
+    entry.write_text(json.dumps(document))
+
+
+def _empty(entry: Path) -> None:
+    entry.write_bytes(b"")
+
+
+def _binary(entry: Path) -> None:
+    entry.write_bytes(bytes(range(256)))
+
+
+@pytest.mark.parametrize("spoil", [_cut, _alter_a_number, _empty, _binary])
+def test_spoilt_entries_are_made_again(folder, made, spoil):
+    first = count(double())
+    (entry,) = folder.iterdir()
+    spoil(entry)
+    cache.forget()
+    assert first.hash == count(double()).hash
+    assert 2 == len(made)
+    cache.forget()
+    count(double())
+    assert 2 == len(made), "the entry was not mended"
+
+
+def test_unwritable_folder_is_harmless(tmp_path, monkeypatch, made):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert 10 == count(double()).accesses(array="a")(n=10)
+    assert 1 == len(made)
+
+
+def test_nothing_half_written_stays(folder, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(cache.os, "replace", full)
+    count(double())
+    assert [] == list(folder.iterdir())
+
+
+def test_size_is_bounded(folder, monkeypatch):
+    count(double("first"))
+    size = next(folder.iterdir()).stat().st_size
+    os.utime(next(folder.iterdir()), (1, 1))
+    monkeypatch.setattr(cache, "ON_DISK_BYTES", int(2.5 * size))
+    for name in ("second", "third", "fourth"):
+        count(double(name))
+        time.sleep(0.02)
+    assert 2 == len(list(folder.iterdir()))
+    monkeypatch.setattr(cache, "IN_MEMORY", 2)
+    for name in ("fifth", "sixth"):
+        count(double(name))
+    assert 2 == len(cache._memory)
+
+
+def test_two_processes_at_once(tmp_path, folder):
+    script = (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "from tests.counts.test_cache import double\n"
+        "from perfmodel.counts import count\n"
+        "print([count(double(f'k{k}')).hash for k in range(5)])"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    running = [
+        subprocess.Popen([sys.executable, "-c", script], env=environment, cwd=ROOT,
+                         stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    outputs = {process.communicate()[0] for process in running}
+    assert [0, 0] == [process.returncode for process in running]
+    assert 1 == len(outputs)
+    assert 5 == len(list(folder.glob("*.json"))) == len(list(folder.iterdir()))
+
+
+def test_warm_is_fast():
+    scheduled = counting.schedule(double())
+    count(scheduled)
+    start = time.perf_counter()
+    for _ in range(100):
+        count(scheduled)
+    assert 1e-3 > (time.perf_counter() - start) / 100

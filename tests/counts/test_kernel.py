@@ -1,0 +1,322 @@
+"""``count`` and what ``KernelCounts`` answers, by hand counts."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.reading.affine import affine_form
+from perfmodel.errors import (
+    AssumptionError,
+    CountsSchemaError,
+    GranularityError,
+    IncompleteKernelError,
+    NotCountableError,
+    ParameterError,
+    StatisticsError,
+    StatisticsNeededError,
+    UnknownArrayError,
+    UnknownGranularityError,
+)
+
+GROUP = 16
+
+
+def kernel(
+    domain: str, code: str, group: int = GROUP, assumptions: str = "n >= 1", **dtypes: type
+) -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        domain, code, assumptions=assumptions, lang_version=(2018, 2), name="made_up"
+    )
+    t_unit = lp.add_dtypes(t_unit, dtypes)
+    return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
+
+
+def axpy(assumptions: str = "n >= 1") -> lp.TranslationUnit:
+    return kernel(
+        "{[i]: 0 <= i < n}", "c[i] = 2*a[i] + b[i]", assumptions=assumptions,
+        a=np.float32, b=np.float32,
+    )
+
+
+def test_axpy_by_hand() -> None:
+    counts = count(axpy(), subgroup_size=8)
+    n = 37  # three groups of 16, the last with 5 of its work-items at work
+    assert (n, n) == (counts.operations(kind="add")(n=n), counts.operations(kind="mul")(n=n))
+    assert 2 * n == counts.operations("float32")(n=n)
+    assert 3 * n == counts.accesses(space="global")(n=n)
+    assert 5 == counts.accesses(array="a", granularity="subgroup")(n=n)
+    assert 3 == counts.accesses(array="a", granularity="workgroup")(n=n)
+    assert (3, 48, 6, 1) == (
+        counts.work_groups()(n=n), counts.work_items()(n=n), counts.sub_groups()(n=n),
+        counts.launches()(n=n),
+    )
+    assert 48 - 37 == counts.idle_lanes()(n=n)
+    assert 0 == counts.barriers()(n=n)
+    assert 37 == counts.footprint("a")(n=n)
+    assert 1 == counts.utilization("a")(n=n)
+
+
+def test_lines_by_hand() -> None:
+    counts = count(axpy(), subgroup_size=8)
+    # 37 float32 are 148 bytes: lines of 64 bytes hold 16, so groups touch 1 + 1 + 1, and each of
+    # the five sub-groups at work half a line
+    assert 3 == counts.lines("a", 64, per="launch")(n=37)
+    assert 3 == counts.lines("a", 64, per="workgroup")(n=37)
+    assert 5 == counts.lines("a", 64, per="subgroup")(n=37)
+    assert 10 == counts.lines("a", 16, per="instance")(n=37)
+
+
+@pytest.mark.parametrize(("stride", "conflicts"), [(1, 1), (2, 2), (16, 16), (32, 32), (33, 1)])
+def test_bank_conflicts_of_a_strided_tile(stride: int, conflicts: int) -> None:
+    t_unit = lp.make_kernel(
+        "{[g, i]: 0 <= g < n and 0 <= i < 32}",
+        f"""
+        for g, i
+            tile[{stride}*i] = 1.0f {{id=fill}}
+            c[g, i] = tile[{stride}*i] {{dep=fill}}
+        end
+        """,
+        [
+            lp.GlobalArg("c", np.float32, shape="n, 32"),
+            lp.TemporaryVariable("tile", np.float32, shape=(32 * stride,),
+                                 address_space=lp.AddressSpace.LOCAL),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    t_unit = lp.tag_inames(t_unit, {"g": "g.0", "i": "l.0"})
+    loads = count(t_unit, 32).bank_conflicts("tile", banks=32, direction="load")
+    assert loads.exact
+    assert 7 * conflicts == loads(n=7)
+
+
+def test_madd_takes_the_place_of_a_product_and_a_sum() -> None:
+    counts = count(axpy(), group_multiply_add=True)
+    assert [("float32", "madd")] == [(row.dtype, row.kind) for row in counts.operation_table]
+    assert 37 == counts.operations(kind="madd")(n=37)
+
+
+def test_index_arithmetic_is_counted_on_demand() -> None:
+    assert 0 == count(axpy()).operations("int32")(n=37)
+    # 16*i_outer + i_inner in each of three subscripts: a product and a sum
+    asked = count(axpy(), include_index_arithmetic=True)
+    assert (3 * 37, 3 * 37) == (
+        asked.operations("int32", "mul")(n=37), asked.operations("int32", "add")(n=37)
+    )
+
+
+def test_reading_what_was_written() -> None:
+    counts = count(axpy(), subgroup_size=8)
+    again = KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))
+    assert counts.hash == again.hash
+    assert counts.lines("a", 64, per="subgroup")(n=37) == again.lines("a", per="subgroup")(n=37)
+    assert counts.schedule == again.schedule
+    assert counts.hash == pickle.loads(pickle.dumps(counts)).hash
+
+
+def test_counts_of_a_later_schema_are_refused() -> None:
+    document = {**count(axpy()).to_json(), "schema": "perfmodel.counts/99"}
+    with pytest.raises(CountsSchemaError, match=r"perfmodel\.counts/99"):
+        KernelCounts.from_json(document)
+
+
+# {{{ data-dependent kernels
+
+
+def rows_of_data() -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
+        """
+        for i
+            <> length = lengths[i]
+            c[i] = sum(j, a[j])
+        end
+        """,
+        [
+            lp.GlobalArg("a", np.float32, shape=lp.auto),
+            lp.GlobalArg("c", np.float32, shape="n"),
+            lp.GlobalArg("lengths", np.int32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_statistics_are_asked_for_by_name() -> None:
+    with pytest.raises(StatisticsNeededError, match=r"'j'.*statistics") as caught:
+        count(rows_of_data())
+    assert "j" == caught.value.key
+
+
+def test_mean_trip_counts_multiply_exactly() -> None:
+    counts = count(rows_of_data(), statistics={"j": 2.5})
+    assert Fraction(5, 2) * 37 == counts.operations(kind="add")(n=37)
+    assert counts.operations(kind="add").exact
+    assert not counts.accesses(array="a", granularity="subgroup").exact
+
+
+@pytest.mark.parametrize("value", ["often", -1])
+def test_statistics_that_are_no_numbers(value: object) -> None:
+    with pytest.raises(StatisticsError, match="'j'"):
+        count(rows_of_data(), statistics={"j": value})  # type: ignore[dict-item]
+
+
+def flagged() -> lp.TranslationUnit:
+    return kernel(
+        "{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0", flag=np.int32, a=np.float32
+    )
+
+
+def test_an_unknown_test_gives_an_upper_bound() -> None:
+    loads = count(flagged()).accesses(array="a")
+    assert (37, False) == (loads(n=37), loads.exact)
+    assert str(loads).startswith("<=")
+
+
+def test_a_probability_by_the_text_of_the_test() -> None:
+    key = "flag[i_inner + i_outer*16] > 0"
+    loads = count(flagged(), statistics={key: Fraction(1, 3)}).accesses(array="a")
+    assert (Fraction(37, 3), True) == (loads(n=37), loads.exact)
+
+
+# }}}
+
+# {{{ what is refused
+
+
+def opaque() -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        [lp.CInstruction("i", "c[i] = a[i] + 1;", id="inline",
+                         read_variables=frozenset({"a"}), assignees=("c[i]",))],
+        [lp.GlobalArg("a, c", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_c_instructions_ask_for_a_declared_count() -> None:
+    with pytest.raises(NotCountableError, match=r"'inline'.*declared="):
+        count(opaque())
+    declared = count(opaque(), declared={"inline": {("float32", "add"): 1}})
+    assert 37 == declared.operations("float32", "add")(n=37)
+
+
+def test_untyped_kernel_is_refused_with_loopys_reason() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "c[i] = a[i]", lang_version=(2018, 2), assumptions="n >= 1"
+    )
+    with pytest.raises(IncompleteKernelError, match="add_dtypes"):
+        count(t_unit)
+
+
+def test_unknown_array_lists_those_there_are() -> None:
+    counts = count(axpy())
+    for ask in (lambda: counts.accesses(array="q"), lambda: counts.footprint("q"),
+                lambda: counts.lines("q"), lambda: counts.bank_conflicts("q")):
+        with pytest.raises(UnknownArrayError, match=r"'q'.*a, b, c"):
+            ask()
+
+
+def test_parameters_are_checked() -> None:
+    adds = count(axpy()).operations(kind="add")
+    with pytest.raises(ParameterError, match="'n' was left out"):
+        adds()
+    with pytest.raises(ParameterError, match="negative"):
+        adds(n=-1)
+    with pytest.raises(ParameterError, match="not an integer"):
+        adds(n=1.5)  # type: ignore[arg-type]
+
+
+def test_a_broken_assumption_is_quoted() -> None:
+    adds = count(axpy("n >= 16 and n mod 16 = 0")).operations(kind="add")
+    with pytest.raises(AssumptionError, match="mod 16 = 0"):
+        adds(n=37)
+    with pytest.raises(AssumptionError) as caught:
+        adds.evaluate({"n": [16, 37, 32, 33]})
+    assert (1, 3) == caught.value.indices
+
+
+def test_granularities_do_not_mix() -> None:
+    counts = count(axpy())
+    with pytest.raises(GranularityError, match="granularity="):
+        counts.accesses() + counts.accesses(granularity="subgroup")
+    with pytest.raises(UnknownGranularityError, match="wavefront"):
+        counts.accesses(granularity="wavefront")
+    with pytest.raises(UnknownGranularityError, match="wavefront"):
+        counts.lines("a", per="wavefront")
+
+
+# }}}
+
+
+def test_a_kernel_that_skips_a_hardware_axis_is_refused() -> None:
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i, j < n}",
+        """
+        a[i] = 2*b[i] {id=first}
+        ... gbarrier {id=wait, dep=first}
+        c[j] = a[0] + d[j] {dep=wait}
+        """,
+        [lp.GlobalArg("a, b, c, d", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2), seq_dependencies=False,
+    )
+    t_unit = lp.split_iname(t_unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    t_unit = lp.split_iname(t_unit, "j", GROUP, outer_tag="g.1", inner_tag="l.1")
+    with pytest.raises(IncompleteKernelError, match="axis 0 unused"):
+        count(t_unit)
+
+
+def test_isnan_computes_in_the_type_of_its_argument() -> None:
+    t_unit = kernel("{[i]: 0 <= i < n}", "c[i] = isnan(a[i])", a=np.float32, c=np.int32)
+    assert 37 == count(t_unit).operations("float32", "isnan")(n=37)
+
+
+def test_unsigned_integers_stay_unsigned_as_in_c() -> None:
+    t_unit = kernel("{[i]: 0 <= i < n}", "c[i] = a[i] ^ (a[i] << 13)", a=np.uint32, c=np.uint32)
+    found = {(row.dtype, row.kind) for row in count(t_unit).operation_table}
+    assert {("uint32", "bitwise"), ("uint32", "shift")} == found
+
+
+def test_lines_need_the_sizes_that_strides_depend_on() -> None:
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 16}", "c[i, j] = a[i, j]",
+        [
+            lp.GlobalArg("a", np.float32, shape="n, 16", dim_tags="stride:ld, stride:1"),
+            lp.GlobalArg("c", np.float32, shape="n, 16"),
+            lp.ValueArg("n, ld", np.int32),
+        ],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    counts = count(t_unit)
+    with pytest.raises(ParameterError, match="'ld' was left out"):
+        counts.lines("a", per="launch", n=5)
+    # rows of 16 float32 that begin 20 cells apart, in lines of 16
+    rows = {(20 * i + j) // 16 for i in range(5) for j in range(16)}
+    assert len(rows) == counts.lines("a", per="launch", n=5, ld=20)()
+
+
+def test_an_offset_that_loopy_passes_leaves_a_bound() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "c[i] = a[i]",
+        [lp.GlobalArg("a, c", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    lines = count(t_unit).lines("a", 64, per="launch", n=37)
+    assert (3 + 1, False) == (lines(), lines.exact)
+    assert not count(t_unit).lines("a", 64, per="launch").exact
+
+
+def test_affine_forms_belong_to_the_caller():
+    index = 3 * p.Variable("i") + 1
+    affine_form(index).clear()
+    assert {"i": 3, "": 1} == affine_form(index)

@@ -1,0 +1,61 @@
+"""Models of which the device's facts give every weight: there is nothing to fit, and they still predict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import MissingFactError, TooFewRowsError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting import design, fit_design
+from perfmodel.fitting.uncertainty.bootstrap import bootstrap
+from perfmodel.models import Family
+from perfmodel.models.model import Weight
+from perfmodel.predict import FittedModel, fit, load
+from tests.fitting.test_weights import KERNELS
+from tests.standins import Row, Rows
+
+FAMILY = Family(
+    name="given", citation="this test", weights=(Weight("w_launch", "s/launch", fact="launch_s"),),
+    expression="w_launch*launches", additive=False,
+)  # fmt: skip
+FACTS = DeviceFacts("stand-in", "none", "0", (("launch_s", Fact(3e-6, "s", "by hand")),))
+
+
+def rows(*names: str) -> Rows:
+    found = Rows(tuple(Row(name, {"n": n}, 6e-6, name, group=name) for name in names for n in (8, 16)), KERNELS)
+    object.__setattr__(found, "facts", FACTS)
+    return found
+
+
+def test_nothing_is_fitted_and_everything_is_predicted(tmp_path):
+    model = fit(rows("empty", "add"), FAMILY)
+    assert {"w_launch": 3e-6} == dict(model.weights)
+    assert (("given",), 0, 4) == (
+        model.fitted.weights["w_launch"].marks, model.fitted.rank, model.fitted.degrees_of_freedom
+    )  # fmt: skip
+    assert 0.5 == pytest.approx(model.fitted.residuals.median)
+    assert 3e-6 == model.predict(KERNELS["add"], n=100).seconds
+    model.save(tmp_path / "w.json")
+    assert FittedModel(model.fitted, FACTS) == load(tmp_path / "w.json", FAMILY)
+
+
+def test_a_design_of_which_all_is_given():
+    table = design(rows("empty"), FAMILY)
+    found = fit_design(table, FAMILY)
+    assert [3e-6, 3e-6] == found.predict(table).tolist()
+    assert (("w_launch",), [0.0]) == (found.names, found.errors.tolist())
+    assert np.ndarray is type(found.coefficients)
+
+
+def test_what_is_not_given_is_asked_for():
+    with pytest.raises(MissingFactError, match="launch_s"):
+        fit(Rows(rows("empty").rows, KERNELS), FAMILY)
+    with pytest.raises(TooFewRowsError):
+        fit_design(design(rows(), FAMILY), FAMILY)
+
+
+def test_a_bootstrap_leaves_it_as_it_is():
+    table = design(rows("empty", "add"), FAMILY)
+    found = bootstrap(table, FAMILY, ["a", "a", "b", "b"], draws=3)
+    assert [[3e-6]] * 3 == found.draws.tolist()

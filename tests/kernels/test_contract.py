@@ -1,0 +1,225 @@
+"""What every kernel class must do: one battery over all that both folders hold.
+
+Every variant is built and counted, in the work-group shape that a campaign takes if it takes one.
+Outputs are checked of two variants of each class; ``-m nightly`` checks all, in all shapes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.features import evaluate, feature
+from perfmodel.kernels import discover
+from perfmodel.measuring import QUICK
+from perfmodel.measuring.arguments import contents, host_array
+from perfmodel.measuring.bench import Bench, Subject
+from tests.machine import ROOT, device
+
+FOLDERS = ("measurement_kernels", "test_kernels")
+CLASSES = [kernel for folder in FOLDERS for kernel in discover(ROOT / folder)]
+LIMIT = 4096
+PAPER = {
+    "matmul_tiled", "matmul_naive", "scale_add", "transpose", "stride1", "filled_stride2",
+    "filled_stride3", "arithmetic", "empty", "convolution", "matmul_skinny", "nbody", "stencil",
+}  # fmt: skip
+
+
+@cache
+def subjects(kernel):
+    return tuple(Subject(kernel, variant) for variant in kernel.variants_on(LIMIT, shapes=1))
+
+
+@cache
+def counted(subject):
+    return count(subject.program.t_unit, subgroup_size=32)
+
+
+def largest(kernel):
+    """The parameters of the highest rung that are the most work."""
+    return kernel.sizes.at(kernel.sizes.exponents(kernel.sizes.start)[-1])[-1]
+
+
+every_class = pytest.mark.parametrize("kernel", CLASSES, ids=lambda kernel: kernel.name)
+every_ranked = pytest.mark.parametrize(
+    "kernel", [kernel for kernel in CLASSES if kernel.ranked], ids=lambda kernel: kernel.name
+)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Bench(device(), QUICK)
+
+
+def test_the_papers_classes_are_there_and_tagged():
+    assert {kernel.name for kernel in CLASSES if "paper" in kernel.tags} == PAPER
+
+
+def test_names_are_unique_over_both_folders():
+    assert [] == [name for name, times in Counter(kernel.name for kernel in CLASSES).items() if times > 1]
+
+
+def test_the_library_is_as_large_as_campaigns_expect():
+    assert 200 <= sum(len(kernel.variants) for kernel in CLASSES) <= 400
+
+
+def test_default_contents_are_neither_denormal_nor_about_to_overflow():
+    for dtype in (np.float32, np.float64):
+        block = contents(np.dtype(dtype), QUICK.seed)
+        assert 0.5 <= block.min() < block.max() < 2.0
+
+
+@every_class
+def test_a_class_is_described(kernel):
+    assert kernel.group.isidentifier()
+    assert kernel.name.isidentifier()
+    assert kernel.tags
+    assert kernel.variants
+    assert any((ROOT / folder / f"{kernel.name}.py").is_file() for folder in FOLDERS)
+
+
+@every_class
+def test_rungs_get_larger(kernel):
+    rungs = [kernel.sizes.at(e) for e in kernel.sizes.exponents(kernel.sizes.start)]
+    work = [max(np.prod(list(point.values()), dtype=float) for point in rung) for rung in rungs]
+    assert sorted(set(work)) == work
+
+
+@every_class
+def test_variants_are_distinct_in_code(kernel):
+    times = Counter(subject.program.hash for subject in subjects(kernel))
+    assert [] == [subject.variant for subject in subjects(kernel) if times[subject.program.hash] > 1]
+
+
+@every_class
+def test_building_twice_gives_the_same_code(kernel):
+    subject = subjects(kernel)[0]
+    assert subject.program.code == lp.generate_code_v2(kernel.build(**subject.variant)).device_code()
+
+
+@every_class
+def test_arguments_are_of_the_types_that_are_filled(kernel):
+    for subject in subjects(kernel):
+        for argument in subject.program.kernel.args:
+            dtype = argument.dtype.numpy_dtype
+            if isinstance(argument, lp.ValueArg):
+                assert (np.int32 == dtype) == (argument.name in subject.smallest), argument
+            else:  # what indexes another array must be drawn by the class
+                assert dtype not in (np.int32, np.int64) or argument.name in kernel.contents, argument
+
+
+@every_class
+def test_what_a_class_draws_is_an_index_or_in_the_common_range(kernel):
+    for array in subjects(kernel)[0].arrays(subjects(kernel)[0].smallest):
+        if array.name in kernel.contents and array.dtype.kind == "f":
+            drawn = host_array(array, QUICK.seed, kernel.contents[array.name])
+            assert 0.5 <= drawn.min() <= drawn.max() < 2.0
+
+
+@every_class
+def test_code_has_the_groups_asked_for_and_no_double_by_accident(kernel):
+    for subject in subjects(kernel):
+        if "work_group" in subject.variant:
+            shape = [*subject.variant["work_group"], 1, 1][:3]
+            assert f"reqd_work_group_size({', '.join(map(str, shape))})" in subject.program.code
+        if not re.search("float64|double|complex128", str(subject.variant)):
+            assert "double" not in subject.program.code, subject.variant
+
+
+@every_class
+def test_counts_exist_and_all_sizes_obey_the_assumptions(kernel):
+    sizes = kernel.sizes
+    for subject in subjects(kernel):
+        for exponent in (*sizes.exponents(sizes.start), sizes.start + 1):
+            for point in sizes.at(exponent):
+                assert counted(subject).work_groups()(**point) > 0
+
+
+@every_class
+def test_an_isolated_feature_is_there_and_doubles(kernel):
+    point = largest(kernel)
+    for subject in subjects(kernel):
+        name = kernel.isolated(subject.variant)
+        if name is None:
+            continue
+        feature(name)  # raises where there is no such feature
+        once = evaluate(counted(subject), point).get(name, 0.0)
+        assert once > 0, subject.variant
+        if kernel.doubles is not None:
+            twice = evaluate(counted(subject), {**point, kernel.doubles: 2 * point[kernel.doubles]})[name]
+            assert pytest.approx(2.0, rel=0.05) == twice / once, subject.variant
+
+
+@every_ranked
+def test_variants_to_rank_have_the_same_arguments_and_sizes(kernel):
+    def arrays(subject):
+        return {(array.name, array.dtype, array.shape) for array in subject.arrays(subject.smallest)}
+
+    assert len(kernel.variants) > 2
+    for subject in subjects(kernel):
+        assert arrays(subjects(kernel)[0]) == arrays(subject)
+        assert tuple(sorted(largest(kernel))) == counted(subject).parameters
+
+
+@every_ranked
+def test_variants_to_rank_compute_the_same(kernel):
+    first = subjects(kernel)[0]
+    arrays = {array.name: array.view(host_array(array, QUICK.seed)) for array in first.arrays(first.smallest)}
+    arguments = {**arrays, **first.scalars, **first.smallest}
+    expected = kernel.reference(arguments, **first.variant)
+    for subject in subjects(kernel):
+        assert first.scalars == subject.scalars
+        np.testing.assert_equal(kernel.reference(arguments, **subject.variant), expected)
+
+
+def check(bench, subject):
+    bench.check(subject)
+    _, after = bench.output(subject, subject.smallest)
+    for array in after.values():
+        assert np.isfinite(array).all()
+
+
+@pytest.mark.device
+@every_class
+def test_output_is_the_references(bench, kernel):
+    check(bench, Subject(kernel, kernel.variants_on(LIMIT)[0]))  # in the shape that most often needs guards
+    check(bench, subjects(kernel)[-1])
+
+
+@pytest.mark.device
+@pytest.mark.nightly
+@every_class
+def test_every_output_is_the_references(bench, kernel):
+    for variant in kernel.variants_on(LIMIT):
+        check(bench, Subject(kernel, variant))
+
+
+ARITHMETIC = {
+    "add": r"acc\[\d\] \+ (there|back)",
+    "mul": r"acc\[\d\] \* (there|back)",
+    "div": r"acc\[\d\] / (there|back)",
+    "pow": r"powf32\(acc\[\d\], (there|back)\)",
+    "rsqrt": r"rsqrt\(acc\[\d\]\)",
+}
+
+
+@pytest.mark.parametrize("kind", ARITHMETIC)
+@pytest.mark.parametrize(("form", "chains"), [("throughput", 8), ("latency", 1)])
+def test_arithmetic_does_sixteen_operations_in_its_innermost_loop(kind, form, chains):
+    (kernel,) = (kernel for kernel in CLASSES if kernel.name == "arithmetic")
+    code = Subject(kernel, {"kind": kind, "form": form, "work_group": (16, 16)}).program.code
+    body = re.search(r"for \(int step.*?\{(.*?)\}", code, re.DOTALL).group(1)
+    assert 16 == len(re.findall(ARITHMETIC[kind], body))
+    assert chains == len(set(re.findall(r"acc\[\d\]", body)))
+
+
+def test_pow_calls_the_devices_pow():
+    (kernel,) = (kernel for kernel in CLASSES if kernel.name == "arithmetic")
+    subject = Subject(kernel, {"kind": "pow", "form": "latency", "work_group": (16, 16)})
+    assert re.search(r"powf32\(float x, float y\) \{\s*return pow\(x, y\);", subject.program.code)

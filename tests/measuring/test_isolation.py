@@ -1,0 +1,103 @@
+"""Isolation on a device whose times are made up: what rises is proved, what does not is said."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from perfmodel.errors import ForeignDeviceError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.measuring import Silent, isolation
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.isolation import ROUNDS, isolations
+from perfmodel.measuring.timing import Samples
+from perfmodel.opencl import Device
+from tests.campaigns import SCALE
+
+NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16,
+           "global_memory_bytes": 2**30, "max_alloc_bytes": 2**28}  # fmt: skip
+FACTS = DeviceFacts.from_mapping("made up", "none", "1", {k: Fact(v, "", "a test") for k, v in NUMBERS.items()})
+KERNEL = replace(SCALE, isolates="op_float32_mul", doubles="n")
+
+
+class Hears(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def advance(self, note: str = "", seconds: float = 0.0) -> None:
+        self.notes.append(note)
+
+
+@pytest.fixture
+def runs(monkeypatch) -> list[tuple[int, int]]:
+    """Variant and size of each series of runs: twice the size takes twice as long with factor 2, else 10 % more."""
+    done: list[tuple[int, int]] = []
+
+    @contextmanager
+    def ready(self, subject, parameters):
+        yield subject.variant["factor"], parameters["n"]
+
+    def sample(queue, launches, runs, timeout_s):
+        factor, n = launches
+        done.append(launches)
+        seconds = 1e-6 * n if factor == 2 else 1e-6 * 1.1 ** (n.bit_length())
+        return Samples((seconds,) * runs, ())
+
+    monkeypatch.setattr(Bench, "launch_overhead", lambda self: 1e-6)
+    monkeypatch.setattr(Bench, "trial", lambda self, subject, parameters: 1e-6 * parameters["n"])
+    monkeypatch.setattr(Bench, "check", lambda self, subject: None)
+    monkeypatch.setattr(Bench, "ready", ready)
+    monkeypatch.setattr(Bench, "queue", None)
+    monkeypatch.setattr(isolation, "sample", sample)
+    return done
+
+
+def prove(path, kernel=KERNEL, progress=None, facts=FACTS):
+    return isolations([kernel], Device(0, facts), path, progress)
+
+
+def test_a_time_that_follows_the_count_is_proved_and_another_is_not(tmp_path, runs):
+    heard = Hears()
+    proofs = prove(tmp_path, progress=heard)
+    assert [True, False] == [proof.proved for proof in proofs]
+    assert [pytest.approx(1.0), pytest.approx(0.1)] == [proof.rise for proof in proofs]
+    assert "not proved (time rose by 10%)" in heard.notes[1]
+    assert ROUNDS == len(proofs[0].rounds_s)
+    assert 2 * ROUNDS == len(proofs[1].rounds_s)  # a second series, all turns together
+
+
+def test_both_sizes_take_turns_and_the_first_turn_does_not_count(tmp_path, runs):
+    (first, _) = prove(tmp_path)
+    n = first.parameters["n"]
+    assert [(2, n), (2, 2 * n)] * (ROUNDS + 1) == runs[: 2 * (ROUNDS + 1)]
+
+
+def test_what_is_proved_is_not_measured_again_but_changed_code_is(tmp_path, runs):
+    proofs = prove(tmp_path)
+    runs.clear()
+    assert proofs == prove(tmp_path)
+    assert [] == runs
+    prove(tmp_path, replace(KERNEL, build=lambda factor: SCALE.build(factor + 2)))
+    assert runs
+
+
+def test_a_class_of_short_runs_is_proved_where_it_stands_out_too(tmp_path, runs):
+    assert "overhead" in KERNEL.tags
+    assert {32 * 8} == {proof.parameters["n"] for proof in prove(tmp_path)}  # 2**8 us is above 20 launches of 1 us
+
+
+def test_what_cannot_be_proved_says_why(tmp_path, runs):
+    (proof, _) = prove(tmp_path, replace(KERNEL, doubles=None))
+    assert ("constraint", "its class names no parameter to double") == (proof.status, proof.message)
+    assert not proof.proved
+    assert () == prove(tmp_path / "none", replace(KERNEL, isolates=None))
+
+
+def test_another_devices_proofs_are_left_alone(tmp_path, runs):
+    prove(tmp_path)
+    before = (tmp_path / "isolation.jsonl").read_bytes()
+    with pytest.raises(ForeignDeviceError):
+        prove(tmp_path, facts=replace(FACTS, name="another"))
+    assert before == (tmp_path / "isolation.jsonl").read_bytes()

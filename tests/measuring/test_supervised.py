@@ -1,0 +1,121 @@
+"""A campaign goes on after a configuration that kills its process; nobody else is condemned."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perfmodel import store
+from tests.machine import ROOT
+
+pytestmark = pytest.mark.device
+
+# In place of a driver: `{where}` ends the process for one of the configurations.
+CAMPAIGN = """
+import os, sys
+from pathlib import Path
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.supervised import supervise
+from perfmodel.measuring.timekeeper import Timekeeper
+from tests.campaigns import SCALE, measured
+
+def measured_deadly(self, configuration, place=None):
+    if (configuration.subject.variant, configuration.parameters) == ({"factor": 3}, {"n": 512}):
+        die()
+    return whole(self, configuration, place)
+
+def trial_deadly(self, subject, parameters):
+    if subject.variant == {"factor": 3}:
+        die()
+    return whole(self, subject, parameters)
+
+def die():
+    folder.joinpath("deaths").open("a").write("x")
+    exec(how)
+
+folder, where, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+place, deadly = {"measured": (Timekeeper, measured_deadly), "trial": (Bench, trial_deadly)}[where]
+whole = getattr(place, where)
+setattr(place, where, deadly)
+status = supervise(lambda message: print(message, flush=True))
+if status is None:
+    measured(folder, SCALE)
+    status = 0
+sys.exit(status)
+"""
+
+
+def campaign(folder: Path, where: str, how: str) -> tuple[int, list[str], int]:
+    """Status, messages and deaths of a supervised campaign."""
+    folder.mkdir()
+    command = [sys.executable, "-c", CAMPAIGN, str(folder), where, how]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    return ended.returncode, ended.stdout.splitlines(), len((folder / "deaths").read_text())
+
+
+def statuses(folder: Path) -> dict[tuple[int, int], str]:
+    rows = store.read(folder).rows
+    assert len(rows) == len({row.key for row in rows})
+    return {(row.variant["factor"], row.parameters["n"]): row.status for row in rows}
+
+
+def test_who_kills_the_process_twice_is_recorded_and_the_rest_is_measured(tmp_path):
+    status, said, deaths = campaign(tmp_path / "m", "measured", "os.abort()")
+    assert (0, 2) == (status, deaths), said
+    expected = {(factor, n): "ok" for factor in (2, 3) for n in (256, 512, 1024)} | {(3, 512): "runtime"}
+    assert expected == statuses(tmp_path / "m")
+    (row,) = (row for row in store.read(tmp_path / "m").rows if row.status != "ok")
+    assert "the process died of SIGABRT while this was under way, twice" == row.message
+    name = 'scale {"factor":3}: the process died of SIGABRT while this was under way; '
+    assert [f"{name}tried again", f"{name}recorded, the rest goes on"] == said
+
+
+def test_a_death_while_sizes_are_chosen_costs_that_variant_only(tmp_path):
+    status, said, deaths = campaign(tmp_path / "m", "trial", "os.abort()")
+    assert (0, 2) == (status, deaths), said
+    expected = {(2, n): "ok" for n in (256, 512, 1024)} | {(3, 256): "runtime"}
+    assert expected == statuses(tmp_path / "m")
+    assert 2 == len(said)
+
+
+def test_who_kills_the_process_once_is_measured(tmp_path):
+    once = "(folder / 'deaths').stat().st_size > 1 or os.abort()"
+    status, said, deaths = campaign(tmp_path / "m", "measured", once)
+    assert (0, 2, 1) == (status, deaths, len(said))
+    assert {(factor, n): "ok" for factor in (2, 3) for n in (256, 512, 1024)} == statuses(tmp_path / "m")
+
+
+@pytest.mark.parametrize(("how", "expected"), [("os.kill(os.getpid(), 9)", 137), ("sys.exit(7)", 7)])
+def test_a_process_that_a_person_ends_condemns_nothing_and_is_not_started_again(tmp_path, how, expected):
+    status, said, deaths = campaign(tmp_path / "m", "measured", how)
+    assert (expected, 1, []) == (status, deaths, said)
+    assert {"ok"} >= set(statuses(tmp_path / "m").values())
+
+
+def test_a_campaign_without_supervisor_says_nothing():
+    from perfmodel.measuring.supervised import PIPE, spent_s, under_way
+
+    assert PIPE not in os.environ
+    assert 0.0 == spent_s()
+    with under_way(Path("no such store"), lambda: pytest.fail("nobody asked")):
+        pass
+
+
+@pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 134)])
+def test_a_death_between_configurations_is_forgiven_once_in_a_row(tmp_path, times, expected):
+    from perfmodel.measuring.supervised import supervised
+
+    program = f"""
+import os, pathlib
+deaths = pathlib.Path({str(tmp_path / "deaths")!r})
+deaths.open("a").write("x")
+if deaths.stat().st_size <= {times}:
+    os.abort()
+"""
+    said: list[str] = []
+    assert expected == supervised([sys.executable, "-c", program], said.append)
+    assert ["the process died of SIGABRT between configurations; tried again"] == said

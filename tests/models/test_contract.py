@@ -1,0 +1,141 @@
+"""One battery over every family that is found."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import UnknownFamilyError
+from perfmodel.models import Family, families, find_family
+from perfmodel.models.model import Weight
+from tests.contract import CHECKS, Trial, trial
+
+CANDIDATES = (
+    "op_float32_add",
+    "op_float64_special",
+    "op_int32_add",
+    "global_load_32_stride1",
+    "global_store_64_strideN_3of4",
+    "global_minloadstore_32_stride1",
+    "local_load_32",
+    "local_store_32",
+    "barrier_local",
+    "work_groups",
+    "launches",
+)
+
+
+def test_the_core_paper_s_family_is_found():
+    assert "stevens_kloeckner_2016" in families()
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
+def test_contract(family, check):
+    check(trial(family))
+
+
+@pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
+def test_a_family_is_found_by_its_name(family):
+    assert family is find_family(family.name)
+    assert family is find_family(family)
+
+
+def test_terms_are_weight_times_value():
+    family = find_family("stevens_kloeckner_2016")
+    taken = family.select(CANDIDATES)
+    weights = {name: 2.0**-place for place, name in enumerate(taken)}
+    values = {name: 2.0 ** (2 * place) for place, name in enumerate(taken)}
+    expected = {name: 2.0**place for place, name in enumerate(taken)}
+    assert expected == family.terms(weights, {**values, "op_int8_shift": 5.0})
+
+
+def test_section_2_takes_no_integer_arithmetic_and_no_local_store():
+    family = find_family("stevens_kloeckner_2016")
+    left_out = {"op_int32_add", "local_store_32"}
+    assert set(CANDIDATES) - left_out == set(family.select(CANDIDATES))
+
+
+def test_an_unknown_family_is_answered_with_those_that_exist():
+    with pytest.raises(UnknownFamilyError) as caught:
+        find_family("roofine")
+    assert "roofine" == caught.value.name
+    assert tuple(families()) == caught.value.allowed
+    assert "stevens_kloeckner_2016" in str(caught.value)
+
+
+def test_families_are_values():
+    one = Family("toy", "nowhere", ("launches",))
+    assert one == Family("toy", "nowhere", ("launches",))
+    assert {one} == {one, Family("toy", "nowhere", ("launches",))}
+
+
+def test_the_room_can_be_called():
+    import perfmodel.models
+
+    assert families() is perfmodel.families()
+
+
+def broken(**changes):
+    """A family that keeps the contract but for the changes."""
+    kept = Family(
+        "toy", "nowhere", quantities=lambda case: {"waves": case.value(case.counts.work_groups())}, units={"waves": ""},
+        sums={"busy": ("op_*", "launches")}, weights=(Weight("w_wave", "s", start=1e-6),),
+        parts={"all": "busy + w_wave*waves"}, expression="all", additive=False,
+    )  # fmt: skip
+    return Trial(replace(kept, **changes), "short", "As in section 1.")
+
+
+def stepped(case):
+    return {"waves": 1.0 if isinstance(case.parameters.get("n"), int) else 2.0}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_battery_lets_a_good_family_pass(check):
+    check(broken())
+
+
+@pytest.mark.parametrize(
+    ("check", "changes", "said"),
+    [
+        ("names_are_unique", {"units": {"busy": ""}}, "'busy' is a sum and a quantity"),
+        ("names_are_unique", {"units": {"launches": ""}}, "called like a feature"),
+        ("names_are_unique", {"weights": (Weight("wave", "s"),)}, "begin with w_"),
+        ("names_are_unique", {"citation": ""}, "cites nothing"),
+        ("all_has_a_unit", {"weights": (Weight("w_wave", "s", start=2.0, upper=1.0),)}, "out of its bounds"),
+        ("all_has_a_unit", {"weights": (Weight("w_wave", "s", fact="speed"),)}, "'speed' is not in"),
+        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {}}, "differ: {'waves'}"),
+        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {"waves": -1.0}}, "waves is -1.0 at"),
+        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {"waves": np.ones(3)}}, "no number"),
+        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": stepped}, "waves of "),
+        ("missing_facts_are_told", {"quantities": lambda case: {"waves": case.fact("speed")}}, "'speed' is not in"),
+        ("seconds_are_above_zero", {"expression": "0*all"}, "no seconds above zero"),
+        ("seconds_do_not_fall_as_features_grow", {"expression": "busy/(1 + op_float32_add)"}, "more op_float32_add"),
+    ],
+)  # fmt: skip
+def test_the_battery_finds_what_is_wrong(check, changes, said):
+    run = next(one for one in CHECKS if one.__name__ == check)
+    with pytest.raises(AssertionError, match=re.escape(said)):
+        run(broken(**changes))
+
+
+def test_the_battery_finds_long_files_and_idle_docstrings():
+    family = broken().family
+    its_file_is_short_and_cites = CHECKS[-1]
+    with pytest.raises(AssertionError, match="the file has 181 lines"):
+        its_file_is_short_and_cites(Trial(family, "\n" * 181, "As in section 1."))
+    with pytest.raises(AssertionError, match="names no equation"):
+        its_file_is_short_and_cites(Trial(family, "", "A model."))
+
+
+def test_the_battery_finds_a_fit_that_goes_astray():
+    one = broken()
+    object.__setattr__(one, "planted", dict.fromkeys(one.model.weights, 1e-9))
+    assert one.fitted  # fitted to these, and held against others
+    object.__setattr__(one, "planted", dict.fromkeys(one.model.weights, 2e-9))
+    planted_weights_are_recovered = next(c for c in CHECKS if c.__name__ == "planted_weights_are_recovered")
+    with pytest.raises(AssertionError, match="is fitted by"):
+        planted_weights_are_recovered(one)

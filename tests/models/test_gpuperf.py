@@ -1,0 +1,267 @@
+"""The model of Sim et al.: its inputs, its equations and bounds, and the benefit metrics."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.analyses.benefits import Benefits, potential_benefits
+from perfmodel.counts import count
+from perfmodel.errors import FamilyMismatchError
+from perfmodel.expressions.expression import parse
+from perfmodel.facts import Fact
+from perfmodel.facts.documents import published
+from perfmodel.fitting import FitOptions, FittedWeights, Residuals, Weight
+from perfmodel.models import find_family
+from perfmodel.predict import FittedModel
+from perfmodel.quantities.case import Case
+from perfmodel.report.benefits_picture import picture_benefits
+
+FAMILY = find_family("gpuperf")
+C2050 = published("tesla-c2050")
+WEIGHTS = {
+    "w_memory_latency": 400e-9, "w_hit_latency": 20e-9, "w_departure": 10e-9, "w_arithmetic_latency": 18e-9,
+    "w_issue": 1e-9, "w_bandwidth": 144e9, "w_sync": 64.0, "w_launch": 0.0,
+}  # fmt: skip
+#: A kernel on a device of 14 units: nanoseconds below.
+KERNEL = {
+    "insts": 100.0, "mem_insts": 5.0, "mem_share": 0.05, "sync_insts": 0.0, "sfu_issues": 0.0, "diverged": 0.0,
+    "conflicts": 0.0, "unit_warps": 640.0, "warps": 16.0, "others": 15 / 16, "ilp": 1.5, "mlp": 2.0,
+    "more_transactions": 0.0, "miss_ratio": 1.0, "unit_bytes": 128.0 * 14, "launched": 1.0,
+}  # fmt: skip
+CHANGES = (
+    {}, {"warps": 1.0, "others": 0.0}, {"warps": 48.0, "others": 47 / 48}, {"insts": 1000.0, "mem_share": 0.005},
+    {"insts": 10.0, "mem_share": 0.5}, {"sync_insts": 2.0}, {"sfu_issues": 40.0}, {"diverged": 0.3},
+    {"conflicts": 6.0}, {"more_transactions": 31.0}, {"miss_ratio": 0.1}, {"mem_insts": 0.0, "mem_share": 0.0},
+    {"ilp": 9.0}, {"mlp": 8.0, "insts": 8.0}, {"warps": 2.0, "others": 0.5, "insts": 4000.0},
+    {"warps": 48.0, "others": 47 / 48, "insts": 60.0, "mem_insts": 50.0, "mem_share": 5 / 6},
+)  # fmt: skip
+
+
+def counted(text, *arguments, width=64, assumptions="n >= 64 and n mod 64 = 0"):
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", text, [lp.GlobalArg("a, out", np.float32, shape=lp.auto), *arguments, ...],
+        assumptions=assumptions, lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.split_iname(t_unit, "i", width, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+
+
+def quantities(counts, n=2**16, **facts):
+    made_up = {key: Fact(value, "", "made up") for key, value in facts.items()}
+    return FAMILY.quantities(Case(counts, {"n": n}, C2050.updated(made_up), FAMILY.name))
+
+
+def value(expression, found):
+    """An expression of the family's parts at the weights above."""
+    model = parse(expression, tuple(FAMILY.units), parts=FAMILY.parts)
+    return model.value(found, [WEIGHTS[name] for name in model.weights])
+
+
+def printed(q):
+    """Eq. 4.1 to 4.24 in nanoseconds, as W_parallel, W_serial, T_mem, T_overlap and the rest by name."""
+    latency, issue, delta = 18.0, 1.0, 10.0
+    itilp = min(q["ilp"] * q["warps"], latency / issue)  # 4.4, 4.5
+    parallel = q["insts"] * q["unit_warps"] * latency / itilp  # 4.3
+    dram = 400.0 + q["more_transactions"] * delta  # 4.13
+    amat = dram * q["miss_ratio"] + 20.0  # 4.12
+    sync = q["sync_insts"] * q["unit_warps"] * 64 * dram * q["mem_share"]  # 4.7, 4.8
+    rest = (q["sfu_issues"] + q["conflicts"]) * q["unit_warps"] * issue + q["diverged"] * parallel
+    peak = 144.0 / (128 / dram * 14)  # 4.23, 4.24 [B/ns]
+    mwp = min(dram / delta, peak, q["warps"])  # 4.22
+    comp_cycles, mem_cycles = q["insts"] * latency / itilp, q["mem_insts"] * amat / q["mlp"]  # 4.20, 4.21
+    cwp = min((mem_cycles + comp_cycles) / comp_cycles, q["warps"])  # 4.18, 4.19
+    itmlp = min(q["mlp"] * min(max(1, cwp - 1), mwp), peak)  # 4.14, 4.15
+    memory = q["mem_insts"] * q["unit_warps"] / itmlp * amat  # 4.11
+    zeta = 1 if cwp <= mwp else 0
+    overlap = min((parallel + sync + rest) * (q["warps"] - zeta) / q["warps"], memory)  # 4.16, 4.17
+    return {"parallel": parallel, "serial": sync + rest, "memory": memory, "overlap": overlap, "zeta": zeta}
+
+
+# {{{ equations and bounds
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_the_printed_equations(changes):
+    found = {**KERNEL, **changes}
+    wanted = printed(found)
+    for name in ("parallel", "serial", "memory", "overlap"):
+        assert pytest.approx(wanted[name] * 1e-9) == value(name, found)
+    seconds = (wanted["parallel"] + wanted["serial"] + wanted["memory"] - wanted["overlap"]) * 1e-9
+    assert pytest.approx(seconds) == value(FAMILY.expression, found)
+
+
+def test_both_sides_of_4_17_are_met():
+    assert {0, 1} == {printed({**KERNEL, **changes})["zeta"] for changes in CHANGES}
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_the_bound_of_4_5(changes):
+    """No instruction takes less than an issue, warp_size/SIMD_width, nor more than its whole latency."""
+    found = {**KERNEL, **changes}
+    each = value("parallel", found) / (found["insts"] * found["unit_warps"])
+    assert 1e-9 * (1 - 1e-12) <= each <= 18e-9
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_the_bounds_of_4_17(changes):
+    """All of computing is hidden at most, and none of it with one warp; so T is between the larger and the sum."""
+    found = {**KERNEL, **changes}
+    compute, memory, seconds = (value(name, found) for name in ("compute", "memory", FAMILY.expression))
+    assert max(compute, memory) * (1 - 1e-12) <= seconds <= (compute + memory) * (1 + 1e-12)
+    if found["warps"] == 1:
+        assert pytest.approx(compute + memory) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "special", "insts"),
+    [
+        ("out[i] = exp(a[i])", 1, 4),
+        ("out[i] = exp(a[i]) + 3*a[i] + exp(a[i]+1) + exp(a[i]+2)", 3, None),
+        ("out[i] = exp(a[i]) + (((a[i]*a[i]+1)*a[i]+2)*a[i]+3)*a[i]+4", 1, None),
+    ],
+)
+def test_the_bounds_of_4_10(text, special, insts):
+    """The visible part of special functions is their share above 4/32, in [0, 1]."""
+    found = quantities(counted(text))
+    assert insts in (None, found["insts"])
+    visible = min(max(special / found["insts"] - 4 / 32, 0), 1)
+    assert 0 <= visible <= 1
+    assert pytest.approx(special * 32 / 4 * visible) == found["sfu_issues"]  # 4.9: warp_size / SFU_width issues each
+
+
+def test_few_special_functions_are_hidden():
+    many = " + ".join(f"{k}*a[i+{k}]" for k in range(2, 12))
+    assert 0 == quantities(counted(f"out[i] = exp(a[i]) + {many}"))["sfu_issues"]
+
+
+# }}}
+
+# {{{ inputs
+
+
+def test_a_copy_s_inputs():
+    found = quantities(counted("out[i] = a[i]"), max_groups_per_unit=8)
+    # Two accesses, each with its address.
+    assert (4, 2, 0.5, 0, 1) == tuple(found[n] for n in ("insts", "mem_insts", "mem_share", "sync_insts", "mlp"))
+    assert 2**16 / 32 / 14 == found["unit_warps"]
+    assert (16, 15 / 16) == (found["warps"], found["others"])  # eight groups of two warps
+    assert (0, 1, 128 * 14) == (found["more_transactions"], found["miss_ratio"], found["unit_bytes"])
+
+
+def test_transactions_are_those_of_the_mean_access():
+    assert pytest.approx((8 + 1) / 2 - 1) == quantities(counted("out[i] = a[8*i]"))["more_transactions"]
+
+
+def test_independent_loads_are_memory_parallelism():
+    assert 3 == quantities(counted("out[i] = a[i] + a[i+1] + a[i+2]"))["mlp"]
+
+
+def test_miss_ratios_multiply():
+    counts = counted("out[i] = a[i]")
+    assert 0.5 == quantities(counts, l2_miss_ratio=0.5)["miss_ratio"]
+    assert 0.125 == quantities(counts, l1_miss_ratio=0.25, l2_miss_ratio=0.5)["miss_ratio"]
+
+
+def test_guarded_work_diverges():
+    counts = counted("out[i] = (a[i]*a[i] if 2*i < n else 0)")
+    assert 0 < quantities(counts)["diverged"] < 1
+    assert 0 == quantities(counted("out[i] = a[i]*a[i]"))["diverged"]
+
+
+@pytest.mark.parametrize(("stride", "extra"), [(1, 0), (2, 1), (32, 31)])
+def test_bank_conflicts_are_serialised_accesses(stride, extra):
+    t_unit = lp.make_kernel(
+        "{[g, l]: 0 <= g < n/32 and 0 <= l < 32}",
+        f"""
+        for g, l
+            tile[{stride}*l] = a[32*g + l] {{id=put}}
+            out[32*g + l] = tile[{stride}*(31 - l)] {{dep=put}}
+        end
+        """,
+        [
+            lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32),
+            lp.TemporaryVariable("tile", np.float32, shape=(32 * stride,), address_space=lp.AddressSpace.LOCAL),
+        ],
+        assumptions="n >= 32 and n mod 32 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
+    assert 2 * extra == quantities(counts, banks=32)["conflicts"]  # a store and a load of each warp
+    assert 0 == quantities(counts)["conflicts"]
+    assert 1 == quantities(counts)["sync_insts"]
+
+
+def test_the_c2050_and_c2070_are_the_paper_s():
+    for device in (C2050, published("tesla-c2070")):
+        told = [device.value(key) for key in ("clock_hz", "memory_bandwidth_bytes_per_s", "global_transaction_bytes")]
+        assert [1.15e9, 144e9, 128] == told
+        assert pytest.approx(1 / 1.15e9) == device.value("issue_s")  # 32/32 cycles
+
+
+# }}}
+
+# {{{ benefits
+
+
+def model(family="gpuperf", **changes):
+    values = {**WEIGHTS, **changes}
+    fitted = FittedWeights(
+        family=family, device="NVIDIA Tesla C2050", subgroup_size=32, options=FitOptions(), rows=1, measurements="0",
+        rank=8, condition=1.0, degrees_of_freedom=1, converged=True, notes=(), features=tuple(values),
+        residuals=Residuals(geometric_mean=0.0, median=0.0, largest=0.0),
+        weights={
+            name: Weight(value=number, unit=FAMILY.weight_unit(name), standard_error=None, marks=())
+            for name, number in values.items()
+        },
+    )  # fmt: skip
+    return FittedModel(fitted, C2050, find_family(family))
+
+
+@pytest.mark.parametrize("text", ["out[i] = a[i]", "out[i] = (a[i] + 1)*(a[i] + 2)*exp(a[8*i])", "out[i] = exp(a[i])"])
+@pytest.mark.parametrize("n", [64, 2**16])
+def test_the_metrics_identities(text, n):
+    counts = counted(text)
+    found, q = potential_benefits(model(), counts, {"n": n}), quantities(counts, n)
+    wanted = {name: number * 1e-9 for name, number in printed(q).items()}
+    at_max = q["insts"] * q["unit_warps"] * 18e-9 / 18  # ITILP_max is 18 cycles over one
+    assert pytest.approx(wanted["parallel"] - at_max) == found.itilp_s  # 4.27
+    assert pytest.approx(wanted["serial"]) == found.serial_s  # 4.28
+    saved = found.itilp_s + found.serial_s + found.fp_s
+    assert pytest.approx(wanted["parallel"] + wanted["serial"] - saved) == found.ideal_compute_s  # 4.29
+    rest = wanted["memory"] - wanted["overlap"]
+    assert pytest.approx(max(rest - found.ideal_memory_s, 0)) == found.memlp_s  # 4.30
+    assert pytest.approx(wanted["parallel"] + wanted["serial"] + rest) == found.seconds
+    seconds = model().predict(counts, n=n, allow_unmeasured=True).seconds
+    assert pytest.approx(seconds) == found.seconds
+
+
+def test_the_ideals():
+    found = potential_benefits(model(), counted("out[i] = a[i]*a[i]"), {"n": 2**16})
+    assert pytest.approx(2 * 4 * 2**16 / 144e9) == found.ideal_memory_s  # 4.26: every byte once, at the bandwidth
+    assert pytest.approx(2**16 / 32 / 14 * 1e-9) == found.ideal_compute_s  # 4.25: a product each, at full ITILP
+    assert pytest.approx(0) == found.itilp_s
+
+
+def test_one_warp_lacks_parallelism():
+    found = potential_benefits(model(), counted("out[i] = 3*a[i]", width=32, assumptions="n=32"), {"n": 32})
+    # A product, two accesses and their addresses, in a chain: 18 cycles each that could be one.
+    assert pytest.approx(5 * (18 - 1) * 1e-9) == found.itilp_s
+    assert found.itilp_s > found.ideal_compute_s
+
+
+def test_a_model_of_another_family_is_told():
+    with pytest.raises(FamilyMismatchError) as caught:
+        potential_benefits(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
+    assert ("roofline", "gpuperf") == (caught.value.found, caught.value.needed)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-9, 1e-3, 5.0])
+def test_the_picture_is_drawn(scale, tmp_path):
+    numbers = dict(zip((field.name for field in fields(Benefits)), (9, 6, 4, 3, 1, 2, 1, 3, 1), strict=True))
+    picture_benefits(Benefits(**{name: scale * n for name, n in numbers.items()}), tmp_path / "b.png", "a kernel")
+    assert b"\x89PNG" == (tmp_path / "b.png").read_bytes()[:4]
+
+
+# }}}

@@ -1,0 +1,172 @@
+"""Wang and Lou's model: what it takes of saxpy, and its equations, both with and without the L2 cache."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.errors import MissingFactError
+from perfmodel.facts import Fact
+from perfmodel.facts.documents import published
+from perfmodel.models import find_family
+from perfmodel.models.binding import bind
+from perfmodel.quantities.case import Case
+
+PLAIN, CACHED = find_family("mwp_cwp"), find_family("mwp_cwp_l2")
+TITAN_X = published("titan-x")
+#: At the card's 1 GHz a cycle is a nanosecond; the L2 cache has "a tenth of latency" (section 2.4).
+LATENCY, HIT, ISSUE, COALESCED, UNCOALESCED, BANDWIDTH, UNITS = 400.0, 40.0, 1.0, 1.0, 1.0, 336.5, 24
+WEIGHTS = {
+    "w_memory_latency": LATENCY * 1e-9, "w_l2_latency": HIT * 1e-9, "w_issue": ISSUE * 1e-9,
+    "w_departure_coalesced": COALESCED * 1e-9, "w_departure_uncoalesced": UNCOALESCED * 1e-9,
+    "w_bandwidth": BANDWIDTH * 1e9, "w_launch": 0.0,
+}  # fmt: skip
+
+
+def saxpy(stride, dtype=np.float32):
+    """Section 3.2's kernel, without its guard."""
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", f"y[i] = alpha*x[{stride}*i] + y[i]",
+        [lp.GlobalArg("x, y", dtype, shape=lp.auto), lp.ValueArg("alpha", dtype), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 256 and n mod 256 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.split_iname(t_unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+
+
+def known(**facts):
+    return TITAN_X.updated({key: Fact(value, "", "made up") for key, value in facts.items()})
+
+
+def quantities(counts, family=PLAIN, n=2**20, **facts):
+    return family.quantities(Case(counts, {"n": n}, known(**facts), family.name))
+
+
+def seconds(family, found):
+    model = bind(family, ())
+    return model.value(found, [WEIGHTS[name] for name in model.weights])
+
+
+# {{{ what is taken of a kernel
+
+
+@pytest.mark.parametrize(("stride", "transactions"), [(1, 1), (4, 4), (8, 8), (16, 16), (64, 32)])
+def test_transactions_of_a_warp_at_the_paper_s_strides(stride, transactions):
+    found = quantities(saxpy(stride))
+    assert transactions == found["per_mw"]  # sizeof(float) * 32 * stride / 128, one for each lane at most
+    assert (0 if stride == 1 else pytest.approx(1 / 3)) == found["uncoalesced"]  # x; y is read and written coalesced
+    assert 3 == found["mem_insts"]  # as lines 11, 13 and 15 of the listing
+
+
+def test_double_precision_takes_twice_the_blocks():
+    assert 8 == quantities(saxpy(4, np.float64))["per_mw"]
+    assert 256 == quantities(saxpy(1, np.float64))["warp_bytes"]
+
+
+def test_instructions_are_one_multiply_add_three_accesses_and_their_addresses():
+    assert 1 + 3 + 3 == quantities(saxpy(1))["insts"]
+
+
+@pytest.mark.parametrize(
+    ("n", "facts", "units", "warps", "rounds"),
+    [
+        (256 * 12, {}, 12, 8, 1),  # a group of 8 warps on half of the units
+        (256 * 48, {}, 24, 16, 1),
+        (256 * 48, {"max_groups_per_unit": 1}, 24, 8, 2),
+        (256 * 480, {"max_items_per_unit": 2048}, 24, 64, 2.5),
+        (256 * 480, {"registers_per_unit": 2**16, "registers_per_work_item": 64}, 24, 32, 5),
+        (256 * 480, {"max_items_per_unit": 100}, 24, 8, 20),  # one group is there anyhow
+    ],
+)
+def test_equations_18_and_19(n, facts, units, warps, rounds):
+    found = quantities(saxpy(1), n=n, **facts)
+    assert (units, warps, rounds) == (found["units"], found["warps"], found["rounds"])
+
+
+def test_compute_units_have_to_be_known():
+    with pytest.raises(MissingFactError, match="compute_units"):
+        PLAIN.quantities(Case(saxpy(1), {"n": 1024}, None, PLAIN.name))
+
+
+def test_the_titan_x_is_the_paper_s():
+    assert (1e-9, 128) == (TITAN_X.value("departure_uncoalesced_s"), TITAN_X.value("global_transaction_bytes"))
+
+
+# }}}
+
+# {{{ equations, in cycles as printed
+
+INSTS, MEM_INSTS = 15, 3  # section 3.3
+
+
+def inputs(stride, warps):
+    """Saxpy's quantities with the instructions of the paper's listing, and some warps on each unit."""
+    changes = {"insts": INSTS, "mem_insts": MEM_INSTS, "periods": MEM_INSTS, "warps": warps, "rounds": 1.0}
+    return {**quantities(saxpy(stride), CACHED), **changes}
+
+
+def printed(stride, n, insts=INSTS):
+    """Cycles with and without L2, and the case that was met."""
+    weight = 0.0 if stride == 1 else 1 / 3
+    latency = (LATENCY + (stride - 1) * UNCOALESCED) * weight + LATENCY * (1 - weight)  # 8, 11, 12
+    departure = UNCOALESCED * stride * weight + COALESCED * (1 - weight)  # 15
+    peak = BANDWIDTH / (128 / latency * UNITS)  # 6 and 7, in bytes a cycle
+    mwp = min(latency / departure, peak, n)  # 5
+    memory, compute = latency * MEM_INSTS, ISSUE * insts  # 16 and 17
+    cwp = min((memory + compute) / compute, n)  # 9 and 10
+    period, ratio = compute / MEM_INSTS, HIT / LATENCY
+    if mwp == n and cwp == n:
+        cached = max(period * (mwp - 1) + memory * ratio, memory + compute)  # 20
+        return memory + compute + period * (mwp - 1), cached, 4
+    if cwp >= mwp or compute > memory:
+        cached = memory + memory * ratio * max(n / mwp - 1, 0) + period * (mwp - 1)  # 21
+        return memory * n / mwp + period * (mwp - 1), cached, 1
+    return latency + compute * n, max(period * n + latency * ratio, latency + compute), 2  # 2 and 22
+
+
+@pytest.mark.parametrize("insts", [INSTS, 60, 2000])
+@pytest.mark.parametrize("stride", [1, 4, 8, 16])
+@pytest.mark.parametrize("warps", [1, 2, 8, 16, 32, 64])
+def test_the_printed_equations(stride, warps, insts):
+    plain, cached, _ = printed(stride, warps, insts)
+    found = {**inputs(stride, warps), "insts": insts}
+    assert pytest.approx(plain * 1e-9) == seconds(PLAIN, found)
+    assert pytest.approx(cached * 1e-9) == seconds(CACHED, found)
+
+
+def test_all_three_cases_are_met():
+    assert {1, 2, 4} == {printed(4, n, insts)[2] for n in (1, 8, 32, 64) for insts in (INSTS, 60, 2000)}
+
+
+@pytest.mark.parametrize("stride", [1, 4, 8, 16])
+def test_the_settings_coincide_at_few_warps_and_part_at_many(stride):
+    """Section 4.2: with few warps "both model settings are good", with more L2 has to be considered."""
+    ratios = [seconds(PLAIN, inputs(stride, n)) / seconds(CACHED, inputs(stride, n)) for n in (1, 2, 4, 48, 64, 128)]
+    assert 1 == ratios[0]
+    assert max(ratios[:3]) < 1.05
+    assert ratios[3:] == sorted(ratios[3:])
+    assert ratios[-1] > 1.4
+
+
+def test_rounds_and_launches_multiply():
+    found = {**inputs(4, 16), "rounds": 7.0}
+    assert pytest.approx(7 * printed(4, 16)[0] * 1e-9) == seconds(PLAIN, found)
+
+
+def test_a_cache_that_never_hits_is_none():
+    found = quantities(saxpy(4), CACHED, l2_miss_ratio=1.0)
+    assert (1.0, 0.0) == (found["misses"], found["hits"])
+    many = {**found, "insts": INSTS, "warps": 64, "rounds": 1.0}
+    assert 1 == printed(4, 64)[2]
+    assert pytest.approx(seconds(PLAIN, many)) == seconds(CACHED, many)
+    assert (0.0, 1.0) == tuple(quantities(saxpy(4), CACHED)[name] for name in ("misses", "hits"))
+
+
+@pytest.mark.parametrize("family", [PLAIN, CACHED])
+def test_without_global_memory_all_warps_compute(family):
+    found = {**inputs(1, 8), "mem_insts": 0.0, "periods": 1.0}
+    assert pytest.approx(INSTS * 8e-9) == seconds(family, found)
+
+
+# }}}

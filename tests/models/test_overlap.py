@@ -1,0 +1,121 @@
+"""Overlap: its limits, what it charges where, and weights found again from made-up times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import ChargedTwiceError
+from perfmodel.fitting import RelativeNonlinearLeastSquares
+from perfmodel.models import find_family
+from perfmodel.models.binding import bind
+from perfmodel.models.overlap import overlap
+
+FAMILY = find_family("overlap")
+FEATURES = (
+    "op_float32_add", "op_float64_special", "local_load_32", "barrier_local", "global_load_32_stride1",
+    "global_store_32_stride1", "global_minloadstore_32_stride1", "work_groups", "launches",
+)  # fmt: skip
+ON_CHIP, MEMORY, OVERHEAD = FEATURES[:4], FEATURES[4:7], FEATURES[7:]
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Kernels drawn at random, and weights that let chip and memory take similar times."""
+
+    values: dict
+    weights: dict
+
+    def side(self, names):
+        return sum(self.values[name] * self.weights[f"w_{name}"] for name in names)
+
+    def seconds(self, sharpness, family=FAMILY, **changes):
+        model = bind(family, FEATURES)
+        weights = {**self.weights, "w_sharpness": sharpness}
+        return model.value({**self.values, **changes}, [weights[name] for name in model.weights])
+
+
+@pytest.fixture(scope="module")
+def toy():
+    generator = np.random.default_rng(3)
+    values = {name: 10 ** generator.uniform(4, 7, 300) for name in FEATURES}
+    values.update(work_groups=10 ** generator.uniform(1, 3, 300), launches=np.ones(300))
+    weights = {f"w_{name}": float(10 ** generator.uniform(-10, -9.5)) for name in FEATURES}
+    return Toy(values, {**weights, "w_work_groups": 1e-8, "w_launches": 5e-6})
+
+
+def test_at_sharpness_1_it_is_the_sum(toy):
+    assert toy.side(FEATURES) == pytest.approx(toy.seconds(1.0))
+
+
+def test_the_sharper_the_nearer_to_the_maximum(toy):
+    chip, memory, overhead = (toy.side(names) for names in (ON_CHIP, MEMORY, OVERHEAD))
+    most = overhead + np.maximum(chip, memory)
+    assert most == pytest.approx(toy.seconds(1e4), rel=1e-4)
+    times = [toy.seconds(sharpness) for sharpness in (1.0, 2.0, 4.0, 16.0, 64.0)]
+    assert (np.diff(times, axis=0) <= 1e-12 * times[0]).all()
+    assert (most <= times[-1] * (1 + 1e-12)).all()
+    # Two equal times s, overlapped with sharpness 64, take 2^(1/64) of one.
+    assert (times[-1] - overhead <= 2 ** (1 / 64) * (most - overhead) * (1 + 1e-12)).all()
+
+
+def test_at_sharpness_2_it_is_the_length_of_a_vector(toy):
+    expected = toy.side(OVERHEAD) + np.hypot(toy.side(ON_CHIP), toy.side(MEMORY))
+    assert expected == pytest.approx(toy.seconds(2.0))
+
+
+@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize("sharpness", [1.0, 3.0, 64.0])
+def test_more_of_anything_takes_no_less_time(toy, name, sharpness):
+    more = toy.seconds(sharpness, **{name: 2 * toy.values[name]})
+    assert (more >= toy.seconds(sharpness) * (1 - 1e-12)).all()
+    assert more.sum() > toy.seconds(sharpness).sum()
+
+
+def test_one_side_alone_takes_its_own_time(toy):
+    nothing = dict.fromkeys(MEMORY, np.zeros(300))
+    assert toy.side(ON_CHIP) + toy.side(OVERHEAD) == pytest.approx(toy.seconds(3.0, **nothing))
+
+
+@pytest.mark.parametrize("sharpness", [1.5, 4.0, 16.0])
+def test_planted_weights_are_found_again(toy, sharpness):
+    model, own = bind(FAMILY, FEATURES), FAMILY.weights[0]
+    found = RelativeNonlinearLeastSquares(
+        expression=model, start={own.name: own.start}, bounds={own.name: (own.lower, own.upper)}, starts=3
+    ).fit(np.array([toy.values[name] for name in model.features]).T, toy.seconds(sharpness))  # fmt: skip
+    planted = {**toy.weights, "w_sharpness": sharpness}
+    assert [planted[name] for name in model.weights] == pytest.approx(found.coef_, rel=1e-5)
+
+
+def test_the_features_are_the_linear_model_s():
+    linear = find_family("stevens_kloeckner_2016")
+    assert sorted(linear.features) == sorted(FAMILY.patterns)
+
+
+def test_features_are_at_the_user_s_choice():
+    family = overlap(("op_float32_*",), ("global_load_*",), ("launches",), name="mine")
+    assert ("launches", "op_float32_add", "global_load_32_stride1") == tuple(
+        name for name in ("launches", "op_float32_add", "global_load_32_stride1", *FEATURES[1:4]) if family.takes(name)
+    )
+    assert "mine" == family.name
+
+
+def test_no_feature_at_all_on_one_side(toy):
+    only = overlap(on_chip=(), name="only_memory")
+    assert toy.side(MEMORY) + toy.side(OVERHEAD) == pytest.approx(toy.seconds(4.0, only))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "feature", "sums"),
+    [
+        ({"on_chip": ("*_load_*",)}, "global_load_8_uniform", ("on_chip", "memory")),
+        ({"memory": ("global_*", "launches")}, "launches", ("memory", "overhead")),
+        ({"on_chip": ("op_uint16_add",), "memory": ("op_uint16_*",)}, "op_uint16_add", ("on_chip", "memory")),
+    ],
+)
+def test_no_feature_is_charged_twice(chosen, feature, sums):
+    with pytest.raises(ChargedTwiceError, match="more than once; choose patterns") as caught:
+        overlap(**chosen)
+    assert (feature, sums) == (caught.value.feature, caught.value.sums)

@@ -1,0 +1,166 @@
+"""The roofline: Eq. 4.31 held against closed forms of the intensity and of the time."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.errors import MissingFactError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.models import find_family
+from perfmodel.models.binding import bind, known_weights
+from perfmodel.models.roofline import local_traffic, traffic, transfer_bytes
+from perfmodel.quantities.case import Case
+
+FAMILY = find_family("roofline")
+ROOFS = {
+    "peak_flops_float32": 4e12, "peak_flops_float64": 1e12, "memory_bandwidth_bytes_per_s": 2e11,
+    "local_bandwidth_bytes_per_s": 3e12,
+}  # fmt: skip
+LAUNCH = 5e-6
+
+
+def facts(**known):
+    known = {"global_transaction_bytes": 64, **ROOFS, **known}
+    made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
+    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+
+
+def counted(domains, text, dtype=np.float32, parallel=(("i", 64),), assumptions="n >= 64 and n mod 64 = 0", **shapes):
+    arguments = [lp.GlobalArg(name, shape=shape) for name, shape in shapes.items()]
+    t_unit = lp.make_kernel(domains, text, [*arguments, ...], assumptions=assumptions, lang_version=(2018, 2))
+    untyped = [arg.name for arg in t_unit.default_entrypoint.args if hasattr(arg, "shape") and arg.dtype is None]
+    t_unit = lp.add_dtypes(t_unit, dict.fromkeys(untyped, dtype))
+    for axis, (iname, width) in enumerate(parallel):
+        t_unit = lp.split_iname(t_unit, iname, width, outer_tag=f"g.{axis}", inner_tag=f"l.{axis}")
+    return count(t_unit, subgroup_size=32)
+
+
+def case(counts, known=None, **sizes):
+    return Case(counts, sizes, known or facts(), FAMILY.name)
+
+
+def seconds(counts, known=None, **sizes):
+    known = known or facts()
+    at = Case(counts, sizes, known, FAMILY.name)
+    model = bind(FAMILY, at.features, known_weights(FAMILY, known))
+    assert ("w_launch",) == model.weights
+    return model.value(FAMILY.quantities(at), [LAUNCH])
+
+
+ADD = counted("{[i]: 0 <= i < n}", "out[i] = a[i] + b[i]")
+PRODUCT = counted(
+    "{[i, j, k]: 0 <= i, j, k < n}", "c[i, j] = sum(k, a[i, k]*b[k, j])", parallel=(("j", 16), ("i", 16)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [64, 2**20, 2**26])
+def test_a_vector_sum_is_bound_by_bandwidth(n):
+    # 12 bytes for each addition: three arrays pass once.
+    assert pytest.approx(LAUNCH + 12 * n / 2e11) == seconds(ADD, n=n)
+
+
+def test_the_peak_bounds_where_bandwidth_is_no_matter():
+    known = facts(memory_bandwidth_bytes_per_s=1e18)
+    assert pytest.approx(LAUNCH + 2**26 / 4e12) == seconds(ADD, known, n=2**26)
+
+
+@pytest.mark.parametrize("n", [64, 512, 4096])
+def test_a_matrix_product_has_an_intensity_of_n_over_6(n):
+    found = FAMILY.quantities(case(PRODUCT, n=n))
+    assert 2 * n**3 == found["flops_float32"]
+    assert 3 * 4 * n**2 == found["global_bytes"]
+    assert pytest.approx(n / 6) == found["flops_float32"] / found["global_bytes"]
+
+
+def test_a_matrix_product_passes_the_ridge_where_intensity_is_peak_over_bandwidth():
+    ridge = 4e12 / 2e11  # 20 operations a byte: n = 120
+    for n, bound in ((64, 12 * 64**2 / 2e11), (192, 2 * 192**3 / 4e12)):
+        assert (n / 6 > ridge) == (bound == 2 * n**3 / 4e12)
+        assert pytest.approx(LAUNCH + bound) == seconds(PRODUCT, n=n)
+
+
+def test_types_have_their_own_peaks_and_their_times_add_up():
+    double = counted("{[i]: 0 <= i < n}", "out[i] = a[i] * b[i]", dtype=np.float64)
+    found = FAMILY.quantities(case(double, n=640))
+    assert (0, 640, 24 * 640) == (found["flops_float32"], found["flops_float64"], found["global_bytes"])
+    slow = facts(peak_flops_float64=1e3)
+    assert pytest.approx(LAUNCH + 640 / 1e3) == seconds(double, slow, n=640)
+
+
+@pytest.mark.parametrize(
+    ("index", "moved"),
+    [
+        ("i", lambda n: 4 * n),
+        ("2*i", lambda n: 4 * (2 * n - 1)),  # lines are fetched whole, gaps and all
+        ("100*i", lambda n: 64 * n),  # each cell is in a line of its own
+        ("0*i", lambda n: 4),
+    ],
+)
+def test_gaps_are_moved_as_far_as_a_line_spans_them(index, moved):
+    counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", a=lp.auto)
+    assert moved(1024) + 4 * 1024 == pytest.approx(traffic(case(counts, n=1024)), rel=2e-3)
+
+
+def test_what_is_read_again_moves_once():
+    counts = counted("{[i, k]: 0 <= i < n and 0 <= k < 50}", "out[i] = sum(k, a[i] * a[i])")
+    assert 8 * 640 == traffic(case(counts, n=640))
+
+
+def test_cells_that_depend_on_data_count_by_the_access():
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "out[i] = a[at[i]]",
+        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("at", np.int32, shape="n"), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    assert 12 * 640 == traffic(case(counts, n=640))
+
+
+def test_local_memory_moves_a_shared_cell_once_for_a_sub_group():
+    t_unit = lp.make_kernel(
+        "{[g, l, m]: 0 <= g < n and 0 <= l, m < 64}",
+        ["s[l] = a[64*g + l] {id=fill}", "out[64*g + m] = s[m] + s[0] {dep=fill}"],
+        [lp.TemporaryVariable("s", np.float32, shape=(64,), address_space=lp.AddressSpace.LOCAL),
+         lp.GlobalArg("a, out", np.float32, shape="64*n"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    t_unit = lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0", "m": "l.0"})
+    counts = count(t_unit, subgroup_size=32)
+    stored, loaded, shared = 4 * 64 * 10, 4 * 64 * 10, 4 * 2 * 10
+    assert stored + loaded + shared == local_traffic(case(counts, n=10))
+    bound = (stored + loaded + shared) / 1e3
+    assert pytest.approx(LAUNCH + bound) == seconds(counts, facts(local_bandwidth_bytes_per_s=1e3), n=10)
+
+
+def test_the_size_of_a_transfer_is_the_first_that_is_known():
+    def told(**known):
+        made_up = {key: Fact(value, "B", "made up") for key, value in known.items()}
+        return Case(ADD, {"n": 64}, DeviceFacts.from_mapping("toy", "none", "0", made_up), "roofline")
+
+    assert 32 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64, global_transaction_bytes=32))
+    assert 64 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64))
+    assert 128 == transfer_bytes(told(cache_line_bytes=128))
+    for known in (told(), Case(ADD, {"n": 64}, None, "roofline")):
+        with pytest.raises(MissingFactError) as caught:
+            transfer_bytes(known)
+        assert ("global_transaction_bytes", "roofline") == (caught.value.key, caught.value.family)
+
+
+def test_a_roof_that_nobody_gave_is_told_or_fitted():
+    made_up = {"global_transaction_bytes": Fact(64, "B", "made up")}
+    known = DeviceFacts.from_mapping("toy", "none", "0", made_up)
+    with pytest.raises(MissingFactError) as caught:
+        known_weights(FAMILY, known)
+    assert "peak_flops_float32" == caught.value.key
+    assert {} == known_weights(FAMILY, known, fit_facts=True)
+
+
+def test_arrays_of_sizes_give_what_each_size_gives():
+    sizes = np.array([64, 640, 6400])
+    many = FAMILY.quantities(case(PRODUCT, n=sizes))
+    for place, n in enumerate(sizes):
+        few = FAMILY.quantities(case(PRODUCT, n=int(n)))
+        assert few == {name: np.broadcast_to(value, 3)[place] for name, value in many.items()}

@@ -1,0 +1,245 @@
+"""The Synchronous Parallel Throughput model: its quantities, its expression, and Karsin's own numbers."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.errors import MissingFactError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts.documents import published
+from perfmodel.models import find_family
+from perfmodel.models.binding import bind, known_weights
+from perfmodel.quantities.case import Case
+from scripts import spt_published as spt
+
+FAMILY = find_family("synchronous_parallel_throughput")
+
+
+def facts(**known):
+    known = {"compute_units": 2, "lanes_per_unit": 32, **known}
+    made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
+    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+
+
+def counted(domain, text, *arguments, width=64, more=(), assumptions="n >= 1 and n mod 64 = 0"):
+    t_unit = lp.make_kernel(domain, text, [*arguments, ...], assumptions=assumptions, lang_version=(2018, 2))
+    t_unit = lp.add_dtypes(t_unit, dict.fromkeys(["a", *more], np.float32))
+    return count(lp.split_iname(t_unit, "i", width, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+
+
+def quantities(counts, n=1024, **known):
+    return FAMILY.quantities(Case(counts, {"n": n}, facts(**known), FAMILY.name))
+
+
+# {{{ quantities
+
+
+@pytest.mark.parametrize(
+    ("index", "known", "words"),
+    [
+        ("i", {}, 1),
+        ("2*i", {}, 2),
+        ("5*i", {}, 5),
+        ("100*i", {}, 32),  # each lane a block of its own
+        ("0*i", {}, 1),  # one block for all lanes
+        ("100*i", {"global_transaction_bytes": 32}, 8),
+        ("0*i", {"global_transaction_bytes": 32}, 0.25),
+    ],
+)
+def test_global_memory_is_counted_in_blocks_of_a_sub_group(index, known, words):
+    counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", lp.GlobalArg("a", np.float32, shape=lp.auto))
+    assert 1024 * (words + 1) == quantities(counts, **known)["memory_amount"]
+
+
+def test_double_precision_moves_two_words():
+    assumptions = "n >= 1 and n mod 64 = 0"
+    t_unit = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", assumptions=assumptions, lang_version=(2018, 2))
+    t_unit = lp.split_iname(lp.add_dtypes(t_unit, {"a": np.float64}), "i", 64, outer_tag="g.0", inner_tag="l.0")
+    assert 4 * 1024 == quantities(count(t_unit, subgroup_size=32))["memory_amount"]
+
+
+def test_an_addition_and_a_multiplication_are_one_register_operation():
+    counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i]*a[i] + 2*a[i] + 1 + exp(a[i])")
+    # Two products and three sums are three operations, the exponential another.
+    assert 4 * 1024 == quantities(counts)["register_amount"]
+
+
+def local(stride):
+    t_unit = lp.make_kernel(
+        "{[g, l]: 0 <= g < n/64 and 0 <= l < 64}",
+        f"""
+        for g, l
+            tile[{stride}*l] = a[64*g + l] {{id=put}}
+            out[64*g + l] = tile[{stride}*(63 - l)] {{dep=put}}
+        end
+        """,
+        [
+            lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32),
+            lp.TemporaryVariable("tile", np.float32, shape=64 * stride, address_space=lp.AddressSpace.LOCAL),
+        ],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
+
+
+@pytest.mark.parametrize(("stride", "beta"), [(1, 1), (2, 2), (3, 1), (4, 4)])
+def test_bank_conflicts_count_where_banks_are_known(stride, beta):
+    counts = local(stride)
+    assert 2 * 1024 == quantities(counts)["local_amount"]
+    assert 2 * 1024 * beta == quantities(counts, banks=32)["local_amount"]
+
+
+@pytest.mark.parametrize(
+    ("known", "groups"),
+    [
+        ({}, 8),  # 16 groups on 2 compute units
+        ({"max_groups_per_unit": 4}, 4),
+        ({"max_items_per_unit": 192}, 3),
+        ({"local_memory_bytes": 1280}, 5),  # 256 bytes each
+        ({"registers_per_unit": 12800, "registers_per_work_item": 100}, 2),
+        ({"registers_per_unit": 12800}, 8),  # nobody tells what a work-item takes
+        ({"local_memory_bytes": 100}, 1),  # one group always runs
+    ],
+)
+def test_oversubscription_is_what_fits(known, groups):
+    found = quantities(local(1), **known)
+    assert 1024 == found["barrier_amount"]
+    # Barriers know no parallelism within a work-item: M = M_o = groups * 64 / 32 lanes.
+    assert found["barrier_amount"] / (64 * groups * 64 / 32) == pytest.approx(found["barrier_waits"])
+
+
+@pytest.mark.parametrize("known", [{"device_type": "cpu"}, {"oversubscription": 0}])
+def test_where_oversubscription_hides_nothing_only_the_work_item_s_own_parallelism_counts(known):
+    counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i] + b[i]", more=("b",))
+    found = quantities(counts, **known)
+    assert found["memory_amount"] / 64 / 2 == found["memory_waits"]  # two independent loads
+
+
+def test_the_busiest_core_counts():
+    counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i]")
+    amounts = [quantities(counts, n)["memory_amount"] for n in (64, 128, 192, 256)]
+    assert [256, 256, 512, 512] == amounts
+    assert 2 * 128 * 32 == quantities(counted("{[i]: 0 <= i < n}", "out[i] = a[i]", width=1), 128)["memory_amount"]
+
+
+def test_arrays_of_sizes_give_what_each_size_gives():
+    counts, sizes = local(2), np.array([64, 640, 1024])
+    together = FAMILY.quantities(Case(counts, {"n": sizes}, facts(banks=32), FAMILY.name))
+    for place, n in enumerate(sizes):
+        for name, value in quantities(counts, int(n), banks=32).items():
+            assert value == np.broadcast_to(together[name], sizes.shape)[place], name
+
+
+def test_it_says_what_it_must_know():
+    counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i]")
+    with pytest.raises(MissingFactError, match="compute_units"):
+        FAMILY.quantities(Case(counts, {"n": 64}, None, FAMILY.name))
+
+
+# }}}
+
+
+# {{{ the expression
+
+
+@pytest.mark.parametrize("name", sorted(spt.PLATFORMS.values()))
+def test_time_is_that_of_section_4_8(name):
+    known, counts = published(name), local(1)
+    found = FAMILY.quantities(Case(counts, {"n": 2**20}, known, FAMILY.name))
+    model = bind(FAMILY, (), {**known_weights(FAMILY, known), "w_barrier_rate": known.value("barriers_per_s")})
+    cores = known.value("compute_units") * known.value("lanes_per_unit")
+    groups = 2**20 / 64 / known.value("compute_units")
+    groups = min(np.ceil(groups), known.value("local_memory_bytes") / 256)
+    threads = groups * 64 / known.value("lanes_per_unit")
+    inside = float(counts.flow.instruction_parallelism(n=2**20))
+    uneven = np.ceil(2**14 / known.value("compute_units")) * known.value("compute_units") / 2**14
+    seconds = known.value("launch_s")
+    for amount, latency, rate, words, parallel in (
+        (2, "memory_latency_s", "memory_bandwidth_bytes_per_s", 4, 1),
+        (2, "local_latency_s", "local_bandwidth_bytes_per_s", 4, inside),
+        (1, "barrier_latency_s", "barriers_per_s", 1, 1),
+    ):
+        each = 1 / (known.value(rate) / words / cores)
+        waiting = known.value(latency) / (threads * parallel)
+        seconds += uneven * amount * 2**20 / cores * max(each, waiting)
+    assert seconds == pytest.approx(model.value({key: found[key] for key in model.features}, []))
+
+
+def test_more_parallelism_is_never_slower():
+    known = published("gtx-770")
+    model = bind(FAMILY, (), {**known_weights(FAMILY, known), "w_barrier_rate": 1e10})
+    found = FAMILY.quantities(Case(local(1), {"n": 2**14}, known, FAMILY.name))
+    waits = {key: value for key, value in found.items() if key.endswith("waits")}
+    times = [
+        model.value({**found, **{key: value / more for key, value in waits.items()}}, []) for more in (1, 2, 4, 64, 1e9)
+    ]
+    assert sorted(times, reverse=True) == times
+    assert 0 < times[-1] < times[0]
+
+
+# }}}
+
+
+# {{{ what the dissertation prints
+
+
+@pytest.mark.parametrize(("platform", "seconds"), [("ALGOPARC", 1.444), ("GIBSON", 1.542), ("UHHPC", 1.159)])
+def test_matrix_product_of_section_5_3(platform, seconds):
+    assert seconds == pytest.approx(sum(spt.matmul(spt.gpu(platform)).values()), abs=5e-4)
+
+
+def test_table_4_2_is_read_back_from_the_devices_facts():
+    device = spt.gpu("ALGOPARC")
+    assert (1664, 312 * 1024, 832 * 1024) == (device.cores, device.shared_words, device.registers)
+    assert [269.5, 85.84, 6, 234, 7800] == pytest.approx([*device.latency.values(), device.launch], rel=1e-6)
+    assert [0.0301, 0.233, 1, 0.0493] == pytest.approx(list(device.bandwidth.values()), rel=1e-6)
+
+
+def test_matrix_product_grows_with_its_depth_and_has_a_best_tile():
+    device = spt.gpu("ALGOPARC")
+    times = [sum(spt.matmul(device, k=k).values()) for k in (1e4, 2e4, 4e4)]
+    assert times[2] - times[1] == pytest.approx(2 * (times[1] - times[0]))
+    by_tile = {tile: sum(spt.matmul(device, tile=tile).values()) for tile in range(16, 257, 16)}
+    assert 128 == min(by_tile, key=by_tile.__getitem__)  # as printed in 5.3.2
+    # Up to there registers are at their bandwidth, and what is left falls with 1/tile; then M_o is too small.
+    global_memory = [spt.matmul(device, tile=tile)["g"] for tile in (32, 64, 128)]
+    assert [2, 2] == pytest.approx([global_memory[0] / global_memory[1], global_memory[1] / global_memory[2]], rel=0.01)
+    assert spt.matmul(device, tile=64)["r"] == spt.matmul(device, tile=128)["r"] < spt.matmul(device, tile=160)["r"]
+
+
+def test_registers_beyond_255_spill_into_local_memory():
+    device = spt.gpu("ALGOPARC")
+    assert spt.matmul(device, tile=224) == spt.spilled_matmul(device, 224)  # 224 registers
+    held = (256**2 + 2 * 256 * 16) / 256
+    expected = 1e12 / 1664 * (held - 255) / held / 0.233 / 780e6
+    assert expected == pytest.approx(spt.spilled_matmul(device, 256)["s"] - spt.matmul(device, tile=256)["s"])
+
+
+def test_mergesort_s_printed_formulas_do_not_give_the_printed_claims():
+    device = spt.gpu("ALGOPARC")
+    assert 12 == spt.best_each(device)  # printed: 31
+    parts = spt.mergesort(device, 31)
+    assert 0.35 == pytest.approx(parts["g"] / sum(parts.values()), abs=0.005)  # printed: 65 to 80 %
+    assert sum(parts.values()) > 1.4 * sum(spt.mergesort(device, 12).values())
+
+
+def test_a_reading_recovers_mergesort_s_claims():
+    device = spt.gpu("ALGOPARC")
+    # Odd, as threads that are an odd number of words apart share no bank, and no more than a warp.
+    assert 31 == spt.best_each(device, recovered=True, choices=range(3, 33, 2))
+    for n in (3e6, 1e7, 1e8, 1e9):
+        parts = spt.mergesort(device, 31, n, recovered=True)
+        assert 0.645 < parts["g"] / sum(parts.values()) < 0.80, n
+    # "The remaining portion of execution time is attributed to shared memory."
+    parts = spt.mergesort(device, 31, recovered=True)
+    assert parts["s"] > 8 * max(parts["r"], parts["y"], parts["sync"])
+
+
+def test_the_page_shows_what_the_script_computes():
+    assert "\n".join(spt.lines()) in (spt.PAGE).read_text(encoding="utf-8")
+
+
+# }}}

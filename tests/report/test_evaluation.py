@@ -1,0 +1,94 @@
+"""Both tables of the core paper, as text, CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+
+from perfmodel.compare import Comparison, Evaluation
+from perfmodel.predict import FittedModel, fit
+from perfmodel.report import Judged, document, figures_table, predictions_csv, predictions_table, weights_csv
+from perfmodel.report.evaluation import evaluation_text
+from tests.fitting.test_weights import PLANTED, measurements
+
+FIRST = Evaluation(
+    "A", "family", "first", 0.9,
+    (
+        Comparison("copy", {"n": 1}, 1.0, 1.1, group="g", variant={"w": [8, 4]}, interval=(0.5, 2.0)),
+        Comparison("copy", {"n": 2}, 1.0, 0.6, group="g", variant={"w": [8, 4]}, interval=(0.0, math.inf)),
+        Comparison("sum", {"n": 1}, 2e-3, None, ("launches", "work_groups")),
+    ),
+)  # fmt: skip
+SECOND = replace(FIRST, device="second", rows=(Comparison("copy", {"n": 2}, 4.0, 4.1, variant={"w": [8, 4]}),))
+
+
+def test_table_one_of_one_device():
+    expected = """\
+kernel  variant  sizes           measured  predicted   error
+copy    w=8x4    n=1                  1 s      1.1 s  10.0 %
+copy    w=8x4    n=2                  1 s     600 ms  40.0 %
+copy             geometric mean                       20.0 %
+sum              n=1                 2 ms   withheld       -
+sum              geometric mean                            -
+all              geometric mean                       20.0 %
+1 of 3 predictions withheld; never measured: launches, work_groups"""
+    assert expected == predictions_table([FIRST])
+
+
+def test_table_one_of_two_devices():
+    lines = predictions_table([FIRST, SECOND]).splitlines()
+    cells = [line.split() for line in lines]
+    assert ["copy", "w=8x4", "n=1", "1", "s", "1.1", "s", "10.0", "%", "-", "-", "-"] == cells[1]
+    # (0.1 * 0.4 * 0.025) ** (1/3) is 0.1
+    assert ["20.0", "%", "2.5", "%", "10.0", "%"] == cells[3][3:]
+    assert ["20.0", "%", "2.5", "%", "10.0", "%"] == cells[6][3:]
+    assert "columns 7 to 9: family on second" == lines[-1]
+
+
+def test_the_predictions_as_csv():
+    rows = list(csv.DictReader(StringIO(predictions_csv([FIRST]))))
+    assert 3 == len(rows)
+    assert ("A", "first", "copy", "g", "w=8x4", "n=1") == tuple(
+        rows[0][name] for name in ("protocol", "device", "kernel", "group", "variant", "sizes")
+    )
+    assert (1.0, 1.1, 0.5, 2.0) == tuple(
+        float(rows[0][name]) for name in ("measured_s", "predicted_s", "low_s", "high_s")
+    )
+    assert ("", "", "launches work_groups") == tuple(rows[2][k] for k in ("predicted_s", "relative_error", "needs"))
+
+
+def test_the_figures_have_a_row_each():
+    sizes = replace(FIRST, protocol="sizes")
+    lines = figures_table([FIRST, sizes]).splitlines()
+    assert ["family", "first", "A", "3", "1", "20.0", "%"] == lines[1].split()[:7]
+    assert "in their 90.0 % interval" in lines[-1]
+
+
+def model() -> FittedModel:
+    return fit(measurements())
+
+
+def test_the_weights_as_csv_with_standard_errors():
+    rows = list(csv.DictReader(StringIO(weights_csv([model()]))))
+    assert list(PLANTED) == [row["feature"] for row in rows]
+    for row in rows:
+        assert pytest.approx(PLANTED[row["feature"]], rel=1e-8) == float(row["weight"])
+        assert 0 <= float(row["standard_error"]) < 1e-8 * abs(PLANTED[row["feature"]])
+    assert {"s/launch", "s/access", "s/operation", "s/work-group"} == {row["unit"] for row in rows}
+
+
+def test_one_document_without_infinities():
+    judged = Judged(model(), (FIRST, replace(FIRST, protocol="B"), replace(FIRST, protocol="sizes")))
+    found = json.loads(json.dumps(document([judged]), allow_nan=False))
+    (one,) = found["models"]
+    assert ["A", "B", "sizes"] == [each["protocol"] for each in one["evaluations"]]
+    assert [None, 2.0] == [one["evaluations"][0]["rows"][i]["high_s"] for i in (1, 0)]
+    assert one["evaluations"][0]["figures"]["tau"] is None
+    assert pytest.approx(0.2) == one["evaluations"][0]["figures"]["error"]
+    text = evaluation_text([judged])
+    assert text.index("Table 1.") < text.index("Table 2.") < text.index("Figures")

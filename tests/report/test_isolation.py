@@ -1,0 +1,43 @@
+"""Tables of proofs: what is not proved stays in them and says why."""
+
+from __future__ import annotations
+
+from perfmodel.report.isolation import BEGIN, isolation_page, isolation_table
+from scripts.isolation import PAGE, redraw_isolation
+from tests.store.test_isolation import isolation, keep
+
+FAILED = isolation(kernel="waits", rounds_s=(), parameters={}, status="constraint", message="too large")
+
+
+def test_a_table_names_what_is_not_proved():
+    text = isolation_table([isolation(), FAILED])
+    assert "1 of 2 variants proved; not all proved: waits." == text.splitlines()[-1]
+    proved, failed = text.splitlines()[1:3]
+    assert ["adds", "form=chain", "op_float32_add", "k", "=", "8"] == proved.split()[:6]
+    assert proved.split()[-3:] == ["82%", "50%", "proved"]
+    assert failed.endswith("**not proved**: too large")
+
+
+def test_a_page_keeps_what_a_person_wrote_and_drawing_it_twice_changes_nothing():
+    page = isolation_page(f"# Words\n\n{BEGIN}\n\nold table", [[isolation()]])
+    assert page.startswith(f"# Words\n\n{BEGIN}\n\n## a device\n\na platform, driver 1. 1 of 1 variants proved.")
+    assert "old table" not in page
+    assert "| adds | form=chain | op_float32_add | k = 8 |" in page
+    assert page == isolation_page(page, [[isolation()]])
+    assert "No device has been measured yet." in isolation_page(page, [])
+
+
+def test_the_committed_page_is_what_the_committed_proofs_give(tmp_path):
+    again = tmp_path / "isolation.md"
+    again.write_text(PAGE.read_text())
+    redraw_isolation(page=again)
+    assert PAGE.read_text() == again.read_text()
+
+
+def test_all_devices_of_a_folder_are_drawn(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(BEGIN)
+    for name in ("one", "two"):
+        keep(tmp_path / name, isolation(device=name))
+    redraw_isolation(tmp_path, page)
+    assert ["## one", "## two"] == [line for line in page.read_text().splitlines() if line.startswith("##")]

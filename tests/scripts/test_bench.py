@@ -1,0 +1,132 @@
+"""The benchmark's own machinery, and one short run of it as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.benchmarks.forked import forked, seconds
+from scripts.benchmarks.table import geometric_mean, goals, ratio, table
+
+BENCH = Path(__file__).parents[2] / "scripts" / "bench.py"
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(BENCH), *arguments], capture_output=True, text=True, check=False)
+
+
+def row(kernel: str, ours: float | None, peer: float | None, **changed: Any) -> dict[str, Any]:
+    times = {"ours_cold_s": ours, "peer_cold_s": peer, "ours_warm_s": 1e-5, "peer_warm_s": peer and peer / 2}
+    speed = {"slowest_evaluations_per_s": 2e6, "slowest_call_us": 3.0}
+    rest = {"ours_disk_s": 0.01, "all_cold_s": 0.1, "failures": {}, "peak_bytes": 80_000_000, "instructions": 2}
+    return {"kernel": kernel, **times, **rest, "evaluation": speed, **changed}
+
+
+def result(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {"kernels": list(rows), "repeats": 3, "barvinok": True, "loopy": "2025.2", "python": "3.11"}
+
+
+# {{{ the child process
+
+
+def test_what_a_child_changes_stays_there() -> None:
+    memory: list[int] = []
+    ran = forked(lambda: memory.append(os.getpid()) or memory[0])
+    assert [] == memory
+    assert (os.getpid(), "") != (ran.value, ran.error)
+    assert "" == ran.error
+    assert 10_000_000 < ran.peak_bytes
+
+
+def test_an_error_in_a_child_is_an_answer() -> None:
+    ran = forked(lambda: [][1])
+    assert (None, "IndexError: list index out of range") == (ran.value, ran.error)
+
+
+def test_cpu_seconds_leave_waiting_out() -> None:
+    import time
+
+    assert 0.05 > seconds(lambda: time.sleep(0.1))
+
+
+# }}}
+
+
+# {{{ the table
+
+
+def test_geometric_mean() -> None:
+    assert 4.0 == pytest.approx(geometric_mean([2.0, 8.0]))
+    assert math.isnan(geometric_mean([]))
+
+
+def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
+    failed = row("b", 0.01, None, failures={"peer cold": "TypeError: no"})
+    assert (None, 4.0) == (ratio(failed, "cold"), ratio(row("a", 0.01, 0.04), "cold"))
+    text = table(result(row("a", 0.01, 0.04), failed))
+    assert "b: peer cold failed: TypeError: no" in text
+    assert "cold, geometric mean 4.0 times faster (goal 5)" in text
+
+
+def test_goals_name_the_worst_kernel() -> None:
+    rows = [row("a", 0.01, 0.2), row("b", 0.02, 0.01, all_cold_s=0.7, peak_bytes=600_000_000)]
+    missed = [text for text, met in goals(rows) if not met]
+    assert [
+        "cold, geometric mean 3.2 times faster (goal 5)",
+        "cold, slowest beside the peer: 0.50 times (b; goal 1)",
+        "everything cold, slowest 0.700 s (b; goal 0.5)",
+        "peak memory 600 MB (b; goal 500)",
+    ] == missed
+
+
+# }}}
+
+
+# {{{ the program
+
+
+def test_one_kernel_as_json() -> None:
+    ran = bench("counts", "matmul_naive", "--repeats", "1", "--json")
+    assert 0 == ran.returncode, ran.stderr
+    (found,) = json.loads(ran.stdout)["kernels"]
+    assert ("matmul_naive", {}) == (found["kernel"], found["failures"])
+    times = [value for name, value in found.items() if name.endswith("_s")]
+    assert 6 == len(times)
+    assert all(0 < value < 60 for value in times)
+    assert 0 < found["evaluation"]["slowest_call_us"] < 1e6
+
+
+def test_an_unknown_kernel_is_answered_in_one_line() -> None:
+    ran = bench("counts", "no_such_kernel")
+    assert (2, "") == (ran.returncode, ran.stdout)
+    assert "no corpus kernel is called 'no_such_kernel'" in ran.stderr.splitlines()[-1]
+
+
+# }}}
+
+
+# {{{ predictions
+
+
+def test_predictions_from_the_committed_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scripts.benchmarks import prediction
+
+    monkeypatch.setattr(prediction, "CALLS", 2)
+    monkeypatch.setattr(prediction, "SIZES", 10)
+    found = prediction.measure(Path(__file__).parents[2] / "docs" / "data" / "quickstart")
+    assert ["convolution", "matmul_skinny", "nbody", "stencil"] == [row["kernel"] for row in found["kernels"]]
+    for row in found["kernels"]:
+        assert pytest.approx(row["thirty_runs_s"] / row["one_us"] * 1e6) == row["ratio"]
+    lines = prediction.table(found).splitlines()
+    assert lines[-2].split("  ")[0] in ("met ", "met", "MISSED")
+    assert "a million sizes" in lines[-1]
+
+
+# }}}

@@ -1,0 +1,213 @@
+"""scripts/setup in a copy of its own: what is checked only, and what it says when it cannot go on."""
+
+from __future__ import annotations
+
+import configparser
+import hashlib
+import os
+import shutil
+import site
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pytest
+
+from perfmodel.counts.points import barvinok
+from tests.shadow import NO_DRIVERS, ROOT, shadow
+
+NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
+FINGERPRINTED = ("setup.cfg", "pyproject.toml", "scripts/setup")
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the project, without a .venv."""
+    project = tmp_path / "project"
+    (project / "scripts").mkdir(parents=True)
+    for name in FINGERPRINTED:
+        shutil.copy(ROOT / name, project / name)
+    shutil.copytree(ROOT / "perfmodel", project / "perfmodel", ignore=shutil.ignore_patterns("__pycache__"))
+    (project / "README.md").touch()
+    return project
+
+
+@pytest.fixture
+def ready(copy):
+    """The copy with a .venv that sees what this Python sees, as if scripts/setup had run."""
+    venv.create(copy / ".venv", symlinks=True)
+    (packages,) = (copy / ".venv" / "lib").glob("python*/site-packages")
+    (packages / "outer.pth").write_text(f"import site; site.addsitedir({site.getsitepackages()[0]!r})\n")
+    version = subprocess.run(
+        [copy / ".venv/bin/python", "-VV"], capture_output=True, text=True, check=True
+    ).stdout
+    content = b"".join((copy / name).read_bytes() for name in FINGERPRINTED)
+    digest = hashlib.sha256(content + f"{copy}\n{version}".encode()).hexdigest()
+    (copy / ".venv" / "setup.stamp").write_text(f"{digest}  -\n")
+    return copy
+
+
+@pytest.fixture
+def no_root(tmp_path):
+    """A PATH on which nobody is root."""
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    for name, body in (("id", "echo 1000"), ("sudo", "exit 1")):
+        (commands / name).write_text(f"#!/bin/sh\n{body}\n")
+        (commands / name).chmod(0o755)
+    return {"PATH": f"{commands}{os.pathsep}{os.environ['PATH']}"}
+
+
+def setup(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PIP_", "PYTHON"))}
+    return subprocess.run(
+        [project / "scripts" / "setup", *arguments], env={**inherited, **environment}, capture_output=True, text=True
+    )
+
+
+def error_of(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that says what is missing."""
+    assert 1 == done.returncode, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert line == done.stderr.splitlines()[-1]
+    return line
+
+
+@pytest.mark.device
+def test_second_run_only_checks_and_is_quick(ready):
+    start = time.perf_counter()
+    done = setup(ready, **NO_INDEX)
+    assert 0 == done.returncode, done.stderr
+    assert time.perf_counter() - start < 5
+    assert "the packages are there already" in done.stderr
+    assert "OpenCL device that builds and runs a kernel: " in done.stderr
+    assert "" == done.stdout
+
+
+def test_changed_requirements_are_installed(ready):
+    with (ready / "setup.cfg").open("a") as config:
+        config.write("# changed\n")
+    done = setup(ready, **NO_INDEX)
+    assert "installing perfmodel and the libraries" in done.stderr
+    assert not (ready / ".venv" / "setup.stamp").exists()
+
+
+def test_no_network(copy):
+    line = error_of(setup(copy, PYTHON=sys.executable, **NO_INDEX))
+    assert "no connection to the Python package index" in line
+    assert "run scripts/setup again" in line
+
+
+def test_no_python_that_fits(copy):
+    line = error_of(setup(copy, PYTHON="python2.0"))
+    assert "no Python 3.10 to 3.13 among: python2.0" in line
+    assert "apt-get install python3 python3-venv" in line
+    assert not (copy / ".venv").exists()
+
+
+def test_python_without_venv_and_nobody_is_root(copy, no_root, tmp_path):
+    (tmp_path / "ensurepip").mkdir()
+    (tmp_path / "ensurepip" / "__init__.py").write_text("raise ImportError\n")
+    python = tmp_path / "debian-python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    line = error_of(setup(copy, PYTHON=str(python), **no_root))
+    version = "{}.{}".format(*sys.version_info)
+    assert line.endswith(f"as root: apt-get install python{version}-venv")
+
+
+def test_no_device_no_root_and_no_network(ready, no_root):
+    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
+    shadow(packages, "pyopencl", NO_DRIVERS)
+    line = error_of(setup(ready, **no_root, **NO_INDEX))
+    assert "no OpenCL device works" in line
+    assert "apt-get install pocl-opencl-icd" in line
+
+
+def test_help_and_unknown_options(copy):
+    done = setup(copy, "--help")
+    assert 0 == done.returncode
+    for option in ("--intel", "--offline-wheels DIR", "--download-wheels DIR"):
+        assert option in done.stdout
+    assert "unknown option '--intell'; there are --intel" in error_of(setup(copy, "--intell"))
+    assert not (copy / ".venv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--offline-wheels",), "--offline-wheels needs a folder"),
+        (("--offline-wheels", "nowhere"), "collect them on a machine with a network: scripts/setup --download-wheels"),
+        (("--offline-wheels", "a", "--download-wheels", "b"), "not both"),
+    ],
+)
+def test_wheels_that_cannot_be(copy, arguments, said):
+    assert said in error_of(setup(copy, *arguments))
+    assert not (copy / ".venv").exists()
+
+
+def test_offline_a_missing_wheel_is_named_and_nothing_else_is_tried(ready, tmp_path):
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "nothing-1.0-py3-none-any.whl").touch()
+    (ready / ".venv" / "setup.stamp").unlink()
+    line = error_of(setup(ready, "--offline-wheels", str(tmp_path / "wheels")))
+    assert "Could not find a version that satisfies the requirement setuptools" in line
+    assert "scripts/setup --download-wheels DIR" in line
+
+
+def test_offline_nothing_is_asked_of_apt_or_an_index(ready, tmp_path):
+    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
+    shadow(packages, "pyopencl", NO_DRIVERS)
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "nothing-1.0-py3-none-any.whl").touch()
+    done = setup(ready, "--offline-wheels", str(tmp_path / "wheels"))
+    assert "no OpenCL device works" in error_of(done)
+    assert "pocl-opencl-icd ..." not in done.stderr
+
+
+def test_intel_that_is_there_is_not_installed_again(ready):
+    (packages,) = (ready / ".venv" / "lib").glob("python*/site-packages")
+    (packages / "pyopencl" / ".libs").mkdir(parents=True)
+    (packages / "pyopencl" / "__init__.py").write_text("")
+    library = ready / ".venv" / "lib" / "libintelocl.so"
+    library.touch()
+    (packages / "pyopencl" / ".libs" / "intel.icd").write_text(f"{library}\n")
+    done = setup(ready, "--intel", **NO_INDEX)
+    assert "Intel's OpenCL runtime is there already" in done.stderr
+    library.unlink()
+    assert "Intel's OpenCL runtime could not be installed" in error_of(setup(ready, "--intel", **NO_INDEX))
+
+
+def test_pins_are_the_versions_known_to_work():
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    required = config["options"]["install_requires"].split()
+    expected = {
+        "islpy==2025.2.5", "loopy==2025.2", "pymbolic==2025.1", "pyopencl==2026.1.4", "pytools==2026.1.1",
+    }
+    assert expected <= set(required)
+    assert ">=3.10,<3.14" == config["options"]["python_requires"]
+
+
+def test_the_doctor_mends_with_what_setup_installs():
+    assert f"readonly BARVINOK='{barvinok.REQUIREMENT}'" in (ROOT / "scripts" / "setup").read_text()
+
+
+PROGRAMS = ("scripts/setup", "scripts/test", "scripts/quickstart", "scripts/fit_device", ".ci/run")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_scripts_are_programs(name):
+    assert os.access(ROOT / name, os.X_OK)
+    subprocess.run(["bash", "-n", ROOT / name], check=True)
+
+
+def test_continuous_integration_calls_what_a_user_calls():
+    commands = [
+        line
+        for line in (ROOT / ".ci" / "run").read_text().splitlines()
+        if line and not line.startswith(("#", "set ", "cd "))
+    ]
+    assert ["exec scripts/test"] == commands

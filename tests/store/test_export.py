@@ -1,0 +1,178 @@
+"""What other programs get: a table, CSV, pandas, and the auto-tuning community's T4."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from io import StringIO
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel import errors, store
+from perfmodel.cli import application
+from perfmodel.store import Measurements
+from tests.store.test_files import measurement
+
+# The T4 results schema 1.0.0 as Kernel Tuner publishes it (kernel_tuner/schema/T4/1.0.0), in the parts that say
+# anything, and stricter: an object has no other keys than those described, and each of them has its type.
+RUNTIMES = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}}
+SECONDS = {"type": "number"}
+T4 = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "required": ["schema_version", "results"],
+    "additionalProperties": False,
+    "properties": {
+        "schema_version": {"type": "string", "pattern": r"^[0-9]{1,}.[0-9]{1,}.[0-9]{1,}$"},
+        "results": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["configuration", "times", "invalidity", "correctness"],
+                "additionalProperties": False,
+                "properties": {
+                    "timestamp": {"type": "string"},
+                    "configuration": {"type": "object"},
+                    "objectives": {"type": "array", "items": {"type": "string"}},
+                    "times": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {
+                            "compilation_time": SECONDS,
+                            "runtimes": RUNTIMES,
+                            "framework": SECONDS,
+                            "search_algorithm": SECONDS,
+                            "validation": SECONDS,
+                        },
+                    },
+                    "invalidity": {
+                        "enum": ["timeout", "compile", "runtime", "correctness", "constraints", "correct"]
+                    },
+                    "correctness": {"type": "number"},
+                    "measurements": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "required": ["name", "value", "unit"],
+                            "additionalProperties": False,
+                            "properties": {
+                                "name": {"type": "string"},
+                                "value": {"type": ["number", "string", "array"]},
+                                "unit": {"type": "string"},
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+STATUSES = ("ok", "compile", "runtime", "timeout", "correctness", "constraint")
+
+
+def examples() -> Measurements:
+    rows = [
+        measurement(
+            parameters={"n": place},
+            status=status,
+            samples_s=(9.0, 9.0, 0.003, 0.002, 0.004) if status == "ok" else (),
+            launch_overhead_s=1e-5,
+            taken_at="2026-11-21T07:00:00+00:00",
+        )
+        for place, status in enumerate(STATUSES)
+    ]
+    return Measurements((*rows, measurement(kernel="add", variant={"kind": "mul"}, parameters={"m": 1})), {})
+
+
+def test_t4_fits_its_schema():
+    document = json.loads(json.dumps(examples().to_t4()))
+    jsonschema.Draft202012Validator.check_schema(T4)
+    jsonschema.validate(document, T4)
+    assert "1.0.0" == document["schema_version"]
+    expected = ["correct", "compile", "runtime", "timeout", "correctness", "constraints", "correct"]
+    assert expected == [result["invalidity"] for result in document["results"]]
+
+
+def test_a_t4_result_is_the_record_in_milliseconds():
+    result = examples().to_t4()["results"][0]
+    assert {"kernel": "copy", "work_group": [16, 16], "n": 0} == result["configuration"]
+    assert pytest.approx([3.0, 2.0, 4.0]) == result["times"]["runtimes"]
+    figures = {row["name"]: (row["value"], row["unit"]) for row in result["measurements"]}
+    assert (pytest.approx(2.0), "ms") == figures["time"]
+    assert (pytest.approx(3.0), "ms") == figures["time_median"]
+    assert (pytest.approx(0.01), "ms") == figures["time_launch_overhead"]
+    assert (["time"], 1) == (result["objectives"], result["correctness"])
+
+
+def test_a_size_named_as_a_key_of_the_variant_stays_apart():
+    (result,) = Measurements((measurement(variant={"n": 3}, parameters={"n": 8}),), {}).to_t4()["results"]
+    assert {"kernel": "copy", "n": 3, "parameters.n": 8} == result["configuration"]
+
+
+def test_only_the_newest_record_of_a_configuration_is_exported():
+    found = Measurements((measurement(driver="1"), measurement(driver="2")), {})
+    assert ["2"] == [row["driver"] for row in store.table(found.current)]
+    assert 1 == len(found.to_t4()["results"])
+
+
+def test_csv_can_be_read_back():
+    text = store.csv_text(examples().current)
+    rows = list(csv.DictReader(StringIO(text)))
+    assert 7 == len(rows)
+    first, last = rows[0], rows[-1]
+    assert ("copy", "ok", "0.002", "0.003", "0", "") == tuple(
+        first[key] for key in ("kernel", "status", "seconds", "median_s", "parameters.n", "parameters.m")
+    )
+    assert [16, 16] == json.loads(first["variant.work_group"])
+    assert ("add", "mul", "") == (last["kernel"], last["variant.kind"], last["variant.work_group"])
+    assert "" == rows[1]["seconds"]
+    assert "" == store.csv_text(())
+
+
+def test_frame_is_the_table_in_pandas():
+    frame = examples().to_frame()
+    assert (7, list(store.table(examples().current)[0])) == (len(frame), list(frame.columns))
+    assert pytest.approx([0.002]) == list(frame[frame.kernel == "copy"].seconds.dropna())
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(errors.MissingExtraError, match=r"pip install 'perfmodel\[pandas\]'") as caught:
+        examples().to_frame()
+    assert isinstance(caught.value, ImportError)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    for row in examples().rows:
+        store.append(tmp_path, row)
+    return tmp_path
+
+
+def export(*arguments):
+    return CliRunner().invoke(application(), ["export", *map(str, arguments)])
+
+
+def test_the_command_writes_both_formats(stored):
+    result = export("--from", stored, "--t4", stored / "t4.json", "--csv", stored / "t.csv", "--json")
+    assert 0 == result.exit_code, result.output
+    jsonschema.validate(json.loads((stored / "t4.json").read_text()), T4)
+    assert 8 == len((stored / "t.csv").read_text().splitlines())
+    document = json.loads(result.stdout)
+    assert ("perfmodel.export/1", 7) == (document["schema"], document["rows"])
+    assert {"t4": str(stored / "t4.json"), "csv": str(stored / "t.csv")} == document["files"]
+
+
+def test_a_dash_is_standard_output(stored):
+    assert store.csv_text(store.read(stored).current) == export("--from", stored, "--csv", "-").stdout
+
+
+def test_the_command_without_a_format_says_which_there_are(stored):
+    result = export("--from", stored)
+    assert 2 == result.exit_code
+    assert "--t4" in result.stderr
+    assert "--csv" in result.stderr

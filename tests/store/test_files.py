@@ -1,0 +1,396 @@
+"""The store: whole records or none, and nothing lost in silence."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from perfmodel import errors, store
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.store import Measurement, Measurements
+from perfmodel.store.lines import failure
+
+
+class Counts:
+    """Has of KernelCounts what the store needs."""
+
+    hash = "abc"
+
+    def to_json(self):
+        return {"a": 1}
+
+
+def measurement(**changes) -> Measurement:
+    values = {
+        "kernel": "copy",
+        "group": "vector",
+        "variant": {"work_group": (16, 16)},
+        "parameters": {"n": 8},
+        "device": "D",
+        "platform": "P",
+        "driver": "1",
+        "versions": {},
+        "kernel_hash": "h",
+        "counts_hash": "abc",
+        "samples_s": (9.0, 8.0, 3.0, 2.0, 4.0),
+        "dropped": 2,
+        "status": "ok",
+    }
+    return Measurement(**{**values, **changes})
+
+
+def test_seconds_are_the_minimum_after_the_drop():
+    row = measurement(samples_s=(1.0, 1.0, 3.0, 2.0, 4.0))
+    assert 2.0 == row.seconds
+    assert 3.0 == row.median
+    assert 0.5 == row.spread
+
+
+def test_what_is_read_is_what_was_written(tmp_path):
+    row = measurement()
+    store.append(tmp_path, row, Counts())
+    found = store.read(tmp_path)
+    assert (row,) == found.rows
+    assert {"abc": {"a": 1}} == found.counts_documents
+    assert () == found.set_aside
+
+
+def test_counts_are_written_once(tmp_path):
+    for n in (1, 2, 3):
+        store.append(tmp_path, measurement(parameters={"n": n}), Counts())
+    assert 1 == len((tmp_path / "counts.jsonl").read_text().splitlines())
+
+
+def test_a_jsonl_path_names_the_rows_and_counts_lie_beside(tmp_path):
+    store.append(tmp_path / "m.jsonl", measurement(), Counts())
+    assert {"m.jsonl", "counts.jsonl"} == {path.name for path in tmp_path.iterdir()}
+    assert 1 == len(store.read(tmp_path / "m.jsonl"))
+
+
+def test_iteration_gives_the_newest_ok_record_of_each_configuration(tmp_path):
+    rows = [
+        measurement(samples_s=(1.0,) * 5),
+        measurement(samples_s=(2.0,) * 5, kernel_hash="new"),
+        measurement(parameters={"n": 9}, status="runtime", samples_s=()),
+    ]
+    for row in rows:
+        store.append(tmp_path, row)
+    found = store.read(tmp_path)
+    assert 3 == len(found.rows)
+    assert [2.0] == [row.seconds for row in found]
+
+
+def test_a_new_driver_or_code_is_another_key_in_the_same_place():
+    old, code, driver = (
+        measurement(),
+        measurement(kernel_hash="x"),
+        measurement(driver="2"),
+    )
+    assert 3 == len({old.key, code.key, driver.key})
+    assert 1 == len({old.place, code.place, driver.place})
+
+
+@pytest.mark.parametrize("cut", [1, 20, 200])
+def test_a_torn_last_line_is_left_out_and_told(tmp_path, cut):
+    for n in (1, 2):
+        store.append(tmp_path, measurement(parameters={"n": n}))
+    path = tmp_path / "measurements.jsonl"
+    path.write_bytes(path.read_bytes()[: -cut - 1])
+    found = store.read(tmp_path)
+    assert [{"n": 1}] == [row.parameters for row in found.rows]
+    assert 1 == len(found.set_aside)
+    assert "line 2" in found.set_aside[0]
+
+
+def test_the_torn_line_is_set_aside_before_the_next_record(tmp_path):
+    for n in (1, 2):
+        store.append(tmp_path, measurement(parameters={"n": n}))
+    path = tmp_path / "measurements.jsonl"
+    torn = path.read_bytes()[:-30]
+    path.write_bytes(torn)
+    store.append(tmp_path, measurement(parameters={"n": 3}))
+    found = store.read(tmp_path)
+    assert [{"n": 1}, {"n": 3}] == [row.parameters for row in found.rows]
+    assert () == found.set_aside
+    assert torn.splitlines()[1] + b"\n" == (tmp_path / "measurements.jsonl.torn").read_bytes()
+
+
+def test_a_last_line_that_only_lost_its_newline_is_kept(tmp_path):
+    store.append(tmp_path, measurement(parameters={"n": 1}))
+    path = tmp_path / "measurements.jsonl"
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    store.append(tmp_path, measurement(parameters={"n": 2}))
+    assert 2 == len(store.read(tmp_path).rows)
+
+
+def test_every_cut_of_the_file_leaves_the_whole_records(tmp_path):
+    for n in (1, 2, 3):
+        store.append(tmp_path, measurement(parameters={"n": n}))
+    path = tmp_path / "measurements.jsonl"
+    whole = path.read_bytes()
+    for cut in range(1, len(whole), 7):
+        path.write_bytes(whole[:cut])
+        kept = whole[:cut].count(b"\n")
+        assert kept <= len(store.read(tmp_path).rows) <= kept + 1
+
+
+def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path):
+    for n in (1, 2, 3):
+        store.append(tmp_path, measurement(parameters={"n": n}))
+    path = tmp_path / "measurements.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], lines[1][:40], lines[2]]) + "\n")
+    with pytest.raises(errors.StoreFormatError, match="line 2"):
+        store.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"schema": "perfmodel.measurement/0"}, "perfmodel.measurement/0"),
+        ({"schema": None}, "None"),
+        ({"status": "fine"}, "status"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_a_record_of_another_schema_is_an_error(tmp_path, changes, said):
+    document = {**measurement().model_dump(mode="json", by_alias=True), **changes}
+    (tmp_path / "measurements.jsonl").write_text(json.dumps(document) + "\n")
+    with pytest.raises(errors.StoreFormatError, match=said):
+        store.read(tmp_path)
+
+
+def test_no_store_is_an_error_that_says_how_to_make_one(tmp_path):
+    with pytest.raises(errors.StoreMissingError, match="perfmodel measure"):
+        store.read(tmp_path)
+
+
+def test_a_store_that_cannot_be_written_is_an_output_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(errors.OutputError):
+        store.append(tmp_path / "file" / "inside", measurement())
+    with pytest.raises(errors.OutputError):
+        store.prepare(tmp_path / "file" / "inside")
+
+
+def test_rows_of_two_devices_have_no_one_device():
+    found = Measurements((measurement(), measurement(device="E"), measurement(device="E", platform="Q")), {})
+    with pytest.raises(errors.MixedDevicesError, match=r"D \(P\), E \(P\), E \(Q\)"):
+        found.device  # noqa: B018 -- raises
+    assert 2 == len(found.of_device("E").rows)
+    assert "E" == found.of_device("E", "Q").device
+
+
+def test_records_are_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        measurement().kernel = "other"
+
+
+# ---- what cannot be written -----------------------------------------------------------------
+
+
+def device_facts(name="D", driver="1", memory=100, units=2) -> DeviceFacts:
+    facts = {"compute_units": Fact(units, "", "s"), "global_memory_bytes": Fact(memory, "B", "s")}
+    return DeviceFacts.from_mapping(name, "P", driver, facts)
+
+
+def test_records_of_another_device_are_refused_and_nothing_is_written(tmp_path):
+    store.append(tmp_path, measurement())
+    before = (tmp_path / "measurements.jsonl").read_bytes()
+    for other in (measurement(device="E"), measurement(platform="Q")):
+        with pytest.raises(errors.ForeignDeviceError, match=r"holds records of 'D' \(P\), not of") as caught:
+            store.append(tmp_path, other)
+        assert isinstance(caught.value, ValueError)
+    assert before == (tmp_path / "measurements.jsonl").read_bytes()
+
+
+def test_a_store_of_another_device_is_refused_before_anything_is_measured(tmp_path):
+    store.append(tmp_path / "with_rows", measurement())
+    store.prepare(tmp_path / "empty", device_facts())
+    for name in ("with_rows", "empty"):
+        with pytest.raises(errors.ForeignDeviceError, match="--store"):
+            store.prepare(tmp_path / name, device_facts("E"))
+    assert device_facts() == store.read(tmp_path / "empty").facts
+
+
+def test_a_newer_schema_is_an_error_of_its_own_and_is_not_appended_to(tmp_path):
+    document = {**measurement().model_dump(mode="json", by_alias=True), "schema": "perfmodel.measurement/12"}
+    path = tmp_path / "measurements.jsonl"
+    path.write_text(json.dumps(document) + "\n")
+    for attempt in (lambda: store.read(tmp_path), lambda: store.append(tmp_path, measurement())):
+        with pytest.raises(errors.NewerSchemaError, match=r"measurement/12.*measurement/1'; update") as caught:
+            attempt()
+        assert isinstance(caught.value, errors.StoreFormatError)
+        assert ("perfmodel.measurement/12", 1) == (caught.value.found, caught.value.line)
+    assert 1 == len(path.read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "advice"),
+    [
+        (errno.ENOSPC, errors.DiskFullError, "make room"),
+        (errno.EDQUOT, errors.DiskFullError, "make room"),
+        (errno.EROFS, errors.StoreReadOnlyError, "read-only"),
+        (errno.EACCES, errors.StoreReadOnlyError, "read-only"),
+        (errno.EIO, errors.OutputError, "give a place"),
+    ],
+)
+def test_each_reason_has_its_own_error(number, kind, advice):
+    error = failure(Path("m.jsonl"), OSError(number, os.strerror(number)))
+    assert kind is type(error)
+    assert isinstance(error, OSError)
+    assert "m.jsonl" == error.path
+    assert os.strerror(number) in str(error)
+    assert advice in str(error)
+
+
+FULL = """
+    import resource, sys
+    sys.path.insert(0, {tests!r})
+    from tests.store.test_files import measurement, store
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+    store.append({path!r}, measurement(parameters={{"n": 2}}))
+"""
+
+
+def test_a_disk_that_fills_up_within_a_record_leaves_whole_records(tmp_path):
+    store.append(tmp_path, measurement(parameters={"n": 1}))
+    path = tmp_path / "measurements.jsonl"
+    whole = path.read_bytes()
+    code = FULL.format(tests=str(Path(__file__).parents[2]), path=str(tmp_path), limit=len(whole) + 100)
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert "DiskFullError" in done.stderr.splitlines()[-1]
+    assert whole == path.read_bytes()
+    store.append(tmp_path, measurement(parameters={"n": 2}))
+    assert [{"n": 1}, {"n": 2}] == [row.parameters for row in store.read(tmp_path).rows]
+
+
+# ---- counts beside the records --------------------------------------------------------------
+
+
+class Numbered(Counts):
+    def __init__(self, number):
+        self.hash = str(number)
+
+
+def hashes(folder):
+    return [json.loads(line)["hash"] for line in (folder / "counts.jsonl").read_text().splitlines()]
+
+
+def test_counts_of_another_process_are_not_written_again(tmp_path):
+    store.append_counts(tmp_path, Numbered(1))
+    with (tmp_path / "counts.jsonl").open("a") as file:
+        file.write('{"hash": "2", "counts": {}}\n')
+    for number in (2, 1, 3):
+        store.append_counts(tmp_path, Numbered(number))
+    assert ["1", "2", "3"] == hashes(tmp_path)
+
+
+def test_a_counts_file_that_was_replaced_is_read_again(tmp_path):
+    for number in (1, 2):
+        store.append_counts(tmp_path, Numbered(number))
+    (tmp_path / "counts.jsonl").write_text('{"hash": "7", "counts": {"long": "' + 300 * "x" + '"}}\n')
+    for number in (7, 2):
+        store.append_counts(tmp_path, Numbered(number))
+    assert ["7", "2"] == hashes(tmp_path)
+
+
+def test_known_counts_are_not_read_again(tmp_path, monkeypatch):
+    for number in range(50):
+        store.append_counts(tmp_path, Numbered(number))
+    parsed = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
+    store.append_counts(tmp_path, Numbered(7))
+    assert [] == parsed
+    store.append_counts(tmp_path, Numbered(50))
+    assert 1 == len(parsed)  # the last line, to see that it is whole
+
+
+def append_many(folder, first):
+    for n in range(20):
+        store.append(folder, measurement(parameters={"n": first + n}), Numbered(n))
+
+
+def test_two_processes_write_whole_lines_and_counts_once(tmp_path):
+    with ProcessPoolExecutor(2) as pool:
+        list(pool.map(append_many, (tmp_path, tmp_path), (0, 100)))
+    found = store.read(tmp_path)
+    assert {*range(20), *range(100, 120)} == {row.parameters["n"] for row in found.rows}
+    assert 40 == len(found.rows)
+    assert sorted(map(str, range(20))) == sorted(hashes(tmp_path))
+
+
+def test_a_long_torn_line_is_set_aside(tmp_path):
+    store.append(tmp_path, measurement())
+    path = tmp_path / "measurements.jsonl"
+    whole = path.read_bytes()
+    torn = b'{"x": "' + 300_000 * b"y"
+    path.write_bytes(whole + torn)
+    store.append(tmp_path, measurement())
+    assert 2 * whole == path.read_bytes()
+    assert torn + b"\n" == (tmp_path / "measurements.jsonl.torn").read_bytes()
+
+
+# ---- the device, and what is outdated ---------------------------------------------------------
+
+
+def test_the_device_is_described_beside_its_records(tmp_path):
+    store.prepare(tmp_path, device_facts())
+    store.prepare(tmp_path / "m.jsonl", device_facts("E"))
+    assert {"measurements.jsonl", "device.json", "m.jsonl", "m.device.json"} == {p.name for p in tmp_path.iterdir()}
+    assert device_facts() == store.read(tmp_path).facts
+    assert device_facts("E") == store.read(tmp_path / "m.jsonl").of_device("E").facts
+
+
+def test_one_description_serves_all_stores_of_a_folder_on_its_device(tmp_path):
+    store.prepare(tmp_path, device_facts())
+    store.prepare(tmp_path / "test.jsonl", device_facts(memory=3))
+    store.append(tmp_path / "test.jsonl", measurement())
+    store.append(tmp_path / "other.jsonl", measurement(device="E"))
+    assert not (tmp_path / "test.device.json").exists()
+    assert device_facts() == store.read(tmp_path / "test.jsonl").facts
+    assert store.read(tmp_path / "other.jsonl").facts is None
+
+
+def test_the_description_changes_only_when_something_lasting_does(tmp_path):
+    store.prepare(tmp_path, device_facts())
+    store.prepare(tmp_path, device_facts(memory=99))
+    assert 100 == store.read(tmp_path).facts.value("global_memory_bytes")
+    store.prepare(tmp_path, device_facts(driver="2", memory=98))
+    assert ("2", 98) == (store.read(tmp_path).facts.driver, store.read(tmp_path).facts.value("global_memory_bytes"))
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "perfmodel.device/9"}'])
+def test_a_broken_description_of_the_device_is_an_error(tmp_path, text):
+    store.append(tmp_path, measurement())
+    (tmp_path / "device.json").write_text(text)
+    with pytest.raises(errors.StoreFormatError, match=r"device\.json"):
+        store.read(tmp_path)
+
+
+def test_what_other_code_or_another_driver_replaced_is_outdated():
+    old, new = measurement(), measurement(driver="2")
+    again = measurement(samples_s=(1.0,) * 5, driver="2")
+    other = measurement(parameters={"n": 9})
+    found = Measurements((old, other, new, again), {})
+    assert (old,) == found.outdated
+    assert {"1", "2"} == set(found.drivers)
+    assert ("2",) == Measurements((old, new), {}).drivers
+
+
+def test_records_without_the_newer_optional_fields_are_valid(tmp_path):
+    document = measurement().model_dump(mode="json", by_alias=True)
+    for name in ("remeasured", "flags", "place_in_order"):
+        del document[name]
+    store.append_line(tmp_path / "measurements.jsonl", document)
+    (row,) = store.read(tmp_path).rows
+    assert (0, (), None) == (row.remeasured, row.flags, row.place_in_order)
