@@ -1,0 +1,48 @@
+"""Every module has a test of the same name, or a line in tests/README.md that names the test which covers it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "perfmodel"
+ROW = re.compile(r"^\| `(?P<module>[\w/]+\.py)` \| (?P<tests>.+) \|$", re.MULTILINE)
+MODULES = {
+    path.relative_to(PACKAGE).as_posix()
+    for path in PACKAGE.rglob("*.py")
+    if path.name != "__init__.py" or re.search(r"^(def|class) (?!__getattr__)", path.read_text(encoding="utf-8"), re.MULTILINE)
+}
+ROWS = {row["module"]: re.findall(r"`([^`]+)`", row["tests"]) for row in ROW.finditer((TESTS / "README.md").read_text())}
+
+
+def same_named(module: str) -> Path:
+    path = Path(module)
+    name = path.parent.name if path.name == "__init__.py" else path.stem
+    return TESTS / path.parent / f"test_{name}.py"
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_module_has_a_test(module: str) -> None:
+    assert same_named(module).is_file() or module in ROWS
+
+
+@pytest.mark.parametrize("module", sorted(ROWS))
+def test_a_line_is_needed_and_true(module: str) -> None:
+    assert module in MODULES
+    assert not same_named(module).is_file()
+    assert ROWS[module]
+    assert [] == [name for name in ROWS[module] if not (TESTS / name).is_file()]
+
+
+def test_a_test_has_a_module() -> None:
+    """Tests that mirror no module say so in tests/README.md."""
+    readme = (TESTS / "README.md").read_text()
+    for path in TESTS.rglob("test_*.py"):
+        relative = path.relative_to(TESTS)
+        module = relative.parent / f"{path.stem.removeprefix('test_')}.py"
+        package = PACKAGE / relative.parent / "__init__.py"
+        mirrors = (PACKAGE / module).is_file() or (package.is_file() and path.stem == f"test_{relative.parent.name}")
+        assert mirrors or f"`{relative.as_posix()}`" in readme, relative
