@@ -6,6 +6,7 @@ The text says what was found, what is allowed, and what to do.
 
 from perfmodel.errors.base import *
 from perfmodel.errors.counting import *
+from perfmodel.errors.counts import *
 from perfmodel.errors.devices import *
 from perfmodel.errors.files import *
 from perfmodel.errors.fits import *
