@@ -1,45 +1,44 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
-import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from perfmodel.errors import OutputError
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it; folders are made where needed.
-
-    The content goes to a temporary file beside it, which then takes its place.
+    """Write a file as :func:`replace_file` does, with an error that says what to do.
 
     Raises
     ------
     OutputError
-        If it cannot be written. What was there before is then untouched, and no temporary file
-        is left.
+        If it cannot be written.
     """
-    target = Path(path)
-    temporary = None
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(
-            dir=target.parent, prefix=f".{target.name}.", delete=False
-        ) as stream:
-            temporary = Path(stream.name)
-            stream.write(content)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
+        replace_file(Path(path), content)
     except OSError as error:
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink()
-        raise OutputError(str(path), error.strerror or str(error)) from error
+        raise OutputError(path, error.strerror or str(error)) from error
 
 
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file so that no reader ever finds half of it; make its folders where needed.
+
+    The content goes to a temporary file in the same folder, which then takes the place of the old file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. The old file is unchanged, and no temporary file is left.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(content)
+        temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()

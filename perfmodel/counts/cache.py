@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,6 +24,7 @@ from loopy.tools import LoopyKeyBuilder
 
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.points.barvinok import can_count, warn_once
+from perfmodel.io import replace_file
 
 SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; those used longest ago are dropped
@@ -122,18 +122,9 @@ def _read(path: Path) -> KernelCounts | None:
 def _write(path: Path, counts: KernelCounts) -> None:
     content = counts.to_json()
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(document, stream)
-        Path(temporary).replace(path)
+    with suppress(OSError):  # read-only, full, or another process tidied up
+        replace_file(path, json.dumps(document).encode())
         _trim(path.parent)
-    except OSError:  # read-only, full, or another process tidied up
-        if temporary is not None:
-            with suppress(OSError):
-                Path(temporary).unlink()
 
 
 def _digest(content: Any) -> str:

@@ -1,7 +1,7 @@
-"""Devices that papers give numbers of, and facts that a person writes down, as YAML.
+"""YAML files of facts: the devices of published papers, and the facts that a user writes.
 
-A file holds under ``facts`` for each key a ``value``, its ``unit`` and its ``source``; the file of a
-published device also ``name`` and ``platform``.  Everything is in SI units (:data:`perfmodel.facts.keys.KEYS`).
+A file has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``. The file of a published device also
+has ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.keys.KEYS`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 import yaml
 
 from perfmodel.errors import FactsFileError, UnknownDeviceNameError
-from perfmodel.facts import DeviceFacts, Fact, FactValue
+from perfmodel.facts.device_facts import DeviceFacts, Fact, FactValue
 from perfmodel.facts.keys import KEYS, UNITS
 
 FACTS_FILE = "facts.yaml"
-"""Name of the file in a store's folder with what a person knows of the device."""
+"""Name of the file in a store's folder with the facts that a user writes."""
 
 _FOLDER = "published"
 _PARTS = ("value", "unit", "source")
 
 
 def published_devices() -> tuple[str, ...]:
-    """Return the names that :func:`published` knows, sorted.
+    """Return the names of all published devices, sorted.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def published_devices() -> tuple[str, ...]:
 
 
 def published(name: str) -> DeviceFacts:
-    """Return what the papers say of a device, each number with its source.
+    """Return the facts of a published device, each number with its source.
 
     Raises
     ------
     UnknownDeviceNameError
-        If no paper's device is called so; the message lists those that are.
+        If no published device has this name; the message lists all names.
     """
     if name not in published_devices():
         raise UnknownDeviceNameError(name, published_devices())
@@ -56,16 +56,16 @@ def published(name: str) -> DeviceFacts:
 
 
 def read_facts(path: Path | str) -> Mapping[str, Fact]:
-    """Read the facts of a YAML file that a person wrote, by key.
+    """Read the facts of a YAML file that a user wrote, by key.
 
-    Keys that are not in :data:`perfmodel.facts.keys.KEYS` are a family's own and may have any unit
-    of :data:`~perfmodel.facts.keys.UNITS`.
+    A key of :data:`perfmodel.facts.keys.KEYS` has a fixed unit. Any other key belongs to a user's own family,
+    and may have any unit of :data:`~perfmodel.facts.keys.UNITS`.
 
     Raises
     ------
     FactsFileError
-        If the file cannot be read or is no YAML, or a fact lacks its value, unit or source, or has
-        another unit than its key asks for.
+        If the file cannot be read or is not YAML, or if a fact has no value, unit or source, or not the unit
+        of its key.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -105,10 +105,10 @@ def _fact(key: str, row: Any, where: str) -> Fact:
 
 
 def _value(key: str, value: Any, where: str) -> FactValue:
-    """Return a fact's value; a number from zero up where the key asks for one."""
+    """Return a fact's value; under a key of ``KEYS`` it must be a number from zero up."""
     if isinstance(value, str):
         with suppress(ValueError):
-            value = float(value)  # YAML takes 1e-7, without a point, for a word
+            value = float(value)  # YAML reads 1e-7, which has no point, as a word
     if isinstance(value, list) and all(isinstance(one, int) for one in value):
         value = tuple(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)

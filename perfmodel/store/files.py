@@ -20,6 +20,7 @@ from perfmodel.errors import (
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_facts
+from perfmodel.io import replace_file
 from perfmodel.store.hash_index import known_hashes
 from perfmodel.store.lines import failure, opened, read_lines, write_line
 from perfmodel.store.measurement import SCHEMA, Measurement
@@ -190,10 +191,8 @@ def _read_device(path: Path) -> DeviceFacts | None:
 
 
 def _replace(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_text(text)
-        part.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
         raise failure(path, error) from error
 

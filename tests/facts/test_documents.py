@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.errors import FactsFileError, FactsFormatError, MissingFactError, PerfModelError, UnknownDeviceNameError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import published, published_devices, read_facts
-from perfmodel.facts.keys import KEYS, UNITS
+from perfmodel.facts.keys import KEYS
 from perfmodel.models import Family
 from perfmodel.models.binding import known_weights
 from perfmodel.models.model import Weight
@@ -46,14 +46,6 @@ def test_the_papers_devices_are_there():
 def test_an_unknown_device_is_answered_with_those_that_exist():
     with pytest.raises(UnknownDeviceNameError, match=r"'gtx-481'.*gtx-480"):
         published("gtx-481")
-
-
-def test_the_page_lists_every_key():
-    page = (ROOT / "docs" / "facts.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
-    expected = [(key, one.unit or "1", one.meaning) for key, one in sorted(KEYS.items())]
-    assert expected == rows
-    assert {one.unit for one in KEYS.values()} <= set(UNITS)
 
 
 @pytest.mark.parametrize("folder", STORES, ids=lambda folder: folder.name)

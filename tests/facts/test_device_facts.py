@@ -88,3 +88,18 @@ def test_slug(platform, name, expected):
 def test_slug_survives_a_new_driver():
     old, new = (DeviceFacts("NVIDIA H200", "NVIDIA CUDA", driver, ()) for driver in ("550", "570"))
     assert old.slug == new.slug
+
+
+def test_hash_leaves_out_what_varies_from_run_to_run():
+    facts = example()
+    assert re.fullmatch("[0-9a-f]{64}", facts.hash)
+    for key in ("clock_mhz", "global_memory_bytes", "max_alloc_bytes"):
+        assert facts.hash == facts.updated({key: Fact(1, "", "CL")}).hash
+    assert facts.hash != facts.updated({"compute_units": Fact(131, "", "CL")}).hash
+    assert facts.hash != DeviceFacts(facts.name, facts.platform, "570.125", facts.facts).hash
+
+
+def test_a_new_fact_replaces_the_one_under_its_key():
+    facts = example().updated({"banks": Fact(32, "", "by hand"), "compute_units": Fact(1, "", "by hand")})
+    assert ["banks", "compute_units", "max_work_item_sizes"] == list(facts)
+    assert Fact(1, "", "by hand") == facts.fact("compute_units")

@@ -1,0 +1,15 @@
+"""Every exception of perfmodel, by what it is about.
+
+Each is a frozen dataclass with its text in ``__str__``, and can be compared, copied and pickled.
+The text says what was found, what is allowed, and what to do.
+"""
+
+from perfmodel.errors.base import *
+from perfmodel.errors.counting import *
+from perfmodel.errors.counts import *
+from perfmodel.errors.devices import *
+from perfmodel.errors.files import *
+from perfmodel.errors.fits import *
+from perfmodel.errors.kernel_files import *
+from perfmodel.errors.models import *
+from perfmodel.errors.options import *

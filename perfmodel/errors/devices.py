@@ -1,0 +1,127 @@
+"""What goes wrong with a device, with the facts of a device, and with a cache that is simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perfmodel.errors.base import PerfModelError, UnknownNameError
+
+
+class NoDeviceError(PerfModelError, RuntimeError):
+    """There is no OpenCL device, or none that works."""
+
+    problem: str = "no OpenCL device was found"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.problem}; run scripts/setup, or as root: apt-get install pocl-opencl-icd. "
+            "Then 'perfmodel doctor' says what works."
+        )
+
+
+class UnknownDeviceError(PerfModelError, LookupError):
+    """No device matches what was asked for."""
+
+    selector: str
+    allowed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"no OpenCL device matches '{self.selector}'; there are: {', '.join(self.allowed)}. "
+            "Give an index or a part of a name or platform."
+        )
+
+
+class BrokenDeviceError(PerfModelError, RuntimeError):
+    """A device is listed, but does not build and run a small kernel."""
+
+    device: str
+    problem: str
+
+    def __str__(self) -> str:
+        return (
+            f"the OpenCL device '{self.device}' is listed but does not work: {self.problem}; choose "
+            "another with --device, or run 'perfmodel doctor' for what mends it."
+        )
+
+
+class UnknownDeviceNameError(UnknownNameError, LookupError):
+    """No published device has this name."""
+
+    kind = "published device"
+
+
+class UnknownFactError(PerfModelError, LookupError):
+    """A device has no fact under this key."""
+
+    key: str
+    device: str
+    allowed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"nothing is known of '{self.key}' for the device '{self.device}'; "
+            f"known are: {', '.join(self.allowed) or 'no facts at all'}."
+        )
+
+
+class MissingFactError(PerfModelError, LookupError):
+    """A model family needs a fact that the device does not have."""
+
+    key: str
+    family: str
+    device: str  # empty where no facts were given at all
+    weight: str = ""  # the family's weight that can be fitted in place of the fact; empty where there is none
+
+    def __str__(self) -> str:
+        needing = f"the family '{self.family}'" if self.family else "the model"
+        where = f"the device '{self.device}' has no such fact" if self.device else "no device's facts were given"
+        fitted = f", or have {self.weight} fitted in its place: --fit-facts, or FitOptions(fit_facts=True)"
+        return (
+            f"{needing} needs the fact '{self.key}', and {where}; write it into facts.yaml beside the measurements "
+            f"(facts: {{{self.key}: {{value: ..., unit: ..., source: ...}}}}; docs/facts.md lists all keys)"
+            f"{fitted if self.weight else ''}."
+        )
+
+
+class FactsFormatError(PerfModelError, ValueError):
+    """A document is no description of a device."""
+
+    problem: str
+    schema: str  # the one that it should have
+
+    def __str__(self) -> str:
+        return (
+            f"a device's description {self.problem}; expected the schema '{self.schema}', "
+            "as 'perfmodel devices --json' writes it."
+        )
+
+
+class FactsFileError(FactsFormatError):
+    """A YAML file is no list of a device's facts."""
+
+    path: str | Path
+
+    def __init__(self, path: str | Path, problem: str) -> None:
+        super().__init__(problem, "facts: {key: {value, unit, source}}")
+        vars(self).update(path=str(path))
+
+    def __str__(self) -> str:
+        return (
+            f"the facts in {self.path}: the file {self.problem}; write under 'facts' a line for each, such as "
+            "'clock_hz: {value: 2.6e+9, unit: Hz, source: lscpu}' (docs/facts.md lists keys and units)."
+        )
+
+
+class CacheShapeError(PerfModelError, ValueError):
+    """A cache has no whole number of sets, or a size that is not positive."""
+
+    size_bytes: int
+    line_bytes: int
+    ways: int
+
+    def __str__(self) -> str:
+        return (
+            f"a cache of {self.size_bytes} B with lines of {self.line_bytes} B and {self.ways} ways holds no set; "
+            "all three must be positive, and one line for each way must fit in."
+        )
