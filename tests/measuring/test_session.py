@@ -13,7 +13,7 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import Silent, plan_file, repeatability, session, timekeeper
+from perfmodel.measuring import Silent, measure_twice, session, size_plan_file, timekeeper
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples
 from tests.campaigns import SCALE, TINY, measured
@@ -291,7 +291,7 @@ def test_a_ranked_variant_that_fails_leaves_the_others_their_ladder(tmp_path):
 
 def test_repeatability_measures_a_sample_twice_and_keeps_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    found = repeatability((SCALE, OTHER), device(), campaign=TINY, most=8)
+    found = measure_twice((SCALE, OTHER), device(), campaign=TINY, most=8)
     assert (8, 0) == (len(found.pairs), found.failed)
     assert all(first.key == second.key for first, second in found.pairs)
     assert {"scale", "other"} == {first.kernel for first, _ in found.pairs}
@@ -303,7 +303,7 @@ def test_repeatability_measures_a_sample_twice_and_keeps_nothing(tmp_path, monke
 
 def test_repeatability_counts_what_failed(tmp_path):
     bad = replace(SCALE, reference=lambda arguments, factor: {"out": 0})
-    found = repeatability((bad,), device(), campaign=TINY)
+    found = measure_twice((bad,), device(), campaign=TINY)
     assert ((), 6) == (found.pairs, found.failed)
     assert np.isnan(found.quantile(0.5))
 
@@ -311,5 +311,5 @@ def test_repeatability_counts_what_failed(tmp_path):
 def test_plans_of_other_settings_are_not_taken(tmp_path):
     measured(tmp_path, SCALE, campaign=replace(TINY, rungs=1))
     assert 6 == len(measured(tmp_path, SCALE))
-    kept = plan_file.read_plans(plan_file.plan_path(tmp_path))
+    kept = size_plan_file.read_plans(size_plan_file.plan_path(tmp_path))
     assert {1, 3} == {len(found.parameters) for found in kept.values()}
