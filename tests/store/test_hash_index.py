@@ -7,7 +7,9 @@ from io import FileIO
 
 import pytest
 
+from perfmodel import store
 from perfmodel.store.hash_index import HashIndex, read_index
+from tests.store.test_files import Numbered
 
 
 def line(digest: str) -> bytes:
@@ -67,3 +69,15 @@ def test_an_index_covers_the_file_that_it_was_made_from(file):
     assert index.covers(file)
     file.truncate(3)
     assert not index.covers(file)
+
+
+def test_known_counts_are_not_read_again(tmp_path, monkeypatch):
+    for number in range(50):
+        store.append_counts(tmp_path, Numbered(number))
+    parsed = []
+    loads = json.loads
+    monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
+    store.append_counts(tmp_path, Numbered(7))
+    assert [] == parsed
+    store.append_counts(tmp_path, Numbered(50))
+    assert 1 == len(parsed)  # the last line, to see that it is whole

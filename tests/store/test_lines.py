@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+from pathlib import Path
 
 import pytest
 
@@ -77,8 +79,19 @@ def test_several_lines_can_be_written_under_one_lock(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("number", "expected"),
-    [(errno.ENOSPC, DiskFullError), (errno.EROFS, StoreReadOnlyError), (errno.EIO, OutputError)],
+    ("number", "kind", "advice"),
+    [
+        (errno.ENOSPC, DiskFullError, "make room"),
+        (errno.EDQUOT, DiskFullError, "make room"),
+        (errno.EROFS, StoreReadOnlyError, "read-only"),
+        (errno.EACCES, StoreReadOnlyError, "read-only"),
+        (errno.EIO, OutputError, "give a place"),
+    ],
 )
-def test_the_error_names_the_cause(tmp_path, number, expected):
-    assert expected is type(failure(tmp_path, OSError(number, "said")))
+def test_each_reason_has_its_own_error(number, kind, advice):
+    error = failure(Path("m.jsonl"), OSError(number, os.strerror(number)))
+    assert kind is type(error)
+    assert isinstance(error, OSError)
+    assert "m.jsonl" == error.path
+    assert os.strerror(number) in str(error)
+    assert advice in str(error)
