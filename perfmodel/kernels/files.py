@@ -111,7 +111,7 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
 
 
 def _execute(path: Path) -> dict[str, Any]:
-    """Names that the file defines, its own errors turned into ours."""
+    """Run the file and return the names that it defines; an error in it is raised as one of ours."""
     try:
         with redirect_stdout(sys.stderr):
             return runpy.run_path(str(path))

@@ -19,18 +19,18 @@ Variant: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class KernelClass:
-    """One class of kernels: how to build it, what to run, and what must come out.
+    """One class of kernels: how to build them, their sizes, and their expected output.
 
     Parameters
     ----------
     name : str
         Unique in its folder; the file's name by custom.
     group : str
-        What is left out together when models are judged (matmul, transpose, stencil, ...).
+        Classes of one group are left out together when models are judged (matmul, stencil, ...).
     build : callable
         ``build(**variant)`` gives the transformed :class:`loopy.TranslationUnit`.
     sizes : Ladder
-        Parameter sets; they never change the code.
+        Parameter sets; they do not change the code.
     reference : callable
         ``reference(arguments, **variant)``: arguments by name (arrays, scalars, sizes) to
         the expected output arrays by name.
@@ -41,23 +41,23 @@ class KernelClass:
     scalars : callable
         ``scalars(**variant)``: the kernel's floating-point arguments by name.
     tags : tuple of str
-        Words to choose classes by.
+        Words by which a user chooses classes.
     isolates : str or callable, optional
         The feature that dominates the time, or a function of the variant that names it.
     doubles : str, optional
-        The size parameter which, doubled, doubles the isolated feature's count; by it the
-        isolation is proved on a device.
+        The size parameter that, if doubled, doubles the isolated feature's count. The isolation
+        is proved with it on a device.
     raises : float
-        Least fraction by which the time must rise then, 1 being in proportion [1].
+        The time must then rise at least by this fraction [1]; 1 is in proportion.
     contents : mapping
-        Array name to ``draw(generator, shape)``, for arrays that must not hold numbers in
-        [0.5, 2), as the index array of a gather.
+        From array name to ``draw(generator, shape)``, for arrays with other contents than numbers
+        in [0.5, 2), as the index array of a gather.
     tolerance : float
         Largest relative difference from `reference` [1].
     ranked : bool
-        The variants are choices of one computation, to be ranked by their predicted times.
-        All have the same arrays and sizes, and a campaign measures them at the same sizes: one
-        ladder for all, on which the quickest stands out and the slowest is short enough.
+        The variants are choices for one computation, which are ranked by their predicted times.
+        All have the same arrays, and a campaign measures all at the same sizes: at these the
+        quickest stands out from the launch overhead, and the slowest is short enough.
     """
 
     name: str
@@ -79,8 +79,8 @@ class KernelClass:
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:
         """Variants with their ``work_group``, for a device with this limit [work-items].
 
-        `shapes` bounds how many work-group shapes each variant gets; one shape is the
-        256-work-item group for which the paper reports its results.
+        `shapes` is the largest number of work-group shapes of each variant. With one, it is the
+        group of 256 work-items for which the paper reports its results.
         """
         groups = work_groups(self.dimensions, max_work_group_size)
         if shapes < len(groups):

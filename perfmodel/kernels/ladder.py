@@ -11,21 +11,21 @@ Parameters: TypeAlias = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Ladder:
-    """Sizes from small to large: rung t holds ``at(p + step*t)``, p chosen on the device.
+    """Sizes from small to large: rung t is ``at(p + step*t)``, with p chosen for each device.
 
     Parameters
     ----------
     at : callable
-        Exponent to the parameter sets of one rung, several where shapes are compared.
+        From an exponent to the parameter sets of one rung; more than one where shapes are compared.
     start : int
         The smallest exponent worth trying.
     step : int
         Distance of two rungs: 1 for the paper's ``2**(p+t)``, 2 for ``2**(p+2*t)``.
     rungs : int
-        How many rungs the paper has.
+        Number of rungs in the paper.
     longest : int, optional
-        The sets of a rung are in order of their time, and only this many are measured: the
-        longest that are short enough.  By default all are.
+        If given, the sets of a rung are in the order of their times, and only this many are
+        measured: the last ones that are short enough.
     """
 
     at: Callable[[int], tuple[Parameters, ...]]

@@ -28,8 +28,8 @@ WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType(
 def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, ...]:
     """Work-group shapes that a device with this limit runs, the paper's where they fit.
 
-    The medium sets serve every device that allows 512 work-items, the small sets those
-    that stop at 256 (as the paper's R9 Fury does); below that the largest powers of two.
+    The medium sets are for devices that allow 512 work-items, the small sets for those
+    that allow 256 (as the paper's R9 Fury). Below that, the shape is the largest power of two.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, .
 def assume(**multiples: WorkGroup) -> str:
     """Loopy assumptions: each size is positive and a multiple of its power-of-two tiles.
 
-    Sizes are powers of two, so a tile of 16 needs no guard and a tile of 12 keeps one
-    (the paper's sizes "are not multiples" of such groups, and its guards are counted).
+    Sizes are powers of two, so that the code needs no guard for a tile of 16, and needs one for
+    a tile of 12 (the paper's sizes "are not multiples" of such groups; guards are counted).
 
     Examples
     --------

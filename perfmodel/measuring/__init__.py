@@ -10,7 +10,7 @@ describes the whole protocol.
 
 from __future__ import annotations
 
-from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, Campaign
+from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.pinning import pin_threads
 from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.repeatability import Repeatability, measure_twice
@@ -21,6 +21,7 @@ __all__ = [
     "DEFAULT",
     "FULL",
     "QUICK",
+    "QUICK_CHECK",
     "Campaign",
     "Progress",
     "Repeatability",

@@ -18,7 +18,7 @@ from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.campaign import SHORT_S, Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.measuring.record import versions
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
 #: One size of each variant, at which the launch is a small part of the time; each minimum is of 8 runs.
-ISOLATION = Campaign("isolation", shapes=1, rungs=1, over_launch=20.0, longest_s=0.02, runs=8, retries=1, timeout_s=2.0)
+ISOLATION = Campaign(
+    "isolation", shapes=1, rungs=1, over_launch=20.0, longest_s=SHORT_S, runs=8, retries=1, timeout_s=2.0
+)
 
 #: Pairs of minima, after a first pair that is not used; twice as many if they show no rise.
 ROUNDS = 5

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,16 +63,6 @@ class Device:
             context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
         return context, queue
-
-
-@contextmanager
-def quiet_compiler() -> Iterator[None]:
-    """Build programs without pyopencl's warning about compiler output, which Intel's compiler always writes."""
-    import pyopencl as cl
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)
-        yield
 
 
 def devices() -> tuple[Device, ...]:

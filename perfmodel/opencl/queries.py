@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.opencl.compiler import quiet_compiler
 
 # key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
 _NUMBERS = (
@@ -130,8 +130,7 @@ def _query_kernel(handle: Any) -> tuple[int | None, int | None]:
 
     try:
         context = cl.Context([handle])  # in a variable: a program does not keep its context alive
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", cl.CompilerWarning)  # Intel's compiler always writes something
+        with quiet_compiler():
             kernel = cl.Program(context, _SMALL_KERNEL).build().small
     except cl.Error:  # a device that builds nothing; `check` reports it
         return None, None

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perfmodel.opencl.device import Device, quiet_compiler
+from perfmodel.opencl.compiler import quiet_compiler
+from perfmodel.opencl.device import Device
 
 VERBOSE_OPTION = "-cl-nv-verbose"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -63,10 +61,3 @@ def test_found_device_works_and_runs_a_kernel():
 def test_context_of_a_device_that_has_gone():
     with pytest.raises(NoDeviceError, match=r"device 99 \('gone'\) is gone"):
         fake_device(99, "gone", "nowhere").context()
-
-
-def test_a_compiler_that_speaks_is_not_heard_and_other_warnings_are():
-    with opencl.quiet_compiler():  # elsewhere in the tests each warning is an error
-        warnings.warn("the compiler spoke", cl.CompilerWarning, stacklevel=1)
-        with pytest.raises(RuntimeWarning, match="ours"):
-            warnings.warn("ours", RuntimeWarning, stacklevel=1)
