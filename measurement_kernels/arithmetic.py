@@ -14,10 +14,10 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+from perfmodel.kernels import KernelClass, Ladder, WorkGroup
+from perfmodel.kernels.builders.chains import CHAINS, SCALE, chain_kernel
 
 OPERATIONS = 16
-CHAINS = {"throughput": 8, "latency": 1}
 #: The pair of expressions, and the values of there and back.
 KINDS = {
     "add": (("acc[u] + there", "acc[u] + back"), (1.25, -1.25)),
@@ -26,44 +26,13 @@ KINDS = {
     "pow": (("acc[u] ** there", "acc[u] ** back"), (1.25, 0.8)),
     "rsqrt": (("rsqrt(acc[u])", "rsqrt(acc[u])"), ()),
 }
-SCALE = 2.0**-13
 #: The paper has the last three; shorter ones are for a device on which those take too long.
 TRIPS = (4, 8, 16, 32, 64, 128, 256, 512, 728)
 
 
 def build(kind: str = "add", form: str = "throughput", work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
-    chains = CHAINS[form]
-    steps = [
-        f"acc[u] = {KINDS[kind][0][s % 2]} {{id=s{s}, dep={f's{s - 1}' if s else 'first'}}}"
-        for s in range(OPERATIONS // chains)
-    ]
-    t_unit = lp.make_kernel(
-        ["{[i, j]: 0 <= i, j < n}", "{[step]: 0 <= step < k}",
-         f"{{[a, u, z]: 0 <= a, u, z < {chains}}}"],
-        [
-            "for i, j",
-            "for a",
-            "<int32> index = j + a {id=index}",
-            "<float32> lane = index {id=lane, dep=index}",
-            "acc[a] = 1 + scale*lane {id=first, dep=lane}",
-            "end",
-            "for step, u", *steps, "end",
-            f"out[i, j] = sum(z, acc[z]) {{dep=s{len(steps) - 1}}}",
-            "end",
-        ],
-        [
-            lp.GlobalArg("out", np.float32, shape="n, n"),
-            *(lp.ValueArg(name, np.float32) for name in scalars(kind)),
-            lp.ValueArg("n, k", np.int32),
-            lp.TemporaryVariable("acc", np.float32, shape=(chains,)),
-        ],
-        assumptions=assume(n=work_group, k=()),
-        name=f"{kind}_{form}",
-        lang_version=(2018, 2),
-    )  # fmt: skip
-    t_unit = lp.split_iname(t_unit, "i", work_group[1], outer_tag="g.1", inner_tag="l.1")
-    t_unit = lp.split_iname(t_unit, "j", work_group[0], outer_tag="g.0", inner_tag="l.0")
-    return lp.prioritize_loops(lp.tag_inames(t_unit, "a:unr, u:unr, z:unr"), "step, u")
+    steps = [KINDS[kind][0][s % 2] for s in range(OPERATIONS // CHAINS[form])]
+    return chain_kernel(steps, form, "float32", scalars(kind), f"{kind}_{form}", work_group)
 
 
 def scalars(kind: str, **variant: Any) -> dict[str, float]:

@@ -7,57 +7,17 @@ kernels touch the 256*gsize columns that are held here, so that it is read throu
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-import loopy as lp
-import numpy as np
-
-from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-
-STRIDE = 3
-TILES = 256
-
-
-def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
-    (width,) = work_group
-    terms = (f"a[{c}, {width}*k + lane]" for c in range(STRIDE))
-    t_unit = lp.make_kernel(
-        f"{{[g, lane, k]: 0 <= lane < {width} and 0 <= {width}*g + lane < n and 0 <= k < {TILES}}}",
-        f"out[{width}*g + lane] = sum(k, {' + '.join(terms)})",
-        [
-            lp.GlobalArg("a", np.float32, shape=(STRIDE, TILES * width), order="F"),
-            lp.GlobalArg("out", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions=assume(n=work_group),
-        name=f"filled_stride{STRIDE}",
-        lang_version=(2018, 2),
-    )
-    t_unit = lp.tag_inames(t_unit, {"g": "g.0", "lane": "l.0"})
-    t_unit = lp.add_prefetch(
-        t_unit,
-        "a",
-        ["lane"],
-        dim_arg_names=["part", "fetch_lane"],
-        fetch_outer_inames=frozenset({"g", "k"}),
-        temporary_name="a_tile",
-        default_tag=None,
-    )
-    return lp.tag_inames(t_unit, {"part": "unr", "fetch_lane": "l.0"})
-
-
-def reference(arguments: dict[str, Any], work_group: WorkGroup, **variant: Any) -> dict[str, Any]:
-    (width,) = work_group
-    sums = arguments["a"].sum(axis=0).reshape(TILES, width).sum(axis=0)
-    return {"out": np.resize(sums, arguments["n"])}
-
+from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.kernels.builders.filled import filled_stride, tile_sums
 
 KERNEL = KernelClass(
     name="filled_stride3",
     group="filled",
-    build=build,
+    build=partial(filled_stride, 3),
     sizes=Ladder(lambda e: ({"n": 2**e},), start=9, step=3),
-    reference=reference,
+    reference=tile_sums,
     dimensions=1,
     tags=("paper", "memory"),
     doubles="n",

@@ -13,10 +13,10 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+from perfmodel.kernels import KernelClass, Ladder, WorkGroup
+from perfmodel.kernels.builders.chains import CHAINS, SCALE, chain_kernel
 
 STEPS = 16
-CHAINS = {"throughput": 8, "latency": 1}
 #: A step from x with the arguments p and q, as Loopy and as NumPy write it, and values of p and q.
 FUNCTIONS: dict[str, tuple[str, Callable[..., Any], tuple[float, float]]] = {
     "sqrt": ("sqrt({x})", lambda x, p, q: np.sqrt(x), (0, 0)),
@@ -34,8 +34,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[..., Any], tuple[float, float]]] = {
     "rsqrt": ("rsqrt({x})", lambda x, p, q: x**-0.5, (0, 0)),
 }
 MEASURED_BY_THE_PAPER = ("add", "mul", "div", "pow", "rsqrt")
-TYPES = {"float32": np.float32, "float64": np.float64}
-SCALE = 2.0**-13
+TYPES = ("float32", "float64")
 TRIPS = (2, 4, 8, 16, 32, 64)
 
 
@@ -58,36 +57,9 @@ def arguments_of(function: str) -> dict[str, float]:
 def build(
     function: str = "sqrt", dtype: str = "float32", form: str = "throughput", work_group: WorkGroup = (16, 16)
 ) -> lp.TranslationUnit:
-    chains, steps = CHAINS[form], STEPS // CHAINS[form]
-    step = FUNCTIONS[function][0].format(x="acc[u]")
-    t_unit = lp.make_kernel(
-        ["{[i, j]: 0 <= i, j < n}", "{[step]: 0 <= step < k}", f"{{[a, u, z]: 0 <= a, u, z < {chains}}}"],
-        [
-            "for i, j",
-            "for a",
-            "<int32> index = j + a {id=index}",
-            f"<{dtype}> lane = index {{id=lane, dep=index}}",
-            "acc[a] = 1 + scale*lane {id=first, dep=lane}",
-            "end",
-            "for step, u",
-            *(f"acc[u] = {step} {{id=s{s}, dep={f's{s - 1}' if s else 'first'}}}" for s in range(steps)),
-            "end",
-            f"out[i, j] = sum(z, acc[z]) {{dep=s{steps - 1}}}",
-            "end",
-        ],
-        [
-            lp.GlobalArg("out", TYPES[dtype], shape="n, n"),
-            *(lp.ValueArg(name, TYPES[dtype]) for name in (*arguments_of(function), "scale")),
-            lp.ValueArg("n, k", np.int32),
-            lp.TemporaryVariable("acc", TYPES[dtype], shape=(chains,)),
-        ],
-        assumptions=assume(n=work_group, k=()),
-        name=f"{function}_{dtype}_{form}",
-        lang_version=(2018, 2),
-    )
-    t_unit = lp.split_iname(t_unit, "i", work_group[1], outer_tag="g.1", inner_tag="l.1")
-    t_unit = lp.split_iname(t_unit, "j", work_group[0], outer_tag="g.0", inner_tag="l.0")
-    return lp.prioritize_loops(lp.tag_inames(t_unit, "a:unr, u:unr, z:unr"), "step, u")
+    steps = [FUNCTIONS[function][0].format(x="acc[u]")] * (STEPS // CHAINS[form])
+    scalars = (*arguments_of(function), "scale")
+    return chain_kernel(steps, form, dtype, scalars, f"{function}_{dtype}_{form}", work_group)
 
 
 def reference(arguments: dict[str, Any], function: str, form: str, **variant: Any) -> dict[str, Any]:

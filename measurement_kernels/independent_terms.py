@@ -6,23 +6,14 @@ the device may here compute many terms at once; only the sum is a chain.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+from perfmodel.kernels.builders.terms import TERMS, TYPES, term_feature
 
-#: The term at the point x, as Loopy and as NumPy write it.
-TERMS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "rsqrt": ("rsqrt(x)", lambda x: x**-0.5),
-    "sqrt": ("sqrt(x)", np.sqrt),
-    "exp": ("exp(-1*x)", lambda x: np.exp(-x)),
-    "div": ("1.5/x", lambda x: 1.5 / x),
-    "mul": ("x*x*x*x*x", lambda x: x**5),
-}
-TYPES = {"float32": np.float32, "float64": np.float64}
 SCALE = 2.0**-13
 
 
@@ -38,8 +29,8 @@ def build(term: str = "rsqrt", dtype: str = "float32", work_group: WorkGroup = (
             f"out[i] = sum(s, {TERMS[term][0]}) {{dep=x}}",
         ],
         [
-            lp.GlobalArg("out", TYPES[dtype], shape="n"),
-            lp.ValueArg("scale", TYPES[dtype]),
+            lp.GlobalArg("out", np.dtype(dtype), shape="n"),
+            lp.ValueArg("scale", np.dtype(dtype)),
             lp.ValueArg("n, k", np.int32),
         ],
         assumptions=assume(n=work_group, k=()),
@@ -65,7 +56,7 @@ KERNEL = KernelClass(
     dimensions=1,
     scalars=lambda **_: {"scale": SCALE},
     tags=("arithmetic",),
-    isolates=lambda term, dtype, **_: f"op_{dtype}_{term if term in ('div', 'mul') else 'special'}",
+    isolates=term_feature,
     doubles="k",
     tolerance=1e-3,
 )

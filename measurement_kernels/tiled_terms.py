@@ -7,22 +7,16 @@ have barriers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+from perfmodel.kernels.builders.terms import TERMS, TYPES, term_feature
 
-#: The term at the point x, as Loopy and as NumPy write it.
-TERMS: dict[str, tuple[str, Callable[..., Any]]] = {
-    "rsqrt": ("rsqrt(x)", lambda x: x**-0.5),
-    "mul": ("x*x*x*x*x", lambda x: x**5),
-    "div": ("1.5/x", lambda x: 1.5 / x),
-    "exp": ("exp(-1*x)", lambda x: np.exp(-x)),
-}
-TYPES = {"float32": np.float32, "float64": np.float64}
+#: Terms to measure.
+MEASURED = ("rsqrt", "mul", "div", "exp")
 
 
 def build(term: str = "rsqrt", dtype: str = "float32", work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
@@ -40,8 +34,8 @@ def build(term: str = "rsqrt", dtype: str = "float32", work_group: WorkGroup = (
         end
         """,
         [
-            lp.GlobalArg("a, out", TYPES[dtype], shape="n"),
-            lp.GlobalArg("b", TYPES[dtype], shape="k"),
+            lp.GlobalArg("a, out", np.dtype(dtype), shape="n"),
+            lp.GlobalArg("b", np.dtype(dtype), shape="k"),
             lp.ValueArg("n, k", np.int32),
         ],
         assumptions=assume(n=work_group, k=work_group),
@@ -70,12 +64,12 @@ KERNEL = KernelClass(
     name="tiled_terms",
     group="arithmetic",
     build=build,
-    variants=tuple({"term": term, "dtype": dtype} for term in TERMS for dtype in TYPES),
+    variants=tuple({"term": term, "dtype": dtype} for term in MEASURED for dtype in TYPES),
     sizes=Ladder(lambda e: ({"n": 2**e, "k": 1024},), start=8, step=2, rungs=3),
     reference=reference,
     dimensions=1,
     tags=("arithmetic", "local"),
-    isolates=lambda term, dtype, **_: f"op_{dtype}_{term if term in ('div', 'mul') else 'special'}",
+    isolates=term_feature,
     doubles="k",
     tolerance=1e-3,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
-    from perfmodel.measuring.run import run as measure
+    from perfmodel.measuring.run import measure
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
@@ -33,7 +33,7 @@ _HOMES = {
     "families": ("models", "families"),
     "fit": ("predict", "fit"),
     "load": ("predict", "load"),
-    "measure": ("measuring", "run"),
+    "measure": ("measuring", "measure"),
     "rank": ("ranking", "rank"),
 }
 

@@ -16,7 +16,7 @@ from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import TESTS_FILE
 from perfmodel.kernels import discover
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, Campaign
-from perfmodel.measuring.supervised import supervise
+from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.opencl import Device, find
 from scripts.refit import refit
 
@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 def job(device: Device, folder: Path, campaign: Campaign) -> None:
     began = monotonic()
     print(f"device that builds and runs a kernel: {device.name} ({device.platform})", flush=True)
-    measuring.run(discover(ROOT / "measurement_kernels"), device, folder, Bar(), campaign)
-    measuring.run(discover(ROOT / "test_kernels"), device, folder / TESTS_FILE, Bar(), CHECK)
+    measuring.measure(discover(ROOT / "measurement_kernels"), device, folder, Bar(), campaign)
+    measuring.measure(discover(ROOT / "test_kernels"), device, folder / TESTS_FILE, Bar(), CHECK)
     print(f"\ntest kernels, none of them in the fit:\n\n{refit(folder)}")
     print(f"wrote {folder} in {monotonic() - began:.0f} s")
 
@@ -57,5 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    status = supervise(partial(print, file=sys.stderr, flush=True))
-    sys.exit(main() if status is None else status)
+    if follow_supervisor():
+        sys.exit(main())
+    again = [sys.executable, "-m", "scripts.fit_device", *sys.argv[1:]]
+    sys.exit(supervise(again, partial(print, file=sys.stderr, flush=True)))

@@ -16,7 +16,7 @@ from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.fitting import write_whole
 from perfmodel.kernels import discover
 from perfmodel.measuring import pin_threads
-from perfmodel.measuring.isolation import isolations
+from perfmodel.measuring.isolation import prove_isolation
 from perfmodel.opencl import find
 from perfmodel.report.isolation import isolation_page, isolation_table
 from perfmodel.store.isolation import FILE, isolation_path, read_isolations
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown := set(options.names or ()) - set(kernels):
             raise OptionError(f"no kernel class is called '{min(unknown)}'", f"choose of {', '.join(kernels)}")
         chosen = [kernels[name] for name in options.names or kernels]
-        print(isolation_table(isolations(chosen, device, out, Bar())))
+        print(isolation_table(prove_isolation(chosen, device, out, Bar())))
         print(f"\nproofs are in {isolation_path(out)}")
     except PerfModelError as error:
         print(f"isolation: error: {' '.join(str(error).split())}", file=sys.stderr)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -22,7 +21,7 @@ from perfmodel.report import compare, error_table, picture_predicted_measured, w
 
 ROOT = Path(__file__).resolve().parents[1]
 # Each test kernel in one shape at four sizes.
-TEST = replace(measuring.QUICK, name="test", rungs=4, points=1, longest_s=0.2)
+TEST = measuring.QUICK_CHECK
 
 
 def job(selector: str | None, output: Path) -> None:
@@ -32,7 +31,7 @@ def job(selector: str | None, output: Path) -> None:
     folder = output / device.slug
     print(f"device: {device.name} ({device.platform})", flush=True)
     kernels = discover(ROOT / "measurement_kernels")
-    measured = measuring.run(kernels, device, folder, Bar(), measuring.QUICK)
+    measured = measuring.measure(kernels, device, folder, Bar(), measuring.QUICK)
     model = fit(measured)
     weights = folder / f"{model.family.name}.json"
     model.save(weights)
@@ -41,7 +40,7 @@ def job(selector: str | None, output: Path) -> None:
     for note in model.notes:
         print(f"note: {note}", flush=True)
     tests = discover(ROOT / "test_kernels")
-    rows = compare(model, measuring.run(tests, device, folder / "test.jsonl", Bar(), TEST))
+    rows = compare(model, measuring.measure(tests, device, folder / "test.jsonl", Bar(), TEST))
     print(f"\ntest kernels, none of them in the fit:\n{error_table(rows)}\n")
     picture = folder / "quickstart.png"
     picture_predicted_measured(rows, picture, f"{model.family.name}\n{device.name}")

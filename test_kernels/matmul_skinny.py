@@ -6,54 +6,17 @@ printed times are only possible if ``2**(p+t)`` is m, so m = 2**(p+t), n = l = m
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
-import loopy as lp
-import numpy as np
-
-from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-
-
-def build(work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
-    tile = work_group[0]
-    t_unit = lp.make_kernel(
-        "{[i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m}",
-        "c[i, j] = sum(k, a[i, k]*b[k, j])",
-        [
-            lp.GlobalArg("a", np.float32, shape="n, m"),
-            lp.GlobalArg("b", np.float32, shape="m, l"),
-            lp.GlobalArg("c", np.float32, shape="n, l"),
-            lp.ValueArg("n, m, l", np.int32),
-        ],
-        assumptions=assume(n=work_group, m=(tile,), l=work_group),
-        name="matmul_skinny",
-        lang_version=(2018, 2),
-    )
-    t_unit = lp.split_iname(t_unit, "i", work_group[1], outer_tag="g.1", inner_tag="l.1")
-    t_unit = lp.split_iname(t_unit, "j", tile, outer_tag="g.0", inner_tag="l.0")
-    t_unit = lp.split_iname(t_unit, "k", tile)
-    for array, sweep in (("a", ["i_inner", "k_inner"]), ("b", ["k_inner", "j_inner"])):
-        t_unit = lp.add_prefetch(
-            t_unit,
-            array,
-            sweep,
-            fetch_outer_inames=frozenset({"i_outer", "j_outer", "k_outer"}),
-            temporary_name=f"{array}_tile",
-            default_tag="l.auto",
-        )
-    return t_unit
-
-
-def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    return {"c": arguments["a"] @ arguments["b"]}
-
+from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.kernels.builders.matmul import product, tiled_product
 
 KERNEL = KernelClass(
     name="matmul_skinny",
     group="matmul",
-    build=build,
+    build=partial(tiled_product, "matmul_skinny"),
     sizes=Ladder(lambda e: ({"m": 2**e, "n": 2 ** (e - 3), "l": 2 ** (e - 3)},), start=9),
-    reference=reference,
+    reference=product,
     dimensions=2,
     tags=("paper", "local"),
 )

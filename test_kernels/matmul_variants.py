@@ -8,12 +8,11 @@ They are the steps in which a programmer improves it: "naive" reads all from glo
 
 from __future__ import annotations
 
-from typing import Any
-
 import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.kernels.builders.matmul import product
 
 TILE = 16
 FETCHED = {"prefetched_a": "a", "prefetched": "ab", "registers": "ab"}
@@ -72,10 +71,6 @@ def prefetch(t_unit: lp.TranslationUnit, array: str) -> lp.TranslationUnit:
     return t_unit
 
 
-def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    return {"c": arguments["a"] @ arguments["b"]}
-
-
 KERNEL = KernelClass(
     name="matmul_variants",
     group="matmul",
@@ -90,7 +85,7 @@ KERNEL = KernelClass(
         {"form": "registers", "rows": 2, "columns": 2},
     ),
     sizes=Ladder(lambda e: ({"n": 2**e},), start=7),
-    reference=reference,
+    reference=product,
     tags=("ranking", "local"),
     ranked=True,
 )

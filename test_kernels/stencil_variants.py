@@ -6,32 +6,15 @@ each work-item `rows` of them; with `prefetch` from a tile with its halo in loca
 
 from __future__ import annotations
 
-from typing import Any
-
 import loopy as lp
-import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.kernels.builders.stencil import SOURCE, differences, differences_kernel
 
 
 def build(prefetch: bool = False, width: int = 16, height: int = 16, rows: int = 1) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i, j < n}",
-        """
-        result[i + 1, j + 1] = (
-            u[i + 1, j + 1]**2 + source + (-4)*u[i + 1, j + 1]
-            + u[i + 2, j + 1] + u[i, j + 1] + u[i + 1, j + 2] + u[i + 1, j]
-        )
-        """,
-        [
-            lp.GlobalArg("result, u", np.float32, shape="n + 2, n + 2", is_input=None),
-            lp.ValueArg("source", np.float32),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions=f"n >= 1 and n mod {max(width, height * rows)} = 0",
-        name=f"stencil_{'prefetched' if prefetch else 'direct'}",
-        lang_version=(2018, 2),
-    )
+    form = "prefetched" if prefetch else "direct"
+    t_unit = differences_kernel(f"stencil_{form}", assumptions=f"n >= 1 and n mod {max(width, height * rows)} = 0")
     t_unit = lp.split_iname(t_unit, "i", height * rows, inner_iname="i_in", outer_tag="g.1")
     t_unit = lp.split_iname(t_unit, "j", width, inner_iname="j_in", outer_tag="g.0")
     if prefetch:
@@ -51,14 +34,6 @@ def build(prefetch: bool = False, width: int = 16, height: int = 16, rows: int =
     return lp.split_iname(t_unit, "i_in", height, inner_tag="l.1", outer_tag="unr")
 
 
-def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    u, result = arguments["u"], arguments["result"].copy()
-    middle = u[1:-1, 1:-1]
-    neighbours = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
-    result[1:-1, 1:-1] = middle**2 + arguments["source"] - 4 * middle + neighbours
-    return {"result": result}
-
-
 TILES = ({"width": 16, "height": 16}, {"width": 64, "height": 4}, {"width": 32, "height": 8, "rows": 4})
 
 KERNEL = KernelClass(
@@ -67,8 +42,8 @@ KERNEL = KernelClass(
     build=build,
     variants=tuple({"prefetch": prefetch, **tile} for tile in TILES for prefetch in (False, True)),
     sizes=Ladder(lambda e: ({"n": 2**e},), start=9),
-    reference=reference,
-    scalars=lambda **_: {"source": 9.0},
+    reference=differences,
+    scalars=lambda **_: {"source": SOURCE},
     tags=("ranking", "stencil"),
     ranked=True,
 )

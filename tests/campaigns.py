@@ -6,7 +6,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import Campaign, run
+from perfmodel.measuring import Campaign, measure
 from tests.machine import device
 
 TINY = Campaign("tiny", runs=6, dropped=2, shapes=1, over_launch=0.0, groups_per_unit=1)
@@ -40,4 +40,4 @@ SCALE = KernelClass(
 
 
 def measured(tmp_path, *kernels, campaign=TINY, progress=None):
-    return run(kernels, device(), tmp_path, progress, campaign)
+    return measure(kernels, device(), tmp_path, progress, campaign)

@@ -1,51 +1,95 @@
-"""Kernel classes made for a feature: what to measure when a kernel needs what nobody measured.
+"""Kernel classes for features that no measurement exercised yet.
 
-A feature's name says all that its kernel needs: the type and kind of an operation, or the size,
-direction and stride class of an access.
+The name of a feature says all that its kernel needs: the type and kind of an operation, or the size,
+direction and stride class of an access.  Operations (:data:`STEPS`) run in chains on private values; accesses
+(:data:`ACCESSES`) run over arrays of which a work-item accesses neighbouring cells.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import loopy as lp
 import numpy as np
 
 from perfmodel import features
 from perfmodel.errors import UnmadeFeatureError
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+from perfmodel.kernels.builders.chains import chain_steps
+from perfmodel.kernels.builders.strided import strided
 
 if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
     from perfmodel.counts import KernelCounts
     from perfmodel.store import Measurements
 
-CHAINS, STEPS = 8, 2
-#: A step from x with the argument p, as Loopy and as NumPy write it, for floating point and integers.
-REAL: Mapping[str, tuple[str, Callable[..., Any]]] = {
-    "add": ("{x} + p", lambda x, p: x + p),
-    "mul": ("{x}*p", lambda x, p: x * p),
-    "div": ("p/{x}", lambda x, p: p / x),
-    "pow": ("{x}**p", lambda x, p: x**p),
-    "minmax": ("fmax({x} + p, p)", lambda x, p: np.maximum(x + p, p)),
-    "special": ("sqrt({x})", lambda x, _: np.sqrt(x)),
-}
-WHOLE: Mapping[str, tuple[str, Callable[..., Any]]] = {
-    "add": ("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
-    "mul": ("({x} ^ p)*p", lambda x, p: (x ^ p) * p),
-    "shift": ("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
-    "bitwise": ("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
-}
-#: Features that every kernel exercises.
-EVERYWHERE = {"launches", "work_groups"}
+CHAINS, LENGTH = 8, 2
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a chain: from x and the argument p to the next x, as Loopy and as NumPy write it."""
+
+    text: str
+    apply: Callable[[Any, Any], Any]
+
+
+#: The step for each kind of operation, in floating point and in integers.  In integers the step also takes a
+#: bitwise "xor", so that the compiler cannot replace many steps by one.
+STEPS: Mapping[str, Mapping[str, Step]] = MappingProxyType(
+    {
+        "float": {
+            "add": Step("{x} + p", lambda x, p: x + p),
+            "mul": Step("{x}*p", lambda x, p: x * p),
+            "div": Step("p/{x}", lambda x, p: p / x),
+            "pow": Step("{x}**p", lambda x, p: x**p),
+            "minmax": Step("fmax({x} + p, p)", lambda x, p: np.maximum(x + p, p)),
+            "special": Step("sqrt({x})", lambda x, _: np.sqrt(x)),
+        },
+        "int": {
+            "add": Step("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+            "mul": Step("({x} ^ p)*p", lambda x, p: (x ^ p) * p),
+            "shift": Step("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
+            "bitwise": Step("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+        },
+    }
+)
+#: The argument p of the steps.
+ARGUMENT: Mapping[str, float] = MappingProxyType({"float": 0.875, "int": 3})
+
+
+@dataclass(frozen=True)
+class Access:
+    """One way to access memory: the statement, its arrays of shape (stride, n, k), and its array of shape (n,)."""
+
+    statement: str
+    strided: str
+    flat: str = ""
+
+
+#: The access for each direction; "uniform" is a load of the same cells by all work-items.
+ACCESSES: Mapping[str, Access] = MappingProxyType(
+    {
+        "load": Access("out[i] = sum((r, o), a[o, i, r])", "a", "out"),
+        "uniform": Access("out[i] = sum((r, o), a[o, 0, r])", "a", "out"),
+        "store": Access("out[o, i, r] = a[i]", "out", "a"),
+        "minloadstore": Access("out[o, i, r] = a[o, i, r]", "a, out"),
+    }
+)
 #: Element type of an access of so many bits.
-WIDTHS = {"8": "int8", "16": "int16", "32": "float32", "64": "float64", "128": "complex128"}
-OPERATION = re.compile(r"op_(?P<dtype>\w+?\d+)_(?P<kind>\w+)")
-ACCESS = re.compile(
-    r"global_(?P<way>load|store|minloadstore)_(?P<bits>\d+)_"
-    r"(?P<cls>uniform|stride1|stride(?P<stride>[234N])_(?P<part>\d)of\d)"
+WIDTHS: Mapping[str, str] = MappingProxyType(
+    {"8": "int8", "16": "int16", "32": "float32", "64": "float64", "128": "complex128"}
+)
+#: Features that every kernel exercises.
+EVERYWHERE = frozenset({"launches", "work_groups"})
+
+_OPERATION = re.compile(r"op_(?P<dtype>u?(?P<numbers>float|int)\d+)_(?P<kind>\w+)")
+_ACCESS = re.compile(
+    r"global_(?P<direction>load|store|minloadstore)_(?P<bits>\d+)_"
+    r"(?P<stride_class>uniform|stride1|stride(?P<stride>[234N])_(?P<part>\d)of\d)"
 )
 
 
@@ -67,36 +111,36 @@ def unmeasured(
         Whether the model has a weight for a feature.
     """
     needed = {name for name, value in features.evaluate(counts, sizes).items() if value and takes(name)}
-    if measured is not None:
-        for row in measured:
-            found = features.evaluate(measured.counts[row.counts_hash], row.parameters)
-            needed -= {name for name, value in found.items() if value}
-    return tuple(sorted(needed))
+    rows = () if measured is None else ((measured.counts[row.counts_hash], row.parameters) for row in measured)
+    exercised = {name for kernel, at in rows for name, value in features.evaluate(kernel, at).items() if value}
+    return tuple(sorted(needed - exercised))
 
 
 def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
-    """Return classes that exercise the features: variants of the library's, or made ones.
+    """Return classes that exercise the features: the library's where it has them, else synthesised ones.
+
+    Of a library class only the variants that isolate a wanted feature are kept.  Where every wanted feature is
+    one that all kernels exercise, the library's classes of tag "overhead" are returned.
 
     Raises
     ------
     UnmadeFeatureError
         If a feature is of a kind that no class can be made for.
     """
-    library = tuple(library)
-    missing = set(wanted)
+    library, missing = tuple(library), set(wanted)
     found: list[KernelClass] = []
     for kernel in library:
-        telling = tuple(v for v in kernel.variants if kernel.isolated({"work_group": (), **v}) in missing)
-        if telling:
-            found.append(kernel.with_variants(telling))
-            missing -= {kernel.isolated({"work_group": (), **v}) or "" for v in telling}
-    found.extend(made(name) for name in sorted(missing - EVERYWHERE))
+        isolated = [(variant, kernel.isolated({"work_group": (), **variant})) for variant in kernel.variants]
+        if useful := tuple(variant for variant, feature in isolated if feature in missing):
+            found.append(kernel.with_variants(useful))
+            missing -= {feature for _, feature in isolated if feature}
+    found.extend(synthesise(name) for name in sorted(missing - EVERYWHERE))
     if missing and not found:
         found.extend(kernel for kernel in library if "overhead" in kernel.tags)
     return tuple(found)
 
 
-def made(feature: str) -> KernelClass:
+def synthesise(feature: str) -> KernelClass:
     """Return a class that exercises a feature more than any other.
 
     Raises
@@ -106,42 +150,37 @@ def made(feature: str) -> KernelClass:
 
     Examples
     --------
-    >>> made("op_float64_pow").name, made("global_load_64_stride3_2of3").isolates
+    >>> synthesise("op_float64_pow").name, synthesise("global_load_64_stride3_2of3").isolates
     ('made_op_float64_pow', 'global_load_64_stride3_2of3')
     """
-    if operation := OPERATION.fullmatch(feature):
-        dtype, kind = operation["dtype"], operation["kind"]
-        if kind in (REAL if dtype.startswith("float") else WHOLE):
-            return _operation(feature, dtype, kind)
-    if access := ACCESS.fullmatch(feature):
-        stride = {None: 1, "N": 8}.get(access["stride"], access["stride"])
-        used = int(stride) * int(access["part"] or 1) // min(int(stride), 4)
-        if access["cls"] != "uniform":
-            return _access(feature, access["way"], WIDTHS[access["bits"]], (int(stride), used))
-        if access["way"] == "load":
-            return _access(feature, "uniform", WIDTHS[access["bits"]], (1, 1))
+    if (found := _OPERATION.fullmatch(feature)) and found["kind"] in STEPS[found["numbers"]]:
+        return _operation(feature, found["dtype"], found["numbers"], found["kind"])
+    if (found := _ACCESS.fullmatch(feature)) and found["bits"] in WIDTHS:
+        direction, dtype = found["direction"], WIDTHS[found["bits"]]
+        if found["stride_class"] != "uniform":
+            stride = {None: 1, "N": 8}.get(found["stride"]) or int(found["stride"])
+            return _access(feature, direction, dtype, stride, stride * int(found["part"] or 1) // min(stride, 4))
+        if direction == "load":
+            return _access(feature, "uniform", dtype, stride=1, used=1)
     raise UnmadeFeatureError(feature)
 
 
-def _operation(feature: str, dtype: str, kind: str) -> KernelClass:
-    real = np.dtype(dtype).kind == "f"
-    text, step = (REAL if real else WHOLE)[kind]
-    value = 0.875 if real else 3
-    update = text.format(x="acc[u]")
+def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass:
+    """Each work-item takes k * LENGTH steps of the operation in each of its chains, and sums up the chains."""
+    step, p = STEPS[numbers][kind], ARGUMENT[numbers]
+    scalars = {"p": p} if "p" in step.text else {}
 
-    def build(work_group: WorkGroup = (256,)) -> TranslationUnit:
-        import loopy as lp
-
+    def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
         t_unit = lp.make_kernel(
             ["{[i]: 0 <= i < n}", "{[t]: 0 <= t < k}", f"{{[a, u, z]: 0 <= a, u, z < {CHAINS}}}"],
             [
                 "for i", "acc[a] = x[i] + a {id=first}", "for t, u",
-                *(f"acc[u] = {update} {{id=s{s}, dep={f's{s - 1}' if s else 'first'}}}" for s in range(STEPS)),
-                "end", f"out[i] = sum(z, acc[z]) {{dep=s{STEPS - 1}}}", "end",
+                *chain_steps([step.text.format(x="acc[u]")] * LENGTH),
+                "end", f"out[i] = sum(z, acc[z]) {{dep=s{LENGTH - 1}}}", "end",
             ],
             [
                 lp.GlobalArg("x, out", np.dtype(dtype), shape="n"),
-                *([lp.ValueArg("p", np.dtype(dtype))] if "p" in text.replace("pow", "") else []),
+                *(lp.ValueArg(name, np.dtype(dtype)) for name in scalars),
                 lp.ValueArg("n, k", np.int32),
                 lp.TemporaryVariable("acc", np.dtype(dtype), shape=(CHAINS,)),
             ],
@@ -153,56 +192,46 @@ def _operation(feature: str, dtype: str, kind: str) -> KernelClass:
     def reference(arguments: dict[str, Any], **_: Any) -> dict[str, Any]:
         x = arguments["x"][:, np.newaxis] + np.arange(CHAINS, dtype=dtype)
         with np.errstate(over="ignore"):
-            for _step in range(arguments["k"] * STEPS):
-                x = step(x, np.dtype(dtype).type(value))
+            for _step in range(arguments["k"] * LENGTH):
+                x = step.apply(x, np.dtype(dtype).type(p))
             return {"out": x.sum(axis=1, dtype=dtype)}
 
-    return KernelClass(
-        name=f"made_{feature}", group="made", build=build, reference=reference, dimensions=1,
-        sizes=Ladder(lambda e: ({"n": 2**e, "k": 64},), start=8, step=2),
-        scalars=lambda **_: {"p": value} if "p" in text else {},
-        tags=("made",), isolates=feature, doubles="k", tolerance=1e-3,
-    )  # fmt: skip
+    sizes = Ladder(lambda e: ({"n": 2**e, "k": 64},), start=8, step=2)
+    return _kernel_class(feature, build, reference, sizes, scalars)
 
 
-def _access(feature: str, way: str, dtype: str, stride_used: tuple[int, int]) -> KernelClass:
-    stride, used = stride_used
-    statement = {
-        "load": "out[i] = sum((r, o), a[o, i, r])",
-        "uniform": "out[i] = sum((r, o), a[o, 0, r])",
-        "store": "out[o, i, r] = a[i]",
-        "minloadstore": "out[o, i, r] = a[o, i, r]",
-    }[way]
-    wide = {"load": "a", "uniform": "a", "store": "out", "minloadstore": "a, out"}[way]
-    flat = {"load": "out", "uniform": "out", "store": "a", "minloadstore": ""}[way]
+def _access(feature: str, direction: str, dtype: str, stride: int, used: int) -> KernelClass:
+    """Each work-item accesses `used` of `stride` neighbouring cells, in k slices of an array."""
+    access = ACCESSES[direction]
 
-    def build(work_group: WorkGroup = (256,)) -> TranslationUnit:
-        import loopy as lp
-
-        t_unit = lp.make_kernel(
-            f"{{[i, r, o]: 0 <= i < n and 0 <= r < k and 0 <= o < {used}}}",
-            statement,
-            [
-                lp.GlobalArg(wide, np.dtype(dtype), shape=f"{stride}, n, k", order="F", is_input=True),
-                *([lp.GlobalArg(flat, np.dtype(dtype), shape="n", is_input=True)] if flat else []),
-                lp.ValueArg("n, k", np.int32),
-            ],
-            assumptions=assume(n=work_group, k=()), name=feature, lang_version=(2018, 2),
-        )  # fmt: skip
-        t_unit = lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
-        return lp.prioritize_loops(t_unit, "r, o")
+    def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
+        shape, element = f"{stride}, n, k", np.dtype(dtype)
+        arrays = [lp.GlobalArg(access.strided, element, shape=shape, order="F", is_input=True)]
+        if access.flat:
+            arrays.append(lp.GlobalArg(access.flat, element, shape="n", is_input=True))
+        return strided(access.statement, arrays, used, feature, work_group)
 
     def reference(arguments: dict[str, Any], **_: Any) -> dict[str, Any]:
         a = arguments["a"]
-        if way in ("load", "uniform"):
-            cells = a[:used] if way == "load" else a[:used, :1]
+        if access.flat == "out":
+            cells = a[:used] if direction == "load" else a[:used, :1]
             return {"out": np.broadcast_to(cells.sum(axis=(0, 2), dtype=dtype), arguments["n"])}
         out = arguments["out"].copy()
-        out[:used] = a[np.newaxis, :, np.newaxis] if way == "store" else a[:used]
+        out[:used] = a[np.newaxis, :, np.newaxis] if direction == "store" else a[:used]
         return {"out": out}
 
+    sizes = Ladder(lambda e: ({"n": 2**e, "k": 16},), start=10, step=2, rungs=3)
+    return _kernel_class(feature, build, reference, sizes, {})
+
+
+def _kernel_class(
+    feature: str,
+    build: Callable[..., lp.TranslationUnit],
+    reference: Callable[..., Mapping[str, Any]],
+    sizes: Ladder,
+    scalars: Mapping[str, float],
+) -> KernelClass:
     return KernelClass(
-        name=f"made_{feature}", group="made", build=build, reference=reference, dimensions=1,
-        sizes=Ladder(lambda e: ({"n": 2**e, "k": 16},), start=10, step=2, rungs=3),
-        tags=("made",), isolates=feature, doubles="k", tolerance=1e-3,
+        name=f"made_{feature}", group="made", build=build, reference=reference, dimensions=1, sizes=sizes,
+        scalars=lambda **_: scalars, tags=("made",), isolates=feature, doubles="k", tolerance=1e-3,
     )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -59,6 +58,7 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the ord
 
 
 def command(
+    context: typer.Context,
     device: DeviceName = None,
     store: Store = None,
     kernels: Kernels = None,
@@ -78,11 +78,11 @@ def command(
     from perfmodel import measuring
     from perfmodel.cli.progress import Bar
     from perfmodel.fitting.choice.candidates import chooser
-    from perfmodel.measuring.supervised import supervise
+    from perfmodel.measuring.supervised import follow_supervisor, supervise
     from perfmodel.opencl import find
 
-    if sys.argv[1:2] == ["measure"] and (status := supervise(partial(typer.echo, err=True))) is not None:
-        raise typer.Exit(status)
+    if context.obj and not follow_supervisor():
+        raise typer.Exit(supervise(context.obj, partial(typer.echo, err=True)))
     began = monotonic()
     share = None if choose is None else _share(choose)
     if share is not None and repeatability:
@@ -92,7 +92,7 @@ def command(
     measuring.pin_threads()
     target = find(device)
     if repeatability:
-        repeated = measuring.repeatability(chosen, target, Bar(), campaign)
+        repeated = measuring.measure_twice(chosen, target, Bar(), campaign)
         _print(repeatability_document(repeated, target.name, campaign.name), json, repeatability_lines)
         return
     path = store or Path("fitted_weights") / target.slug
@@ -101,7 +101,7 @@ def command(
         if not chosen:
             _print({"needed": []}, json, lambda _: iter(["everything that the kernel needs has been measured"]))
             return
-    found = measuring.run(chosen, target, path, Bar(), campaign, None if share is None else chooser(share))
+    found = measuring.measure(chosen, target, path, Bar(), campaign, None if share is None else chooser(share))
     _print(campaign_document(found, path, campaign.name, monotonic() - began), json, campaign_lines)
 
 

@@ -1,31 +1,32 @@
-"""Timing of kernels on a device: the paper's protocol and a campaign that resumes.
+"""Timing of kernels on a device: the paper's protocol, in a campaign that can be resumed.
 
-What is timed (Stevens and Kloeckner, section 4.2): 30 runs, the first 4 dropped, the
-minimum of the rest.  A run is the *host's* clock from just before the kernel is enqueued
-on an idle in-order queue until it has finished, launch overhead included: that is what a
-call costs whoever deploys the kernel, and what the model's constant term stands for.
-Arguments are set and buffers filled on the device beforehand.  The device's own profiling
-times of the same runs are kept beside them.  ``docs/measuring.md`` tells the whole protocol.
+The time of a kernel (Stevens and Kloeckner, section 4.2) is the minimum of 30 runs without the
+first 4.  A run is timed by the *host's* clock, from just before the kernel is enqueued on an idle
+in-order queue until it has finished.  This includes the launch overhead, as a call in a program
+does, and as the constant term of the models does.  Arguments are set and buffers are filled
+before.  The device's own profiling times of the same runs are kept too.  ``docs/measuring.md``
+describes the whole protocol.
 """
 
 from __future__ import annotations
 
-from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, Campaign
+from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.pinning import pin_threads
 from perfmodel.measuring.progress import Progress, Silent
-from perfmodel.measuring.repeatability import Repeatability, repeatability
-from perfmodel.measuring.run import run
+from perfmodel.measuring.repeatability import Repeatability, measure_twice
+from perfmodel.measuring.run import measure
 
 __all__ = [
     "CHECK",
     "DEFAULT",
     "FULL",
     "QUICK",
+    "QUICK_CHECK",
     "Campaign",
     "Progress",
     "Repeatability",
     "Silent",
+    "measure",
+    "measure_twice",
     "pin_threads",
-    "repeatability",
-    "run",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel.errors import KernelArgumentError
 from perfmodel.kernels import Parameters
 
-#: Elements that are drawn once and repeated: contents are the same at any size.
+#: So many elements are drawn, and repeated in larger arrays.
 BLOCK = 2**20
 #: Loopy's index type is a 32-bit integer.
 MOST_ELEMENTS = 2**31 - 1
@@ -46,7 +46,7 @@ class ArrayArgument:
 
 
 def array_arguments(kernel: Any, parameters: Parameters) -> tuple[ArrayArgument, ...]:
-    """Arrays that a kernel is passed, in the order of its arguments."""
+    """Arrays among a kernel's arguments, in their order."""
     from loopy.kernel.array import ArrayBase, get_strides
 
     arrays = []
@@ -106,7 +106,7 @@ def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None 
 
 
 def device_buffer(queue: Any, array: ArrayArgument, block: Any) -> Any:
-    """Memory of `array` on the device, filled with `block`, again and again."""
+    """Memory of `array` on the device, filled with repetitions of `block`."""
     import pyopencl as cl
 
     buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(array.octets, 1))

@@ -1,4 +1,4 @@
-"""How much is measured and how: the numbers of a campaign."""
+"""Settings of a campaign, and the campaigns that the project offers."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from perfmodel.kernels import KernelClass, Variant
 
 @dataclass(frozen=True)
 class Campaign:
-    """Settings of a campaign.
+    """Settings of a campaign: what is measured, at which sizes, and how often.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name in reports.
     tags : tuple of str
         Only classes with one of these tags are measured; all of them if empty.
     variants : int or None
-        Variants of each class, the first ones; None for all.
+        Number of variants of each class, from the first; None for all.
     shapes : int
         Work-group shapes of each variant (paper: 3).
     rungs : int or None
@@ -27,7 +27,7 @@ class Campaign:
     points : int or None
         Parameter sets of each rung; None for all.
     least_rungs : int
-        So many are measured even if they take longer than `longest_s`.
+        So many rungs are measured even if they take longer than `longest_s`.
     over_launch : float
         The lowest rung takes at least this many launch overheads [1].
     groups_per_unit : int
@@ -41,11 +41,11 @@ class Campaign:
     spread : float
         A configuration whose median is further above its minimum is measured again [1].
     retries : int
-        How often, at most.
+        How often it is measured again, at most.
     timeout_s : float
-        A configuration whose runs take longer together is given up [s].
+        No further run is begun once the runs of a configuration took this long together [s].
     budget_s : float or None
-        No configuration is begun later than this after the start [s]; None for no end.
+        No configuration is begun later than this after the start [s]; None for no limit.
     seed : int
         Seed of the order of configurations and of the arrays' contents.
     """
@@ -93,11 +93,17 @@ class Campaign:
         )
 
 
+#: The longest run of campaigns that are to be short [s].
+SHORT_S = 0.02
+
 #: The paper's classes in one work-group shape and short runs: under 60 seconds on two cores.
-QUICK = Campaign("quick", tags=("paper",), shapes=1, rungs=4, longest_s=0.02)
+QUICK = Campaign("quick", tags=("paper",), shapes=1, rungs=4, longest_s=SHORT_S)
+
+#: The paper's test kernels at four sizes each, to check the fit of a quick campaign against.
+QUICK_CHECK = replace(QUICK, name="test", points=1, longest_s=0.2)
 
 #: Every class with its first variants in one shape and three sizes: under 8 minutes on two cores.
-DEFAULT = Campaign("default", variants=8, shapes=1, rungs=3, longest_s=0.02)
+DEFAULT = Campaign("default", variants=8, shapes=1, rungs=3, longest_s=SHORT_S)
 
 #: Every variant in every shape and at all sizes of its ladder.
 FULL = Campaign("full")

@@ -1,4 +1,4 @@
-"""A campaign that measures some of its configurations: who chooses them sees what was measured."""
+"""A campaign that measures only some of its configurations, chosen by what was measured before."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel import store
-from perfmodel.measuring.bench import FailedError
 from perfmodel.measuring.order import Configuration
 from perfmodel.measuring.session import Session
+from perfmodel.measuring.subject import FailedError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A configuration as who chooses sees it.
+    """A configuration, as the chooser sees it.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Planned:
     counts : KernelCounts
         Its counts.
     seconds : float
-        What one run took when the sizes were chosen [s].
+        Time of one run when the sizes were chosen [s].
     """
 
     kernel: str
@@ -43,12 +43,12 @@ class Planned:
 
 #: From times so far [s] (NaN: not measured, infinity: failed) to the positions of the next ones.
 Next: TypeAlias = Callable[[npt.NDArray[np.float64]], Sequence[int]]
-#: Who chooses: told once what there is, asked again and again what comes next.
+#: Takes all configurations once, and returns the function that chooses each next batch.
 Chooser: TypeAlias = Callable[[Sequence[Planned]], Next]
 
 
 def measure_chosen(session: Session, order: Sequence[Configuration], choose: Chooser) -> list[Configuration]:
-    """Measure what is chosen, batch by batch; give what the budget leaves out of a batch."""
+    """Measure what is chosen, batch by batch; return those of a batch for which the budget does not suffice."""
     known = [(c, counts) for c in order if (counts := _counts(session, c)) is not None]
     choose_next = choose([_planned(c, counts) for c, counts in known])
     while batch := choose_next(_times(session, [c for c, _ in known])):
@@ -66,7 +66,7 @@ def _planned(configuration: Configuration, counts: KernelCounts) -> Planned:
 
 
 def _counts(session: Session, configuration: Configuration) -> KernelCounts | None:
-    """Counts of a configuration; None where there are none: it will not be chosen."""
+    """Counts of a configuration; None if it cannot be counted, and then it is not chosen."""
     try:
         return session.timekeeper.count(configuration.subject)
     except FailedError:

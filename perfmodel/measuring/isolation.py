@@ -1,9 +1,9 @@
-"""Proof of isolation: where a class's isolated count doubles, its time must rise.
+"""Proof that a kernel class isolates a feature: when the feature's count doubles, the time must rise.
 
-A kernel class says which feature dominates its time (``isolates``), which size parameter doubles
-that feature's count (``doubles``), and by what fraction the time must rise then (``raises``).  If
-it does not rise, the compiler folded the work away or something else dominates, and a weight
-fitted on the class would not be the feature's.
+A kernel class names the feature that dominates its time (``isolates``), the size parameter that doubles
+this feature's count (``doubles``), and the fraction by which the time must rise then (``raises``).  If
+the time does not rise, the compiler removed the work or something else dominates, and a weight that is
+fitted on the class is not the weight of the feature.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.kernels import KernelClass, Parameters
-from perfmodel.measuring.bench import Bench, FailedError, Subject
-from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import SHORT_S, Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.plan import PlanError, plan, work_groups
-from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.measuring.record import versions
+from perfmodel.measuring.size_plan import PlanError, count_work_groups, plan_sizes
+from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.measuring.timing import sample
 from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
@@ -30,14 +31,16 @@ from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
-#: One size of each variant, on which launching is a small part; 8 runs give each minimum.
-ISOLATION = Campaign("isolation", shapes=1, rungs=1, over_launch=20.0, longest_s=0.02, runs=8, retries=1, timeout_s=2.0)
+#: One size of each variant, at which the launch is a small part of the time; each minimum is of 8 runs.
+ISOLATION = Campaign(
+    "isolation", shapes=1, rungs=1, over_launch=20.0, longest_s=SHORT_S, runs=8, retries=1, timeout_s=2.0
+)
 
-#: Pairs of minima, after a first one that warms up; twice as many where they show no rise.
+#: Pairs of minima, after a first pair that is not used; twice as many if they show no rise.
 ROUNDS = 5
 
 
-def isolations(
+def prove_isolation(
     kernel_classes: Iterable[KernelClass],
     device: Device,
     path: Path | str,
@@ -64,17 +67,15 @@ def isolations(
     with locked(facts, progress):
         prover = _Prover(Bench(device, campaign))
         subjects = prover.subjects(kernel_classes)
-        progress.start("proving isolation", len(subjects))
-        try:
+        with task(progress, "proving isolation", len(subjects)):
             for subject in subjects:
-                said = ""
+                result = ""
                 if prover.described(subject).key not in done:
                     proof = prover.proof(subject)
                     store.append_line(file, proof.model_dump(mode="json", by_alias=True))
-                    said = "" if proof.proved else f": not proved ({proof.message or f'time rose by {proof.rise:.0%}'})"
-                progress.advance(f"{subject.kernel.name} {store.canonical(subject.variant).replace(':', '=')}{said}")
-        finally:
-            progress.stop()
+                    if not proof.proved:
+                        result = f": not proved ({proof.message or f'time rose by {proof.rise:.0%}'})"
+                progress.advance(f"{subject.kernel.name} {store.canonical(subject.variant).replace(':', '=')}{result}")
     return read_isolations(path) if file.is_file() else ()
 
 
@@ -88,9 +89,9 @@ class _Prover:
     def subjects(self, kernel_classes: Iterable[KernelClass]) -> list[Subject]:
         """Variants that isolate a feature, each in one work-group shape."""
         limit, campaign = self.bench.fact("max_work_group_size"), self.bench.campaign
-        # Untagged: a class of tag "overhead" may be measured at any size, but not proved there.
-        tall = [replace(kernel, tags=()) for kernel in kernel_classes]
-        every = [Subject(kernel, v) for kernel in tall for v in campaign.variants_of(kernel, limit)]
+        # Without tags: a class of tag "overhead" may be measured at any size, but proved only where runs are long.
+        untagged = [replace(kernel, tags=()) for kernel in kernel_classes]
+        every = [Subject(kernel, v) for kernel in untagged for v in campaign.variants_of(kernel, limit)]
         return [subject for subject in every if subject.kernel.isolated(subject.variant)]
 
     def described(self, subject: Subject, **others: Any) -> Isolation:
@@ -133,23 +134,23 @@ class _Prover:
         return found
 
     def _quickest(self, subject: Subject, parameters: Parameters) -> float:
-        """Minimum of several runs [s]; both sizes cannot be ready at once, they are one kernel's arguments."""
+        """Minimum of several runs [s].  Both sizes share one kernel, so that only one can have its arguments set."""
         campaign = self.bench.campaign
         with self.bench.ready(subject, parameters) as launches:
             return min(sample(self.bench.queue, launches, campaign.runs, campaign.timeout_s).host_s)
 
     def _sizes(self, subject: Subject) -> tuple[Parameters, Parameters]:
-        """Largest parameters of the ladder's lowest good rung, and the same with one doubled."""
+        """Parameters of the lowest rung taken, the largest that fit when doubled, and the same doubled."""
         name = subject.kernel.doubles
         if name is None:
             raise FailedError("constraint", "its class names no parameter to double")
         try:
-            chosen = plan(self.bench, (subject,), self.timekeeper.count, self.timekeeper.overhead_s)
+            chosen = plan_sizes(self.bench, (subject,), self.timekeeper.count, self.timekeeper.overhead_s)
         except PlanError as error:
             raise error.failure from error
         for single in reversed(chosen.parameters):
             double = {**single, name: 2 * single[name]}
             if self.bench.fits(subject, double):
-                work_groups(self.timekeeper.count(subject), double)  # fails where an assumption does
+                count_work_groups(self.timekeeper.count(subject), double)  # fails where an assumption does
                 return single, double
         raise FailedError("constraint", "no size fits into the device's memory when it is doubled")

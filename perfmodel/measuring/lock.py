@@ -1,4 +1,4 @@
-"""One campaign at a time on a device: two at once would measure each other."""
+"""A lock for each device, so that only one campaign at a time measures on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfmodel.errors import OutputError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.progress import Progress
 
-#: While it waits, a campaign looks this often [s]; more would disturb the one that runs.
+#: A campaign that waits looks for the lock at this interval [s]; more often would disturb the one that runs.
 POLL_S = 1.0
 
 
@@ -28,9 +28,9 @@ def lock_path(facts: DeviceFacts) -> Path:
 
 @contextmanager
 def locked(facts: DeviceFacts, progress: Progress) -> Iterator[None]:
-    """Have the device for oneself, waiting for whoever has it.
+    """Hold the device's lock, after waiting for a campaign that holds it.
 
-    The system gives the lock back when a process ends, however it ends.
+    The system releases the lock when a process ends, however it ends.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is measured when: shuffled, or each class in turn where the time may not last."""
+"""The order of measurements: shuffled, and with a budget one of each class in turn."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from perfmodel.kernels import KernelClass, Parameters
-from perfmodel.measuring.bench import Subject
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.plan import Team
+from perfmodel.measuring.size_plan import Team
+from perfmodel.measuring.subject import Subject
 from perfmodel.store import Key, canonical
 
 T = TypeVar("T")
 
-#: What a configuration takes beside its runs, on a common machine [s].
+#: Time that a configuration takes beside its runs, on a common machine [s].
 SETUP_S = 0.03
 
 
@@ -31,7 +31,7 @@ class Configuration:
     parameters : mapping
         Its sizes.
     seconds : float
-        What one run took when the sizes were chosen [s].
+        Time of one run when the sizes were chosen [s].
     key : tuple of str
         Key of its record.
     """
@@ -47,7 +47,7 @@ class Configuration:
 
     @property
     def name(self) -> tuple[str, str, str]:
-        """What it is, in words that sort."""
+        """Class, variant and sizes as text, to sort by."""
         return self.subject.kernel.name, canonical(self.subject.variant), canonical(self.parameters)
 
 
@@ -68,7 +68,7 @@ def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
 
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
-    """Variants to find sizes for, each class in turn; those of a ranked class go together."""
+    """Variants that need sizes, each class in turn; the variants of a ranked class form one team."""
     found: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]
@@ -79,8 +79,8 @@ def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_siz
 def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
     """Shuffle by the campaign's seed, so that drift does not look like a feature.
 
-    With a budget the classes take turns and so do, within each, its variants: whatever is
-    left out then, no class is.
+    With a budget the classes take turns, and within each class its variants: if the budget
+    ends early, every class has been measured in part.
     """
     found = sorted(configurations, key=lambda configuration: configuration.name)
     random.Random(campaign.seed).shuffle(found)

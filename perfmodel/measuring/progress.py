@@ -1,31 +1,33 @@
-"""How a campaign tells of its progress, without knowing who listens."""
+"""What a campaign reports while it runs; a progress bar, for example, shows it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Listener of one task after another."""
+    """Receives the reports of one task after another."""
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
-        """Begin a task of `total` steps that may take `seconds` together (0: unknown)."""
+        """Begin a task of `total` steps that may take `seconds` together [s]; 0 where that is unknown."""
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Count one step done, which was thought to take `seconds` of those.
+        """Report a step as done, for which `seconds` [s] of the task were expected.
 
-        `note` says which, or after a colon what went wrong.
+        `note` names the step, and after a colon says what went wrong.
         """
 
     def tell(self, message: str) -> None:
-        """Pass on what the person who waits should know."""
+        """Report something that the user should know."""
 
     def stop(self) -> None:
-        """End the task, done or not."""
+        """End the task, whether it is done or not."""
 
 
 class Silent:
-    """A listener that does nothing."""
+    """Ignores all reports."""
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
         """Do nothing."""
@@ -38,3 +40,13 @@ class Silent:
 
     def stop(self) -> None:
         """Do nothing."""
+
+
+@contextmanager
+def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Iterator[None]:
+    """Start a task, and stop it at the end of the block, however that ends."""
+    progress.start(name, total, seconds)
+    try:
+        yield
+    finally:
+        progress.stop()

@@ -1,4 +1,4 @@
-"""The record of a configuration, whatever became of it."""
+"""The record of one configuration, whether it was measured or failed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from perfmodel.kernels import Parameters
-from perfmodel.measuring.bench import Bench, Subject
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.pinning import VARIABLE
+from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import Samples
 from perfmodel.store import Measurement
 
+#: Libraries whose versions a record holds.
 LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
 NOTHING = Samples((), ())
 
@@ -22,7 +24,7 @@ NOTHING = Samples((), ())
 def record(
     bench: Bench, subject: Subject, parameters: Parameters, samples: Samples = NOTHING, **others: Any
 ) -> Measurement:
-    """Describe what was measured, where and how; `others` are further fields of the record."""
+    """Make the record of a configuration from its samples; `others` are further fields of the record."""
     facts, kernel = bench.device.facts, subject.kernel
     return Measurement(
         kernel=kernel.name,
@@ -43,6 +45,11 @@ def record(
         taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         **{"counts_hash": "", "status": "ok", **others},
     )
+
+
+def outcome(row: Measurement) -> str:
+    """Name the kernel class of a record, with the failure if there was one."""
+    return row.kernel if row.status == "ok" else f"{row.kernel}: {row.status} ({row.message})"
 
 
 @cache

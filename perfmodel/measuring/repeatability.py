@@ -1,4 +1,4 @@
-"""How well times repeat: a sample of configurations, all measured once and then all again."""
+"""Repeatability of times: a sample of configurations is measured, and then all of it again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.order import Configuration, in_turn, ordered
-from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.planning import plan_configurations
+from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.measuring.record import outcome
 from perfmodel.measuring.session import Session
 from perfmodel.store import Key, Measurement
 
@@ -31,9 +33,9 @@ class Repeatability:
     Parameters
     ----------
     pairs : tuple of (Measurement, Measurement)
-        Those that went well both times.
+        Those of status ok both times.
     failed : int
-        Configurations that did not.
+        Number of other configurations.
     """
 
     pairs: tuple[tuple[Measurement, Measurement], ...]
@@ -49,7 +51,7 @@ class Repeatability:
         return float(np.quantile(self.changes, share)) if self.pairs else float("nan")
 
 
-def repeatability(
+def measure_twice(
     kernel_classes: Iterable[KernelClass],
     device: Device,
     progress: Progress | None = None,
@@ -71,7 +73,7 @@ def repeatability(
         path = Path(folder)
         store.prepare(path, device.facts)
         session = Session.begun(Bench(device, campaign), path, progress)
-        planned, _ = session.planned(campaign.chosen(kernel_classes), lambda found: len(found) >= 2 * most)
+        planned, _ = plan_configurations(session, campaign.chosen(kernel_classes), lambda found: len(found) >= 2 * most)
         sample = in_turn(ordered(planned, campaign), lambda c: c.name[0])[:most]
         again = ordered(sample, replace(campaign, seed=campaign.seed + 1))
         first, second = (_measured(session, order) for order in (sample, again))
@@ -83,12 +85,8 @@ def repeatability(
 def _measured(session: Session, order: list[Configuration]) -> dict[Key, Measurement]:
     rows: dict[Key, Measurement] = {}
     campaign, progress = session.bench.campaign, session.progress
-    progress.start("measuring", len(order), sum(c.expected_s(campaign) for c in order))
-    try:
+    with task(progress, "measuring", len(order), sum(c.expected_s(campaign) for c in order)):
         for configuration in order:
             row = rows[configuration.key] = session.timekeeper.measured(configuration)
-            said = "" if row.status == "ok" else f": {row.status} ({row.message})"
-            progress.advance(f"{row.kernel}{said}", configuration.expected_s(campaign))
-    finally:
-        progress.stop()
+            progress.advance(outcome(row), configuration.expected_s(campaign))
     return rows

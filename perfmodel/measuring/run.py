@@ -1,4 +1,4 @@
-"""The campaign: every configuration once, in a shuffled order, whatever happens."""
+"""One call of a campaign, from waiting for the device to the report of what the budget left out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.choosing import Chooser, measure_chosen
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.order import Configuration, ordered
-from perfmodel.measuring.plan import Team
+from perfmodel.measuring.planning import plan_configurations
 from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import Session
+from perfmodel.measuring.size_plan import Team
 from perfmodel.store import Measurements
 
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
 
-def run(
+def measure(
     kernel_classes: Iterable[KernelClass],
     device: Device,
     store: Path | str,
@@ -32,25 +33,26 @@ def run(
 ) -> Measurements:
     """Measure what the store does not hold yet.
 
-    Each configuration gets one record, failed ones too.  Stopped at any instant and begun
-    again, it ends with the same set of records as a run left alone: the sizes chosen are
-    kept beside the store.  While another campaign has the device, it waits.
+    Each configuration gets one record, also if it fails.  A campaign may be stopped at any
+    instant: called again with the same arguments, it goes on and ends with the same set of
+    records, since the chosen sizes are kept beside the store.  While another campaign uses
+    the device, it waits.
 
     Parameters
     ----------
     kernel_classes : iterable of KernelClass
         What to measure; the campaign may choose among them by tag.
     device : Device
-        Where.
+        The device to measure on.
     store : path
         A folder, or a ``.jsonl`` file; see :mod:`perfmodel.store`.
     progress : Progress, optional
-        Told of each step.
+        Receives a report of each step.
     campaign : Campaign
-        How much and how: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
+        The settings: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
     choose : Chooser, optional
-        Who chooses which of the configurations are measured, batch by batch, as
-        :func:`perfmodel.fitting.choice.candidates.chooser`; by default all are.
+        Chooses batch by batch which configurations are measured, as
+        :func:`perfmodel.fitting.choice.candidates.chooser` does; by default all are.
 
     Returns
     -------
@@ -64,7 +66,7 @@ def run(
     ForeignDeviceError
         The store belongs to another device.
     StoreFormatError
-        The store holds what is no record of a schema known here.
+        The store holds a line that is no record of a schema known here.
     BrokenDeviceError
         The device runs nothing, or nothing any more.
     """
@@ -72,10 +74,10 @@ def run(
     progress, path = progress or Silent(), Path(store)
     facts = device.facts
     stored.prepare(path, facts)
-    stored.read(path)  # before waiting for the device: what cannot be read is told at once
+    stored.read(path)  # before waiting for the device, so that an unreadable store is reported at once
     with locked(facts, progress):
         session = Session.begun(Bench(device, campaign), path, progress)
-        configurations, unplanned = session.planned(kernels, session.fills_the_budget)
+        configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget)
         if choose is None:
             _tell_what_changed(session, configurations)
         order = ordered(configurations, campaign)

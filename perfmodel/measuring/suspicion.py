@@ -1,4 +1,4 @@
-"""What is suspicious about times: flags of a record, each a word with a stated bound."""
+"""Flags of a record whose times are suspicious: each is a word, and each has a stated bound."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ DEVICE_TIMES, OVERHEADS = 2.0, 10.0
 #: Generous peaks of a compute unit for each cycle, by type of device: operations (lanes times
 #: pipes times two for a fused multiply-add) and bytes from the nearest cache.
 PEAKS = {"cpu": (16 * 2 * 2, 3 * 64), "gpu": (128 * 2 * 2, 256)}
-#: Devices run faster than the clock that they tell.
+#: Devices may run faster than the clock rate that they report, by this factor at most.
 BOOST = 2.0
 
 
 def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: float) -> tuple[str, ...]:
-    """Words on what is suspicious.
+    """Flags of the times.
 
     ``spread``
         The median is further above the minimum than the campaign allows.
     ``clock``
-        The device's times and the host's do not belong together.
+        The device's times and the host's contradict each other.
     ``bound``
         The minimum is below `least_s`: faster than the device can be, so that the counted
         work was not done.
@@ -59,7 +59,7 @@ def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFac
     """Time below which the device cannot do the counted work [s].
 
     The larger of operations / peak rate and distinct global bytes / rate of the nearest
-    cache, exact counts only; 0 where the device does not tell its units and clock.
+    cache, exact counts only; 0 where the device does not report its units and clock.
     """
     if not {"compute_units", "clock_mhz", "device_type"} <= set(facts):
         return 0.0

@@ -1,4 +1,4 @@
-"""One configuration at a time: counted, checked, timed, and turned into its record."""
+"""One configuration: its kernel is counted and checked once, its runs are timed, and the result is a record."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.kernels import Parameters
-from perfmodel.measuring.bench import Bench, FailedError, Subject, stage
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.order import Configuration
-from perfmodel.measuring.plan import work_groups
 from perfmodel.measuring.record import record
+from perfmodel.measuring.size_plan import count_work_groups
+from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.suspicion import flags, least_seconds
 from perfmodel.measuring.timing import steady_sample
 from perfmodel.store import Measurement
@@ -25,9 +26,9 @@ class Timekeeper:
     Parameters
     ----------
     bench : Bench
-        The device and how to measure on it.
+        The opened device, and the campaign's settings.
     overhead_s : float
-        The launch overhead there [s].
+        The launch overhead on the device [s].
     """
 
     bench: Bench
@@ -36,7 +37,7 @@ class Timekeeper:
     checked: dict[tuple[str, str], FailedError | None] = field(default_factory=dict)
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
-        """Make a configuration of which one run takes so many seconds."""
+        """Make a configuration; one run of it takes `seconds` [s]."""
         return Configuration(subject, parameters, seconds, record(self.bench, subject, parameters).key)
 
     def failed(self, subject: Subject, failure: FailedError, parameters: Parameters | None = None) -> Measurement:
@@ -56,7 +57,7 @@ class Timekeeper:
         Raises
         ------
         BrokenDeviceError
-            The device runs nothing any more, also when it is opened anew.
+            The device runs nothing any more, also after it was opened again.
         """
         subject, parameters = configuration.subject, configuration.parameters
         fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
@@ -84,19 +85,19 @@ class Timekeeper:
         """Count the variant, once: counts hold for all sizes."""
         from perfmodel.counts import count
 
-        program = subject.program
-        if program.hash not in self.counted:
+        generated = subject.generated
+        if generated.hash not in self.counted:
             with stage("constraint"):
-                counts = count(program.t_unit, subgroup_size=self.bench.fact("subgroup_size"))
-            self.counted[program.hash] = counts
-        return self.counted[program.hash]
+                counts = count(generated.t_unit, subgroup_size=self.bench.fact("subgroup_size"))
+            self.counted[generated.hash] = counts
+        return self.counted[generated.hash]
 
     def _check(self, subject: Subject) -> None:
         """Compare the output with the reference, once for each variant."""
-        code = subject.kernel.name, subject.program.hash
+        code = subject.kernel.name, subject.generated.hash
         if code not in self.checked:
             try:
-                work_groups(self.count(subject), subject.smallest)
+                count_work_groups(self.count(subject), subject.smallest)
                 self.bench.check(subject)
                 self.checked[code] = None
             except FailedError as failure:

@@ -1,4 +1,4 @@
-"""Times of the runs of one configuration."""
+"""The clock: times of single runs, each from before the enqueue until the device is idle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.program import Launch
+from perfmodel.measuring.generated_code import Enqueue
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Samples:
     device_s : tuple of float
         The device's own times, from the first start to the last end [s].
     complete : bool
-        False if the runs were given up for taking too long.
+        False if runs were left out because those before took too long.
     """
 
     host_s: tuple[float, ...]
@@ -39,17 +39,17 @@ class Samples:
         return self.median(dropped) / min(self.host_s[dropped:]) - 1
 
 
-def sample(queue: Any, launches: tuple[Launch, ...], runs: int, timeout_s: float = float("inf")) -> Samples:
+def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf")) -> Samples:
     """Run a kernel `runs` times, each on an idle queue, and note the times.
 
     Parameters
     ----------
     queue : pyopencl.CommandQueue
         In order, with profiling.
-    launches : tuple of Launch
-        What one call enqueues.
+    enqueues : tuple of Enqueue
+        What one call of the kernel enqueues.
     runs : int
-        How often.
+        Number of runs.
     timeout_s : float
         No run is begun when those before took longer [s].
     """
@@ -63,7 +63,7 @@ def sample(queue: Any, launches: tuple[Launch, ...], runs: int, timeout_s: float
             if sum(host) > timeout_s:
                 return Samples(tuple(host), tuple(device), complete=False)
             before = perf_counter()
-            events = [launch.enqueue(queue) for launch in launches]
+            events = [enqueue(queue) for enqueue in enqueues]
             queue.finish()
             host.append(perf_counter() - before)
             device.append(1e-9 * (events[-1].profile.end - events[0].profile.start))
@@ -73,16 +73,16 @@ def sample(queue: Any, launches: tuple[Launch, ...], runs: int, timeout_s: float
     return Samples(tuple(host), tuple(device))
 
 
-def steady_sample(queue: Any, launches: tuple[Launch, ...], campaign: Campaign) -> tuple[Samples, int]:
-    """Sample, again while the times spread too wide; the best try, and how often again.
+def steady_sample(queue: Any, enqueues: tuple[Enqueue, ...], campaign: Campaign) -> tuple[Samples, int]:
+    """Sample, and again while the times spread too widely; return the best try and the number of repetitions.
 
-    The best is the one of the lowest median: whatever disturbs a run only makes it longer.
+    The best try has the lowest median, since disturbances only make a run longer.
     """
-    best = sample(queue, launches, campaign.runs, campaign.timeout_s)
+    best = sample(queue, enqueues, campaign.runs, campaign.timeout_s)
     again = 0
     while best.complete and again < campaign.retries and best.spread(campaign.dropped) > campaign.spread:
         again += 1
-        other = sample(queue, launches, campaign.runs, campaign.timeout_s)
+        other = sample(queue, enqueues, campaign.runs, campaign.timeout_s)
         if other.complete and other.median(campaign.dropped) < best.median(campaign.dropped):
             best = other
     return best, again

@@ -1,15 +1,16 @@
 """Discovery and health of OpenCL devices.
 
-A listed device is not a working one: its compiler may fail on every kernel, or take the whole
-process down. :func:`check` builds and runs a small kernel in a process of its own, and
-:func:`find` gives only devices that passed.
+A device that is listed may still not work: its compiler may fail on every kernel, or end the
+process. :func:`check` builds and runs a small kernel in a process of its own, and :func:`find`
+returns only devices that pass.
 """
 
 from __future__ import annotations
 
-from perfmodel.opencl.device import Device, devices, quiet_compiler
+from perfmodel.opencl.compiler import quiet_compiler
+from perfmodel.opencl.device import Device, devices
 from perfmodel.opencl.health import Health, check, survey
-from perfmodel.opencl.registers import RegisterUse, read_registers, registers
+from perfmodel.opencl.registers import RegisterUse, count_registers, read_registers
 from perfmodel.opencl.selection import find
 
 __all__ = [
@@ -17,10 +18,10 @@ __all__ = [
     "Health",
     "RegisterUse",
     "check",
+    "count_registers",
     "devices",
     "find",
     "quiet_compiler",
     "read_registers",
-    "registers",
     "survey",
 ]

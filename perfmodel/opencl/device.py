@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +19,7 @@ class Device:
     index : int
         Its place, from 0, among all devices of all platforms.
     facts : DeviceFacts
-        What it says of itself.
+        What the device reports, each number with its source.
     """
 
     index: int
@@ -49,7 +46,7 @@ class Device:
         Returns
         -------
         (pyopencl.Context, pyopencl.CommandQueue)
-            A new context, and an in-order queue in it that takes times (profiling).
+            A new context, and an in-order queue in it with profiling.
 
         Raises
         ------
@@ -66,16 +63,6 @@ class Device:
             context, properties=cl.command_queue_properties.PROFILING_ENABLE
         )
         return context, queue
-
-
-@contextmanager
-def quiet_compiler() -> Iterator[None]:
-    """Build programs without pyopencl's warning that the compiler spoke: Intel's always does."""
-    import pyopencl as cl
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)
-        yield
 
 
 def devices() -> tuple[Device, ...]:
@@ -96,12 +83,12 @@ def _handles() -> list[Any]:
 
     try:
         platforms = cl.get_platforms()
-    except cl.Error:  # the loader's way of saying that there is no platform
+    except cl.Error:  # the loader raises it if there is no platform
         return []
     handles: list[Any] = []
     for platform in platforms:
         try:
             handles.extend(platform.get_devices())
-        except cl.Error:  # a platform whose hardware is not there
+        except cl.Error:  # a platform without its hardware
             continue
     return handles

@@ -1,4 +1,4 @@
-"""Whether a device really builds and runs a kernel, found out in a process of its own."""
+"""Check of a device: it must build and run a kernel, in a process of its own."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from perfmodel.opencl.device import Device
 
 TIME_LIMIT_S = 60.0
 
-# A cached program would hide a compiler that no longer works.
+# With a cached program, a compiler that no longer works would not be noticed.
 _WITHOUT_CACHES = {"PYOPENCL_NO_CACHE": "1", "POCL_KERNEL_CACHE": "0", "CUDA_CACHE_DISABLE": "1"}
 
 
 @dataclass(frozen=True)
 class Health:
-    """How a device did.
+    """Result of a check.
 
     Parameters
     ----------
     ok : bool
         Whether it built and ran the kernel, and the result was right.
     seconds : float
-        What that took [s], without starting Python.
+        Time that it took [s], without the start of Python.
     message : str
-        What happened, in one line.
+        The result in one line.
     """
 
     ok: bool
@@ -43,14 +43,14 @@ class Health:
 def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
     """Build and run a small kernel on a device and look at its result.
 
-    Each time another kernel is built, in a new process: neither a program kept in a cache nor
-    a driver that crashes or hangs can deceive it.
+    Each check builds another kernel, in a new process, so that a program from a cache does not
+    count, and a driver that crashes or hangs does no harm.
 
     Parameters
     ----------
     device : Device
     time_limit : float
-        After this time [s] the device is taken to hang.
+        A device that takes longer is reported as not working [s].
     """
     start = time.perf_counter()
     try:
@@ -94,13 +94,13 @@ def _probe(argument: str, time_limit: float) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise BrokenDeviceError(subject, f"gave no answer in {time_limit:g} s") from None
     if done.returncode != 0:
-        raise BrokenDeviceError(subject, _last_words(done.returncode, done.stderr))
+        raise BrokenDeviceError(subject, _death(done.returncode, done.stderr))
     # A driver may print too; the answer is the last line.
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
 
-def _last_words(status: int, stderr: str) -> str:
+def _death(status: int, stderr: str) -> str:
     lines = stderr.strip().splitlines()
     said = f": {lines[-1].strip()}" if lines else ""
     if status < 0:

@@ -1,4 +1,4 @@
-"""The process that touches a device which nobody has trusted yet.
+"""The process in which a device is checked, since its driver may crash.
 
 ``python -m perfmodel.opencl.probe list`` writes the facts of all devices as one line of JSON,
 ``... probe 0`` the health of device 0.
@@ -18,7 +18,7 @@ _WORK_ITEMS = 64
 
 
 def run_small_kernel(device: Device) -> None:
-    """Build a kernel that was never built before, run it, and look at its result.
+    """Build a kernel that no cache holds, run it, and check its result.
 
     Work-item :math:`i` writes :math:`3 i + s` for a random constant :math:`s`.
 
@@ -48,7 +48,7 @@ def run_small_kernel(device: Device) -> None:
 
 
 def health(device: Device) -> dict[str, Any]:
-    """Try the small kernel and say how it went, as :class:`perfmodel.opencl.Health` has it."""
+    """Run the small kernel; return the fields of :class:`perfmodel.opencl.Health`."""
     start = time.perf_counter()
     try:
         run_small_kernel(device)
@@ -65,7 +65,7 @@ def _first_line(error: Exception) -> str:
 
 
 def main(argument: str) -> None:
-    """Answer one question on standard output."""
+    """Write the answer for one argument to standard output."""
     found = devices()
     if argument == "list":
         answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in found]}

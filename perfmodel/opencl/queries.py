@@ -1,11 +1,11 @@
-"""What OpenCL tells of a device, as facts."""
+"""Facts that OpenCL reports of a device."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.opencl.compiler import quiet_compiler
 
 # key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
 _NUMBERS = (
@@ -19,7 +19,7 @@ _NUMBERS = (
     ("max_work_group_size", "work-items", "max_work_group_size"),
     ("profiling_resolution_ns", "ns", "profiling_timer_resolution"),
 )
-# What only one vendor's devices tell: extension that answers, key, unit, attribute.
+# Queries of one vendor: extension that has the query, key, unit, attribute.
 _VENDOR_NUMBERS = (
     ("cl_nv_device_attribute_query", "registers_per_work_group", "registers", "registers_per_block_nv"),
     ("cl_amd_device_attribute_query", "simd_per_compute_unit", "", "simd_per_compute_unit_amd"),
@@ -35,7 +35,7 @@ _SMALL_KERNEL = "kernel void small(global int *a) { a[get_global_id(0)] = 1; }"
 
 
 def facts_of(handle: Any) -> DeviceFacts:
-    """Ask a device for everything that a model might use.
+    """Query a device for every fact that a model may use.
 
     Parameters
     ----------
@@ -44,19 +44,19 @@ def facts_of(handle: Any) -> DeviceFacts:
     Returns
     -------
     DeviceFacts
-        Without those facts that the device does not tell.
+        Without the facts that the device does not report.
     """
     facts = {
         key: Fact(int(value), unit, _source(attribute))
         for key, unit, attribute in _NUMBERS
-        if (value := _told(handle, attribute)) is not None
+        if (value := _query(handle, attribute)) is not None
     }
     facts.update(_vendor_facts(handle))
     shape = tuple(int(size) for size in handle.max_work_item_sizes)
     facts["max_work_item_sizes"] = Fact(shape, "work-items", _source("max_work_item_sizes"))
     facts["device_type"] = Fact(_type_of(handle), "", _source("type"))
     facts["opencl_version"] = Fact(handle.version.strip(), "", _source("version"))
-    has_float64 = bool(_told(handle, "double_fp_config"))
+    has_float64 = bool(_query(handle, "double_fp_config"))
     facts["has_float64"] = Fact(has_float64, "", _source("double_fp_config"))
     facts["subgroup_size"] = _subgroup_size(handle)
     return DeviceFacts.from_mapping(
@@ -65,15 +65,15 @@ def facts_of(handle: Any) -> DeviceFacts:
 
 
 def _vendor_facts(handle: Any) -> dict[str, Fact]:
-    """Ask what only this vendor's devices tell; another's may answer with nonsense."""
+    """Run the queries of the device's vendor; a device of another vendor may answer them wrongly."""
     extensions = handle.extensions.split()
     facts = {
         key: Fact(int(value), unit, _source(attribute))
         for extension, key, unit, attribute in _VENDOR_NUMBERS
-        if extension in extensions and (value := _told(handle, attribute)) is not None
+        if extension in extensions and (value := _query(handle, attribute)) is not None
     }
     if "cl_nv_device_attribute_query" in extensions:
-        parts = [_told(handle, attribute) for attribute in _CAPABILITY]
+        parts = [_query(handle, attribute) for attribute in _CAPABILITY]
         if None not in parts:
             version = ".".join(str(part) for part in parts)
             facts["compute_capability"] = Fact(version, "", ", ".join(map(_source, _CAPABILITY)))
@@ -84,8 +84,8 @@ def _source(attribute: str) -> str:
     return f"CL_DEVICE_{attribute.upper()}"
 
 
-def _told(handle: Any, attribute: str) -> Any:
-    """Ask for one attribute; None where the device does not know the question."""
+def _query(handle: Any, attribute: str) -> Any:
+    """Value of one attribute; None if the device does not know it."""
     import pyopencl as cl
 
     try:
@@ -105,15 +105,15 @@ def _type_of(handle: Any) -> str:
 
 
 def _subgroup_size(handle: Any) -> Fact:
-    """Find the sub-group size, best source first; the source says how well it is known."""
+    """Find the sub-group size, from the best source first; the source of the fact names it."""
     unit = "work-items"
     extensions = handle.extensions.split()
     for extension, attribute in _SUBGROUP_SIZES:
-        if extension in extensions and (size := _told(handle, attribute)):
+        if extension in extensions and (size := _query(handle, attribute)):
             return Fact(int(size), unit, _source(attribute))
-    multiple = _told(handle, "preferred_work_group_size_multiple")
-    if _told(handle, "max_num_sub_groups") or not multiple:
-        size, kernel_multiple = _ask_a_kernel(handle)
+    multiple = _query(handle, "preferred_work_group_size_multiple")
+    if _query(handle, "max_num_sub_groups") or not multiple:
+        size, kernel_multiple = _query_kernel(handle)
         if size:
             return Fact(size, unit, "CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, 256 work-items")
         multiple = multiple or kernel_multiple
@@ -124,16 +124,15 @@ def _subgroup_size(handle: Any) -> Fact:
     return Fact(1, unit, "assumed (the device tells neither a size nor a preferred multiple)")
 
 
-def _ask_a_kernel(handle: Any) -> tuple[int | None, int | None]:
-    """Build a small kernel and ask it for its sub-group size and its preferred multiple."""
+def _query_kernel(handle: Any) -> tuple[int | None, int | None]:
+    """Build a small kernel and query its sub-group size and its preferred multiple."""
     import pyopencl as cl
 
     try:
         context = cl.Context([handle])  # in a variable: a program does not keep its context alive
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", cl.CompilerWarning)  # Intel's compiler always speaks
+        with quiet_compiler():
             kernel = cl.Program(context, _SMALL_KERNEL).build().small
-    except cl.Error:  # a device that builds nothing; `check` says so
+    except cl.Error:  # a device that builds nothing; `check` reports it
         return None, None
     try:
         size = kernel.get_sub_group_info(

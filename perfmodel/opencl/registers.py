@@ -1,4 +1,4 @@
-"""Registers that a compiled kernel takes: only NVIDIA's compiler tells, in its build log."""
+"""Registers that a compiled kernel uses, which only NVIDIA's compiler reports (in its build log)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perfmodel.opencl.device import Device, quiet_compiler
+from perfmodel.opencl.compiler import quiet_compiler
+from perfmodel.opencl.device import Device
 
 VERBOSE_OPTION = "-cl-nv-verbose"
 
@@ -18,14 +19,14 @@ _USED = re.compile(r"Used (\d+) registers")
 
 @dataclass(frozen=True)
 class RegisterUse:
-    """What a device kernel takes.
+    """Registers that a device kernel uses.
 
     Parameters
     ----------
     registers : int
         32-bit registers of one work-item.
     spilled_bytes : int
-        Spill stores and loads of one work-item [B]: what did not fit into registers.
+        Bytes that one work-item stores and loads because its registers do not suffice [B].
     """
 
     registers: int
@@ -38,13 +39,13 @@ def read_registers(build_log: str) -> Mapping[str, RegisterUse]:
     Parameters
     ----------
     build_log : str
-        What ``ptxas`` says under ``-cl-nv-verbose`` (extension ``cl_nv_compiler_options``).
+        Output of ``ptxas`` with the option ``-cl-nv-verbose`` (extension ``cl_nv_compiler_options``).
 
     Returns
     -------
     mapping
-        Kernel name to its use, in the order of the log; empty if the log says nothing, as that of
-        another vendor, or of a program that came from the driver's cache.
+        Kernel name to its use, in the order of the log; empty if the log reports nothing, as that of
+        another vendor, or of a program from the driver's cache.
 
     Examples
     --------
@@ -71,8 +72,8 @@ def read_registers(build_log: str) -> Mapping[str, RegisterUse]:
     return found
 
 
-def registers(device: Device, source: str, options: tuple[str, ...] = ()) -> Mapping[str, RegisterUse] | None:
-    """Build a program and say which registers its kernels take.
+def count_registers(device: Device, source: str, options: tuple[str, ...] = ()) -> Mapping[str, RegisterUse] | None:
+    """Build a program and find the registers that its kernels use.
 
     Parameters
     ----------
@@ -85,9 +86,9 @@ def registers(device: Device, source: str, options: tuple[str, ...] = ()) -> Map
     Returns
     -------
     mapping or None
-        As :func:`read_registers`; None where they are unknown, as on every device but NVIDIA's:
-        OpenCL has no query for them. NVIDIA's driver says nothing of a program that it has in its
-        own cache: set ``CUDA_CACHE_DISABLE=1`` before the process starts.
+        As :func:`read_registers`; None where they are unknown, as on all devices except NVIDIA's:
+        OpenCL has no query for them. NVIDIA's driver reports nothing for a program in its own
+        cache: set ``CUDA_CACHE_DISABLE=1`` before the process starts.
     """
     import pyopencl as cl
 

@@ -1,4 +1,4 @@
-"""Which device is meant."""
+"""Selection of a device by index, name or platform."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perfmodel.opencl.health import Health, check
 
 
 def find(selector: str | None = None) -> Device:
-    """Find the device that is meant, and see that it works.
+    """Find a device that works.
 
     Parameters
     ----------

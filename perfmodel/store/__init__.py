@@ -2,9 +2,9 @@
 
 ``measurements.jsonl`` holds one validated record for each configuration and, beside it,
 ``counts.jsonl`` each :class:`~perfmodel.counts.KernelCounts` once, by its hash, and
-``device.json`` what the device told of itself.  Each record is written whole, so a kill at any
-instant loses at most the one under way; what is left of that one is set aside when the store
-is next written.  ``docs/store.md`` describes every field.
+``device.json`` the facts that the device reports.  Each record is written whole, so that a kill
+at any instant loses at most the record under way; a part of it that was written is set aside
+before the next record.  ``docs/store.md`` describes every field.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files of a store: where they lie, and how they are read and written."""
+"""The files of a store: their places, reading and writing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perfmodel.errors import (
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_facts
 from perfmodel.io import replace_file
-from perfmodel.store.hash_index import known_hashes
+from perfmodel.store.hash_index import read_index
 from perfmodel.store.lines import failure, opened, read_lines, write_line
 from perfmodel.store.measurement import SCHEMA, Measurement
 from perfmodel.store.measurements import Measurements
@@ -33,6 +33,7 @@ ROWS_FILE = "measurements.jsonl"
 COUNTS_FILE = "counts.jsonl"
 DEVICE_FILE = "device.json"
 
+
 def paths(path: Path | str) -> tuple[Path, Path]:
     """Files of the store at `path` (a folder, or the ``.jsonl`` itself): rows, counts."""
     path = Path(path)
@@ -43,7 +44,7 @@ def paths(path: Path | str) -> tuple[Path, Path]:
 def device_path(path: Path | str) -> Path:
     """File of the store at `path` that describes its device.
 
-    It is needed only where ``device.json``, the folder's, does not say the same.
+    A store with a name of its own has such a file only if it is of another device than the folder.
     """
     rows, _ = paths(path)
     return rows.with_name(DEVICE_FILE if rows.name == ROWS_FILE else f"{rows.stem}.{DEVICE_FILE}")
@@ -92,7 +93,7 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
     ForeignDeviceError
         It belongs to another device.
     StoreFormatError
-        What it holds is of no schema known here.
+        A line has no schema that is known here.
     """
     rows_path, _ = paths(path)
     with opened(rows_path) as file:
@@ -129,7 +130,7 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
     """Add counts under their hash, unless they are there.
 
-    What other processes added since the last call is looked at, what was there before is not.
+    Only what was added to the file since the last call is read.
 
     Raises
     ------
@@ -138,21 +139,21 @@ def append_counts(path: Path | str, counts: KernelCounts) -> None:
     """
     _, counts_path = paths(path)
     with opened(counts_path) as file:
-        known = known_hashes(file)
-        if counts.hash not in known.hashes:
+        index = read_index(file)
+        if counts.hash not in index.hashes:
             write_line(counts_path, file, {"hash": counts.hash, "counts": counts.to_json()})
-            known.add(counts.hash, file)
+            index.add(counts.hash, file)
 
 
 def _check_owner(path: Path, file: FileIO, device: str, platform: str) -> None:
-    """See that the first record, if there is one, is of this device."""
+    """Check that the first record, if there is one, is of this device."""
     file.seek(0)
     line = b""
     while b"\n" not in line and (block := file.read(2**16)):
         line += block
     try:
         document = json.loads(line.split(b"\n", 1)[0])
-    except ValueError:  # empty, or torn and soon set aside; `read` tells of damage
+    except ValueError:  # empty, or torn and soon set aside; `read` reports damage
         return
     first = _row(path, 1, document)
     _compare(path, (first.device, first.platform), (device, platform))
@@ -165,7 +166,7 @@ def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None
 
 
 def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None:
-    """Return what the device told, and what a person wrote into the folder's ``facts.yaml``."""
+    """Return the facts that the device reports, with those of the folder's ``facts.yaml``."""
     owners = {(row.device, row.platform) for row in rows}
     folder = _read_device(rows_path.with_name(DEVICE_FILE))
     facts = _read_device(device_path(rows_path)) or folder

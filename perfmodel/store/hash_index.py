@@ -1,4 +1,4 @@
-"""Which counts a file already holds, without reading it again for each record."""
+"""An index of the counts in a file by their hash, so that the file is not read again for each record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SAMPLE = 256
 
 
 @dataclass
-class Known:
+class HashIndex:
     """Hashes of the counts in the first `read_to` bytes of a file, and a sample of those bytes."""
 
     hashes: set[str] = field(default_factory=set)
@@ -19,41 +19,45 @@ class Known:
     sample: bytes = b""
 
     def add(self, digest: str, file: FileIO) -> None:
-        """Take note of a record that this process has just appended."""
+        """Add the hash of a record that this process appended to the end of the file."""
         self.hashes.add(digest)
-        self.remember(file, file.seek(0, os.SEEK_END))
+        self.advance(file, file.seek(0, os.SEEK_END))
 
-    def remember(self, file: FileIO, read_to: int) -> None:
-        """Take note of how far the file was read."""
+    def advance(self, file: FileIO, read_to: int) -> None:
+        """Set how far the index covers the file [bytes]."""
         self.read_to = read_to
         self.sample = _sample(file, read_to)
 
+    def covers(self, file: FileIO) -> bool:
+        """Whether the start of the file is still what the index was made from."""
+        return os.fstat(file.fileno()).st_size >= self.read_to and _sample(file, self.read_to) == self.sample
 
-#: By device and inode of the file. A new file may get an old one's inode: hence the sample.
-_KNOWN: dict[tuple[int, int], Known] = {}
+
+#: By device and inode of the file. A new file may get the inode of a deleted one: hence the sample.
+_INDEXES: dict[tuple[int, int], HashIndex] = {}
 
 
-def known_hashes(file: FileIO) -> Known:
-    """Hashes of the whole records in a counts file that is open for this process alone.
+def read_index(file: FileIO) -> HashIndex:
+    """Index of the whole records in a counts file, which this process holds locked.
 
-    Only what was added since this process last looked is read.
+    Only what was added since this process last read the file is read.
     """
     status = os.fstat(file.fileno())
     identity = status.st_dev, status.st_ino
-    known = _KNOWN.get(identity)
-    if known is None or status.st_size < known.read_to or _sample(file, known.read_to) != known.sample:
-        known = _KNOWN[identity] = Known()
-    file.seek(known.read_to)
+    index = _INDEXES.get(identity)
+    if index is None or not index.covers(file):
+        index = _INDEXES[identity] = HashIndex()
+    file.seek(index.read_to)
     added = file.readall() or b""
     whole = added.rfind(b"\n") + 1
     for line in added[:whole].splitlines():
         try:
-            known.hashes.add(str(json.loads(line)["hash"]))
-        except (ValueError, LookupError, TypeError):  # `read` tells of it, with its line
+            index.hashes.add(str(json.loads(line)["hash"]))
+        except (ValueError, LookupError, TypeError):  # `store.read` reports it, with its line
             continue
     if whole:
-        known.remember(file, known.read_to + whole)
-    return known
+        index.advance(file, index.read_to + whole)
+    return index
 
 
 def _sample(file: FileIO, read_to: int) -> bytes:

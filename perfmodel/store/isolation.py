@@ -1,4 +1,4 @@
-"""The record of what doubling an isolated count did to a kernel's time, and its JSON Lines."""
+"""The record of a proof that a variant isolates a feature, and the file of such records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "isolation.jsonl"
 
 
 class Isolation(BaseModel):
-    """What doubling the isolated count did to one variant's time on one device.
+    """Times of one variant on one device, before and after its isolated count doubled.
 
     ``rounds_s`` are pairs of times [s], each the minimum of several runs: at `parameters`, and
     with the parameter `doubles` doubled.  ``raises`` is the least rise that proves isolation [1].

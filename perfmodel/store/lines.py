@@ -1,4 +1,4 @@
-"""JSON Lines that survive whatever stops their writer."""
+"""JSON Lines files that stay readable if their writer is stopped at any instant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCK = 2**16
 
 
 def read_lines(path: Path) -> tuple[Lines, tuple[str, ...]]:
-    """Documents of a JSON Lines file with their line numbers, and what was set aside.
+    """Documents of a JSON Lines file with their line numbers, and a sentence for a torn last line.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def append_line(path: Path, document: Any) -> None:
     ------
     OutputError
         The file cannot be written; :class:`~perfmodel.errors.StoreReadOnlyError` and
-        :class:`~perfmodel.errors.DiskFullError` say why.
+        :class:`~perfmodel.errors.DiskFullError` name the cause.
     """
     with opened(path) as file:
         write_line(path, file, document)
@@ -55,7 +55,7 @@ def append_line(path: Path, document: Any) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[FileIO]:
-    """Open a file to read and to append to, for this process alone; its folder is made.
+    """Open a file to read and append, locked against other processes; make its folder first.
 
     Raises
     ------
@@ -82,13 +82,13 @@ def write_line(path: Path, file: FileIO, document: Any) -> None:
             rest = rest[file.write(rest) :]
         os.fsync(file.fileno())
     except OSError:
-        with suppress(OSError):  # what a full disk took of the line would be torn
+        with suppress(OSError):  # removes the part of the line that a full disk took
             file.truncate(end)
         raise
 
 
 def failure(path: Path, error: OSError) -> OutputError:
-    """Say in our words why a file cannot be written."""
+    """Turn a system error into an error that names why the file cannot be written."""
     problem = error.strerror or str(error)
     if error.errno in _FULL:
         return DiskFullError(str(path), problem)
@@ -107,7 +107,7 @@ def _lock(file: FileIO) -> None:
 
 
 def _mend(path: Path, file: FileIO) -> int:
-    """Make the file end with a whole line, and say where it ends [bytes]."""
+    """Make the file end with a whole line, and return where it ends [bytes]."""
     end = file.seek(0, os.SEEK_END)
     if end == 0:
         return 0

@@ -25,9 +25,9 @@ class Measurement(BaseModel):
     ``samples_s`` are the host-clock times of all runs in order [s], the `dropped` first
     ones too; ``device_samples_s`` the device's own times of the same runs [s], empty where
     it has no profiling.  ``place_in_order`` is the place in the shuffled order of the
-    campaign, ``remeasured`` how often the configuration was taken again because its spread
-    was too wide (these are the samples of the best try), ``flags`` words on what stayed
-    suspicious.  Those three are optional: records written before them stay valid.
+    campaign, ``remeasured`` how often the configuration was measured again because its spread
+    was too wide (the samples are those of the best try), ``flags`` words for what is still
+    suspicious.  These three are optional, so that older records stay valid.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -84,7 +84,7 @@ class Measurement(BaseModel):
 
     @property
     def place(self) -> Key:
-        """What was measured, whatever its code and driver were then."""
+        """What was measured, without its code and driver."""
         return (
             self.device,
             self.platform,
@@ -95,5 +95,5 @@ class Measurement(BaseModel):
 
     @property
     def key(self) -> Key:
-        """What makes two records the same configuration: a new driver or code does not."""
+        """Place, driver and code: records of the same key are of the same configuration."""
         return (*self.place, self.driver, self.kernel_hash)

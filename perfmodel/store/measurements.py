@@ -1,4 +1,4 @@
-"""What a store holds, as one value."""
+"""The records and counts of a store, as one value."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Measurements:
     counts_documents : mapping
         JSON of each KernelCounts by hash.
     set_aside : tuple of str
-        What was found torn at the end of a file and left out, one sentence each.
+        One sentence for each torn line at the end of a file, which was left out.
     facts : DeviceFacts, optional
-        What the device told of itself, from ``device.json``.
+        The facts that the device reports, from ``device.json``.
     """
 
     rows: tuple[Measurement, ...]
@@ -86,8 +86,9 @@ class Measurements:
         return found[0][0] if found else ""
 
     def with_facts(self, facts: DeviceFacts | None) -> Measurements:
-        """The same records and counts, read once for both, with other facts of the device."""
+        """The same records and counts, with other facts of the device."""
         found = replace(self, facts=facts)
+        # Counts and current records do not depend on the facts: what was read is not read again.
         found.__dict__.update({name: self.__dict__[name] for name in ("counts", "current") if name in self.__dict__})
         return found
 

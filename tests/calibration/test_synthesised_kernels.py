@@ -8,12 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel import features, measuring
-from perfmodel.calibration.synthesised_kernels import classes_for, made
+from perfmodel.calibration.synthesised_kernels import classes_for, synthesise
 from perfmodel.cli import application
 from perfmodel.counts import count
 from perfmodel.errors import UnmadeFeatureError
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring.bench import Bench, Subject
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.subject import Subject
 from perfmodel.opencl import find
 from tests.machine import ROOT
 
@@ -28,7 +29,7 @@ FEATURES = (
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_doubling_the_loop_doubles_the_feature(name):
-    kernel = made(name)
+    kernel = synthesise(name)
     point = dict(kernel.sizes.at(kernel.sizes.start)[0])
     counts = count(kernel.build())
     once = features.evaluate(counts, point)
@@ -41,13 +42,13 @@ def test_doubling_the_loop_doubles_the_feature(name):
 @pytest.mark.parametrize("name", FEATURES)
 def test_its_output_is_numpy_s(name):
     bench = Bench(find("pocl"), measuring.QUICK)
-    bench.check(Subject(made(name), {"work_group": (256,)}))
+    bench.check(Subject(synthesise(name), {"work_group": (256,)}))
 
 
 @pytest.mark.parametrize("name", ["barrier_local", "op_float32_shift", "global_load_32_indirect", "launches"])
 def test_what_cannot_be_made_is_refused(name):
     with pytest.raises(UnmadeFeatureError, match=name):
-        made(name)
+        synthesise(name)
 
 
 def test_the_library_comes_first():

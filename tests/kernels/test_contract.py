@@ -19,7 +19,8 @@ from perfmodel.features import evaluate, feature
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
 from perfmodel.measuring.arguments import contents, host_array
-from perfmodel.measuring.bench import Bench, Subject
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.subject import Subject
 from tests.machine import ROOT, device
 
 FOLDERS = ("measurement_kernels", "test_kernels")
@@ -38,7 +39,7 @@ def subjects(kernel):
 
 @cache
 def counted(subject):
-    return count(subject.program.t_unit, subgroup_size=32)
+    return count(subject.generated.t_unit, subgroup_size=32)
 
 
 def largest(kernel):
@@ -93,20 +94,20 @@ def test_rungs_get_larger(kernel):
 
 @every_class
 def test_variants_are_distinct_in_code(kernel):
-    times = Counter(subject.program.hash for subject in subjects(kernel))
-    assert [] == [subject.variant for subject in subjects(kernel) if times[subject.program.hash] > 1]
+    times = Counter(subject.generated.hash for subject in subjects(kernel))
+    assert [] == [subject.variant for subject in subjects(kernel) if times[subject.generated.hash] > 1]
 
 
 @every_class
 def test_building_twice_gives_the_same_code(kernel):
     subject = subjects(kernel)[0]
-    assert subject.program.code == lp.generate_code_v2(kernel.build(**subject.variant)).device_code()
+    assert subject.generated.text == lp.generate_code_v2(kernel.build(**subject.variant)).device_code()
 
 
 @every_class
 def test_arguments_are_of_the_types_that_are_filled(kernel):
     for subject in subjects(kernel):
-        for argument in subject.program.kernel.args:
+        for argument in subject.generated.kernel.args:
             dtype = argument.dtype.numpy_dtype
             if isinstance(argument, lp.ValueArg):
                 assert (np.int32 == dtype) == (argument.name in subject.smallest), argument
@@ -127,9 +128,9 @@ def test_code_has_the_groups_asked_for_and_no_double_by_accident(kernel):
     for subject in subjects(kernel):
         if "work_group" in subject.variant:
             shape = [*subject.variant["work_group"], 1, 1][:3]
-            assert f"reqd_work_group_size({', '.join(map(str, shape))})" in subject.program.code
+            assert f"reqd_work_group_size({', '.join(map(str, shape))})" in subject.generated.text
         if not re.search("float64|double|complex128", str(subject.variant)):
-            assert "double" not in subject.program.code, subject.variant
+            assert "double" not in subject.generated.text, subject.variant
 
 
 @every_class
@@ -213,7 +214,7 @@ ARITHMETIC = {
 @pytest.mark.parametrize(("form", "chains"), [("throughput", 8), ("latency", 1)])
 def test_arithmetic_does_sixteen_operations_in_its_innermost_loop(kind, form, chains):
     (kernel,) = (kernel for kernel in CLASSES if kernel.name == "arithmetic")
-    code = Subject(kernel, {"kind": kind, "form": form, "work_group": (16, 16)}).program.code
+    code = Subject(kernel, {"kind": kind, "form": form, "work_group": (16, 16)}).generated.text
     body = re.search(r"for \(int step.*?\{(.*?)\}", code, re.DOTALL).group(1)
     assert 16 == len(re.findall(ARITHMETIC[kind], body))
     assert chains == len(set(re.findall(r"acc\[\d\]", body)))
@@ -222,4 +223,4 @@ def test_arithmetic_does_sixteen_operations_in_its_innermost_loop(kind, form, ch
 def test_pow_calls_the_devices_pow():
     (kernel,) = (kernel for kernel in CLASSES if kernel.name == "arithmetic")
     subject = Subject(kernel, {"kind": "pow", "form": "latency", "work_group": (16, 16)})
-    assert re.search(r"powf32\(float x, float y\) \{\s*return pow\(x, y\);", subject.program.code)
+    assert re.search(r"powf32\(float x, float y\) \{\s*return pow\(x, y\);", subject.generated.text)

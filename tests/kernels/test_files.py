@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel import errors
-from perfmodel.kernels import WORK_GROUPS, Ladder, assume, discover, load_file, work_groups
+from perfmodel.kernels import discover, load_file
 
 KERNEL = """
 import loopy as lp
@@ -114,34 +114,3 @@ def test_discover_names_a_file_that_holds_no_class(file, tmp_path, text, error):
 def test_discover_of_an_empty_folder_is_an_error(tmp_path):
     with pytest.raises(errors.KernelFileMissingError):
         discover(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("limit", "expected"),
-    [
-        (4096, WORK_GROUPS[2, "medium"]),
-        (512, WORK_GROUPS[2, "medium"]),
-        (511, WORK_GROUPS[2, "small"]),
-        (256, WORK_GROUPS[2, "small"]),
-        (255, ((8, 8),)),
-        (1, ((1, 1),)),
-    ],
-)
-def test_work_groups_never_exceed_the_device(limit, expected):
-    assert expected == work_groups(2, limit)
-
-
-def test_one_dimensional_groups_below_the_paper(monkeypatch):
-    assert ((128,),) == work_groups(1, 255)
-    assert ((),) == work_groups(0, 1)
-
-
-def test_assumptions_hold_for_powers_of_two_only():
-    assert "n >= 1 and n mod 32 = 0" == assume(n=(32, 16))
-    assert "n >= 1" == assume(n=(12, 24))
-
-
-def test_a_ladder_of_step_two_is_the_papers():
-    ladder = Ladder(lambda e: ({"n": 2**e},), start=3, step=2)
-    assert (18, 20, 22, 24) == ladder.exponents(18)
-    assert (18, 20) == ladder.exponents(18, rungs=2)

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from perfmodel.cli import application
 from perfmodel.features import evaluate
 from perfmodel.fitting.choice.candidates import chooser
-from perfmodel.measuring import run, timekeeper
+from perfmodel.measuring import measure, timekeeper
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples
 from perfmodel.store import read
@@ -38,7 +38,7 @@ def simulated(monkeypatch):
 
 
 def measured(path, share, *kernels, progress=None, **changes):
-    return run(kernels, device(), path, progress, replace(TINY, **changes), chooser(share))
+    return measure(kernels, device(), path, progress, replace(TINY, **changes), chooser(share))
 
 
 def exercised(found):
@@ -46,7 +46,7 @@ def exercised(found):
 
 
 def test_a_share_is_measured_with_every_feature(tmp_path, simulated):
-    every = run((MANY, OTHER), device(), tmp_path / "all", None, TINY)
+    every = measure((MANY, OTHER), device(), tmp_path / "all", None, TINY)
     found = measured(tmp_path / "some", 0.25, MANY, OTHER)
     assert (36, 9) == (len(every), len(found))
     assert exercised(every) == exercised(found)

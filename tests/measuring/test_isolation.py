@@ -11,7 +11,7 @@ from perfmodel.errors import ForeignDeviceError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import Silent, isolation
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.isolation import ROUNDS, isolations
+from perfmodel.measuring.isolation import ROUNDS, prove_isolation
 from perfmodel.measuring.timing import Samples
 from perfmodel.opencl import Device
 from tests.campaigns import SCALE
@@ -55,7 +55,7 @@ def runs(monkeypatch) -> list[tuple[int, int]]:
 
 
 def prove(path, kernel=KERNEL, progress=None, facts=FACTS):
-    return isolations([kernel], Device(0, facts), path, progress)
+    return prove_isolation([kernel], Device(0, facts), path, progress)
 
 
 def test_a_time_that_follows_the_count_is_proved_and_another_is_not(tmp_path, runs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import loopy as lp
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import Silent, plan_file, repeatability, session, timekeeper
+from perfmodel.measuring import Silent, session, timekeeper
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples
 from tests.campaigns import SCALE, TINY, measured
@@ -59,12 +59,6 @@ def test_expected_times_of_the_steps_add_up(tmp_path):
     assert 1 + 2 + 1 + 6 == len(hears.expected)
     assert hears.expected[3] > 6 * TINY.runs * 1e-6
     assert pytest.approx(0.0, abs=1e-9) == sum(hears.expected)
-
-
-def test_too_little_memory_is_a_record_that_says_so(tmp_path):
-    found = measured(tmp_path, SCALE, campaign=replace(TINY, memory_fraction=1e-9))
-    assert {("constraint", 256)} == {(row.status, row.parameters["n"]) for row in found.rows}
-    assert all("fits into the memory" in row.message for row in found.rows)
 
 
 def test_an_allocation_that_fails_ends_nothing(tmp_path, monkeypatch):
@@ -250,66 +244,3 @@ def test_contents_that_a_class_draws_reach_the_device(tmp_path):
     found = measured(tmp_path, gather)
     assert [] == [row.message for row in found.rows if row.status != "ok"]
     assert 2 == len(found)
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked(KernelClass):
-    """A class whose variants are to be ranked."""
-
-    ranked: bool = True
-
-
-def ranked(**changes) -> KernelClass:
-    return Ranked(**{**vars(SCALE), **changes, "ranked": True})
-
-
-def test_ranked_variants_share_their_sizes(tmp_path, monkeypatch):
-    factor = {2: 1.0, 3: 4.0}
-    monkeypatch.setattr(Bench, "trial", lambda self, s, p: p["n"] * 1e-5 * factor[s.variant["factor"]])
-    campaign = replace(TINY, longest_s=0.011)
-
-    def sizes(kernel, folder):
-        found = measured(tmp_path / folder, kernel, campaign=campaign).rows
-        return {f: sorted(row.parameters["n"] for row in found if row.variant["factor"] == f) for f in factor}
-
-    assert {2: [256, 512, 1024], 3: [256]} == sizes(SCALE, "alone")
-    assert {2: [256], 3: [256]} == sizes(ranked(), "ranked")
-
-
-def test_a_ranked_variant_that_fails_leaves_the_others_their_ladder(tmp_path):
-    old = SCALE.build
-
-    def build(factor):
-        if factor == 3:
-            raise ZeroDivisionError("on purpose")
-        return old(factor)
-
-    found = measured(tmp_path, ranked(build=build))
-    assert 3 == len(found)
-    assert ["compile"] == [row.status for row in found.rows if row.status != "ok"]
-
-
-def test_repeatability_measures_a_sample_twice_and_keeps_nothing(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    found = repeatability((SCALE, OTHER), device(), campaign=TINY, most=8)
-    assert (8, 0) == (len(found.pairs), found.failed)
-    assert all(first.key == second.key for first, second in found.pairs)
-    assert {"scale", "other"} == {first.kernel for first, _ in found.pairs}
-    assert [] == list(tmp_path.iterdir())
-    first, second = found.pairs[0]
-    assert abs(first.seconds - second.seconds) / first.seconds == found.changes[0]
-    assert sorted(found.changes)[-1] == found.quantile(1.0)
-
-
-def test_repeatability_counts_what_failed(tmp_path):
-    bad = replace(SCALE, reference=lambda arguments, factor: {"out": 0})
-    found = repeatability((bad,), device(), campaign=TINY)
-    assert ((), 6) == (found.pairs, found.failed)
-    assert np.isnan(found.quantile(0.5))
-
-
-def test_plans_of_other_settings_are_not_taken(tmp_path):
-    measured(tmp_path, SCALE, campaign=replace(TINY, rungs=1))
-    assert 6 == len(measured(tmp_path, SCALE))
-    kept = plan_file.read_plans(plan_file.plan_path(tmp_path))
-    assert {1, 3} == {len(found.parameters) for found in kept.values()}

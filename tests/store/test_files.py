@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import subprocess
 import sys
 import textwrap
@@ -15,8 +13,7 @@ import pytest
 
 from perfmodel import errors, store
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.store import Measurement, Measurements
-from perfmodel.store.lines import failure
+from perfmodel.store import Measurement
 
 
 class Counts:
@@ -45,13 +42,6 @@ def measurement(**changes) -> Measurement:
         "status": "ok",
     }
     return Measurement(**{**values, **changes})
-
-
-def test_seconds_are_the_minimum_after_the_drop():
-    row = measurement(samples_s=(1.0, 1.0, 3.0, 2.0, 4.0))
-    assert 2.0 == row.seconds
-    assert 3.0 == row.median
-    assert 0.5 == row.spread
 
 
 def test_what_is_read_is_what_was_written(tmp_path):
@@ -86,16 +76,6 @@ def test_iteration_gives_the_newest_ok_record_of_each_configuration(tmp_path):
     found = store.read(tmp_path)
     assert 3 == len(found.rows)
     assert [2.0] == [row.seconds for row in found]
-
-
-def test_a_new_driver_or_code_is_another_key_in_the_same_place():
-    old, code, driver = (
-        measurement(),
-        measurement(kernel_hash="x"),
-        measurement(driver="2"),
-    )
-    assert 3 == len({old.key, code.key, driver.key})
-    assert 1 == len({old.place, code.place, driver.place})
 
 
 @pytest.mark.parametrize("cut", [1, 20, 200])
@@ -181,19 +161,6 @@ def test_a_store_that_cannot_be_written_is_an_output_error(tmp_path):
         store.prepare(tmp_path / "file" / "inside")
 
 
-def test_rows_of_two_devices_have_no_one_device():
-    found = Measurements((measurement(), measurement(device="E"), measurement(device="E", platform="Q")), {})
-    with pytest.raises(errors.MixedDevicesError, match=r"D \(P\), E \(P\), E \(Q\)"):
-        found.device  # noqa: B018 -- raises
-    assert 2 == len(found.of_device("E").rows)
-    assert "E" == found.of_device("E", "Q").device
-
-
-def test_records_are_frozen():
-    with pytest.raises(ValueError, match="frozen"):
-        measurement().kernel = "other"
-
-
 # ---- what cannot be written -----------------------------------------------------------------
 
 
@@ -231,25 +198,6 @@ def test_a_newer_schema_is_an_error_of_its_own_and_is_not_appended_to(tmp_path):
         assert isinstance(caught.value, errors.StoreFormatError)
         assert ("perfmodel.measurement/12", 1) == (caught.value.found, caught.value.line)
     assert 1 == len(path.read_text().splitlines())
-
-
-@pytest.mark.parametrize(
-    ("number", "kind", "advice"),
-    [
-        (errno.ENOSPC, errors.DiskFullError, "make room"),
-        (errno.EDQUOT, errors.DiskFullError, "make room"),
-        (errno.EROFS, errors.StoreReadOnlyError, "read-only"),
-        (errno.EACCES, errors.StoreReadOnlyError, "read-only"),
-        (errno.EIO, errors.OutputError, "give a place"),
-    ],
-)
-def test_each_reason_has_its_own_error(number, kind, advice):
-    error = failure(Path("m.jsonl"), OSError(number, os.strerror(number)))
-    assert kind is type(error)
-    assert isinstance(error, OSError)
-    assert "m.jsonl" == error.path
-    assert os.strerror(number) in str(error)
-    assert advice in str(error)
 
 
 FULL = """
@@ -301,18 +249,6 @@ def test_a_counts_file_that_was_replaced_is_read_again(tmp_path):
     for number in (7, 2):
         store.append_counts(tmp_path, Numbered(number))
     assert ["7", "2"] == hashes(tmp_path)
-
-
-def test_known_counts_are_not_read_again(tmp_path, monkeypatch):
-    for number in range(50):
-        store.append_counts(tmp_path, Numbered(number))
-    parsed = []
-    loads = json.loads
-    monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
-    store.append_counts(tmp_path, Numbered(7))
-    assert [] == parsed
-    store.append_counts(tmp_path, Numbered(50))
-    assert 1 == len(parsed)  # the last line, to see that it is whole
 
 
 def append_many(folder, first):
@@ -375,16 +311,6 @@ def test_a_broken_description_of_the_device_is_an_error(tmp_path, text):
     (tmp_path / "device.json").write_text(text)
     with pytest.raises(errors.StoreFormatError, match=r"device\.json"):
         store.read(tmp_path)
-
-
-def test_what_other_code_or_another_driver_replaced_is_outdated():
-    old, new = measurement(), measurement(driver="2")
-    again = measurement(samples_s=(1.0,) * 5, driver="2")
-    other = measurement(parameters={"n": 9})
-    found = Measurements((old, other, new, again), {})
-    assert (old,) == found.outdated
-    assert {"1", "2"} == set(found.drivers)
-    assert ("2",) == Measurements((old, new), {}).drivers
 
 
 def test_records_without_the_newer_optional_fields_are_valid(tmp_path):

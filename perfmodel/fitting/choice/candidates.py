@@ -65,7 +65,7 @@ def candidates(planned: Sequence[Planned], family: Family) -> Candidates:
 def chooser(
     share: float, family: str | Family = "stevens_kloeckner_2016"
 ) -> Callable[[Sequence[Planned]], Callable[[Floats], tuple[int, ...]]]:
-    """Return what chooses a share of a campaign's configurations, for :func:`perfmodel.measuring.run`.
+    """Return what chooses a share of a campaign's configurations, for :func:`perfmodel.measuring.measure`.
 
     Parameters
     ----------

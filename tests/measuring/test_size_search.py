@@ -6,8 +6,7 @@ import pytest
 
 from perfmodel.kernels import Ladder
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.plan import Least, Plan, Trial, ladder
-from perfmodel.measuring.plan_file import keep_plan, read_plans
+from perfmodel.measuring.size_search import Least, Trial, search_sizes
 
 SIZES = Ladder(lambda e: ({"n": 2**e},), start=2)
 
@@ -20,7 +19,7 @@ def choose(sizes=SIZES, seconds=lambda n: n * 1e-6, most=2**30, least=Least(), *
         return Trial((seconds(**point),), point["n"] // 4)
 
     campaign = Campaign("test", **settings)
-    points = ladder(sizes, trial, lambda point: point["n"] <= most, least, campaign)
+    points = search_sizes(sizes, trial, lambda point: point["n"] <= most, least, campaign)
     return [point["n"] for point in points], tried
 
 
@@ -81,7 +80,7 @@ def test_a_rung_ordered_by_time_keeps_its_longest_that_are_short_enough(cost, ex
     def trial(point):
         return Trial((cost * point["n"] * point["k"],), 1)
 
-    points = ladder(sizes, trial, lambda point: True, Least(), Campaign("test", longest_s=0.02))
+    points = search_sizes(sizes, trial, lambda point: True, Least(), Campaign("test", longest_s=0.02))
     assert expected == [point["k"] for point in points]
 
 
@@ -90,13 +89,5 @@ def test_a_teams_quickest_must_stand_out_and_its_slowest_be_short_enough():
         return Trial((point["n"] * 1e-6, point["n"] * 4e-6), 1)
 
     campaign = Campaign("test", longest_s=200e-6)
-    points = ladder(SIZES, trial, lambda point: True, Least(seconds=10e-6), campaign)
+    points = search_sizes(SIZES, trial, lambda point: True, Least(seconds=10e-6), campaign)
     assert [16, 32] == [point["n"] for point in points]
-
-
-def test_plans_are_kept(tmp_path):
-    path = tmp_path / "p.jsonl"
-    assert {} == read_plans(path)
-    kept = Plan(({"n": 1}, {"n": 2}), (0.5, 1.0))
-    keep_plan(path, "a", kept)
-    assert {"a": kept} == read_plans(path)

@@ -1,0 +1,21 @@
+"""Kernel classes: the kernels to measure, their sizes, and the files that hold them."""
+
+from __future__ import annotations
+
+from perfmodel.kernels.files import discover, load_file
+from perfmodel.kernels.kernel_class import KernelClass, Variant
+from perfmodel.kernels.ladder import Ladder, Parameters
+from perfmodel.kernels.shapes import WORK_GROUPS, WorkGroup, assume, work_groups
+
+__all__ = [
+    "WORK_GROUPS",
+    "KernelClass",
+    "Ladder",
+    "Parameters",
+    "Variant",
+    "WorkGroup",
+    "assume",
+    "discover",
+    "load_file",
+    "work_groups",
+]

@@ -1,0 +1,127 @@
+"""Reading kernel files: folders of kernel classes, and a user's file of kernels.
+
+A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import (
+    DuplicateKernelError,
+    KernelFileContentError,
+    KernelFileExecutionError,
+    KernelFileMissingError,
+    KernelFileSyntaxError,
+    KernelFileTypeError,
+)
+from perfmodel.kernels.kernel_class import KernelClass
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+
+def discover(folder: Path | str) -> tuple[KernelClass, ...]:
+    """Every ``KERNEL`` value of the Python files in `folder`, sorted by name.
+
+    Raises
+    ------
+    KernelFileMissingError
+        `folder` does not exist or holds no Python file.
+    KernelFileContentError, KernelFileTypeError
+        A file has no ``KERNEL``, or it is no :class:`KernelClass`.
+    DuplicateKernelError
+        Two classes have the same name.
+    """
+    paths = sorted(path for path in Path(folder).glob("*.py") if not path.name.startswith("_"))
+    if not paths:
+        raise KernelFileMissingError(folder, "a folder with kernel classes (*.py)")
+    found = []
+    for path in paths:
+        value = _execute(path).get("KERNEL")
+        if value is None:
+            raise KernelFileContentError(path, ("KERNEL",))
+        if not isinstance(value, KernelClass):
+            raise KernelFileTypeError(path, "KERNEL", type(value).__name__, "a KernelClass")
+        found.append(value)
+    names = [kernel.name for kernel in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise DuplicateKernelError(name, folder)
+    return tuple(sorted(found, key=lambda kernel: kernel.name))
+
+
+def load_file(path: Path | str) -> dict[str, TranslationUnit]:
+    """Load the translation units of a user's kernel file, by variant name.
+
+    The file defines ``kernel()``, which returns a :class:`loopy.TranslationUnit`, or
+    ``variants()``, which returns a dict of name to TranslationUnit.
+
+    Raises
+    ------
+    KernelFileMissingError
+        There is no such file.
+    KernelFileSyntaxError
+        The file is not Python; carries the line.
+    KernelFileExecutionError
+        The file, ``kernel()`` or ``variants()`` raised; carries the cause.
+    KernelFileContentError
+        The file defines neither function.
+    KernelFileTypeError
+        A function returned something else.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise KernelFileMissingError(path, "a Python file with kernel() or variants()")
+    names = _execute(path)
+    for name in ("variants", "kernel"):
+        function = names.get(name)
+        if callable(function):
+            break
+    else:
+        raise KernelFileContentError(path, ("kernel()", "variants()"))
+    try:
+        with redirect_stdout(sys.stderr):
+            value = function()
+    except (Exception, SystemExit) as cause:
+        raise KernelFileExecutionError(path, cause) from cause
+    return _translation_units(path, name, value)
+
+
+def _translation_units(path: Path, name: str, value: object) -> dict[str, TranslationUnit]:
+    from loopy import TranslationUnit
+
+    if name == "kernel":
+        if not isinstance(value, TranslationUnit):
+            raise KernelFileTypeError(path, "kernel()", type(value).__name__, "a loopy.TranslationUnit")
+        return {"kernel": value}
+    allowed = "a non-empty dict of name to loopy.TranslationUnit"
+    if not isinstance(value, dict) or not value:
+        found = "an empty dict" if value == {} else type(value).__name__
+        raise KernelFileTypeError(path, "variants()", found, allowed)
+    for key, unit in value.items():
+        if not isinstance(key, str) or not isinstance(unit, TranslationUnit):
+            found = f"{key!r}: {type(unit).__name__}"
+            raise KernelFileTypeError(path, "variants()", found, allowed)
+    return dict(value)
+
+
+def _execute(path: Path) -> dict[str, Any]:
+    """Run the file and return the names that it defines; an error in it is raised as one of ours."""
+    try:
+        with redirect_stdout(sys.stderr):
+            return runpy.run_path(str(path))
+    except SyntaxError as error:
+        if error.filename == str(path):
+            raise KernelFileSyntaxError(path, error.lineno, error.msg) from error
+        raise KernelFileExecutionError(path, error) from error
+    except OSError as error:
+        if error.filename == str(path):
+            raise KernelFileMissingError(path, "a readable Python file") from error
+        raise KernelFileExecutionError(path, error) from error
+    except (Exception, SystemExit) as cause:
+        raise KernelFileExecutionError(path, cause) from cause

@@ -1,0 +1,97 @@
+"""A kernel class: the kernels that it builds, their sizes, and what their output must be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from perfmodel.kernels.ladder import Ladder
+from perfmodel.kernels.shapes import work_groups
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+Variant: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelClass:
+    """One class of kernels: how to build them, their sizes, and their expected output.
+
+    Parameters
+    ----------
+    name : str
+        Unique in its folder; the file's name by custom.
+    group : str
+        Classes of one group are left out together when models are judged (matmul, stencil, ...).
+    build : callable
+        ``build(**variant)`` gives the transformed :class:`loopy.TranslationUnit`.
+    sizes : Ladder
+        Parameter sets; they do not change the code.
+    reference : callable
+        ``reference(arguments, **variant)``: arguments by name (arrays, scalars, sizes) to
+        the expected output arrays by name.
+    variants : tuple of mappings
+        Keyword arguments of `build` that change the code, the work-group left out.
+    dimensions : int
+        Axes of the work-group (1 or 2), passed to `build` as ``work_group``; 0 for none.
+    scalars : callable
+        ``scalars(**variant)``: the kernel's floating-point arguments by name.
+    tags : tuple of str
+        Words by which a user chooses classes.
+    isolates : str or callable, optional
+        The feature that dominates the time, or a function of the variant that names it.
+    doubles : str, optional
+        The size parameter that, if doubled, doubles the isolated feature's count. The isolation
+        is proved with it on a device.
+    raises : float
+        The time must then rise at least by this fraction [1]; 1 is in proportion.
+    contents : mapping
+        From array name to ``draw(generator, shape)``, for arrays with other contents than numbers
+        in [0.5, 2), as the index array of a gather.
+    tolerance : float
+        Largest relative difference from `reference` [1].
+    ranked : bool
+        The variants are choices for one computation, which are ranked by their predicted times.
+        All have the same arrays, and a campaign measures all at the same sizes: at these the
+        quickest stands out from the launch overhead, and the slowest is short enough.
+    """
+
+    name: str
+    group: str
+    build: Callable[..., TranslationUnit]
+    sizes: Ladder
+    reference: Callable[..., Mapping[str, Any]]
+    variants: tuple[Variant, ...] = (MappingProxyType({}),)
+    dimensions: int = 0
+    scalars: Callable[..., Mapping[str, float]] = field(default=lambda **_: {})
+    tags: tuple[str, ...] = ()
+    isolates: str | Callable[..., str | None] | None = None
+    doubles: str | None = None
+    raises: float = 0.5
+    contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    tolerance: float = 1e-4
+    ranked: bool = False
+
+    def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:
+        """Variants with their ``work_group``, for a device with this limit [work-items].
+
+        `shapes` is the largest number of work-group shapes of each variant. With one, it is the
+        group of 256 work-items for which the paper reports its results.
+        """
+        groups = work_groups(self.dimensions, max_work_group_size)
+        if shapes < len(groups):
+            groups = tuple(sorted(groups, key=lambda g: abs(math.prod(g) - 256)))[:shapes]
+        own = ({"work_group": group} if group else {} for group in sorted(groups))
+        return tuple({**variant, **group} for group in own for variant in self.variants)
+
+    def with_variants(self, variants: tuple[Variant, ...]) -> KernelClass:
+        """The same class with only these variants."""
+        return replace(self, variants=variants)
+
+    def isolated(self, variant: Variant) -> str | None:
+        """Name of the feature that this variant isolates, if any."""
+        return self.isolates(**variant) if callable(self.isolates) else self.isolates

@@ -1,0 +1,48 @@
+"""Subjects, and the status that a failure gets by where it happens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perfmodel.measuring.subject import FailedError, Subject, stage
+from tests.campaigns import SCALE
+
+
+def test_an_exception_gets_the_status_of_its_stage_and_one_line():
+    with pytest.raises(FailedError) as caught, stage("compile"):
+        raise ValueError("two\n   lines")
+    assert ("compile", "ValueError: two lines") == (caught.value.status, caught.value.message)
+
+
+def test_the_inner_stage_wins():
+    with pytest.raises(FailedError) as caught, stage("runtime"), stage("constraint"):
+        raise ValueError
+    assert "constraint" == caught.value.status
+
+
+def test_a_long_message_is_cut():
+    with pytest.raises(FailedError) as caught, stage("compile"):
+        raise ValueError("x" * 1000)
+    assert 500 == len(caught.value.message)
+
+
+def test_a_subject_is_described_by_its_class():
+    subject = Subject(replace(SCALE, scalars=lambda factor, **_: {"s": factor / 2}), {"factor": 3})
+    assert ({"n": 256}, {"s": 1.5}) == (subject.smallest, subject.scalars)
+    assert 64 == len(subject.hash)
+    assert subject.hash != Subject(SCALE, {"factor": 2}).hash
+    (out, a) = subject.arrays({"n": 8})
+    assert [("out", (8,), np.float32), ("a", (8,), np.float32)] == [(x.name, x.shape, x.dtype) for x in (out, a)]
+
+
+def test_a_subject_that_cannot_be_built_has_no_hash():
+    def fails(**_):
+        raise ZeroDivisionError("on purpose")
+
+    subject = Subject(replace(SCALE, build=fails), {"factor": 2})
+    assert "" == subject.hash
+    with pytest.raises(FailedError, match="on purpose"):
+        subject.generated  # noqa: B018 -- raises

@@ -1,0 +1,68 @@
+"""One configuration: counted and checked once, and turned into its record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from perfmodel.measuring import timekeeper
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.measuring.timing import Samples
+from tests.campaigns import SCALE, TINY
+from tests.machine import device
+
+pytestmark = pytest.mark.device
+TWICE = Subject(SCALE, {"factor": 2})
+
+
+@pytest.fixture
+def keeper():
+    return Timekeeper(Bench(device(), TINY), overhead_s=1e-6)
+
+
+def test_a_configuration_has_the_key_of_its_record(keeper):
+    configuration = keeper.configuration(TWICE, {"n": 256}, 0.5)
+    row = keeper.measured(configuration, place=3)
+    assert ("ok", configuration.key, 3, 1e-6) == (row.status, row.key, row.place_in_order, row.launch_overhead_s)
+    assert 0.5 == configuration.seconds
+    assert keeper.count(TWICE).hash == row.counts_hash
+
+
+def test_code_is_counted_and_checked_once(keeper, monkeypatch):
+    checked = []
+    monkeypatch.setattr(Bench, "check", lambda self, subject: checked.append(subject))
+    for n in (256, 512):
+        keeper.measured(keeper.configuration(TWICE, {"n": n}, 0.0))
+    assert [TWICE] == checked
+    assert keeper.count(TWICE) is keeper.count(Subject(SCALE, {"factor": 2}))
+
+
+def test_a_wrong_output_fails_at_every_size(keeper):
+    wrong = Subject(replace(SCALE, reference=lambda arguments, factor: {"out": 0}), {"factor": 2})
+    rows = [keeper.measured(keeper.configuration(wrong, {"n": n}, 0.0)) for n in (256, 512)]
+    assert ["correctness", "correctness"] == [row.status for row in rows]
+    assert rows[0].message == rows[1].message
+    assert [(), ()] == [row.samples_s for row in rows]
+
+
+def test_runs_that_were_given_up_are_a_timeout(keeper, monkeypatch):
+    monkeypatch.setattr(timekeeper, "steady_sample", lambda *_: (Samples((70.0,), (69.0,), complete=False), 0))
+    row = keeper.measured(keeper.configuration(TWICE, {"n": 256}, 0.0))
+    assert ("timeout", "1 runs took over 60.0 s", (70.0,)) == (row.status, row.message, row.samples_s)
+
+
+def test_sizes_that_break_an_assumption_do_not_reach_the_device(keeper):
+    from tests.campaigns import Ladder
+
+    broken = Subject(replace(SCALE, sizes=Ladder(lambda e: ({"n": 2**e},), start=3)), {"factor": 2})
+    row = keeper.measured(keeper.configuration(broken, {"n": 256}, 0.0))
+    assert "constraint" == row.status
+
+
+def test_a_failure_without_sizes_is_recorded_at_the_smallest(keeper):
+    row = keeper.failed(TWICE, FailedError("compile", "said"))
+    assert ("compile", "said", {"n": 256}) == (row.status, row.message, row.parameters)
+    assert {"n": 512} == keeper.failed(TWICE, FailedError("compile", "said"), {"n": 512}).parameters

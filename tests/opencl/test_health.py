@@ -1,0 +1,80 @@
+"""The check of devices, also of drivers that crash, hang or are missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from perfmodel import opencl
+from perfmodel.errors import BrokenDeviceError
+from tests.machine import fake_device
+from tests.shadow import NO_DRIVERS, ROOT, fake_opencl, shadow
+
+pytestmark = pytest.mark.device
+
+
+@pytest.fixture
+def driver(tmp_path, monkeypatch):
+    """Let new processes meet a driver that does this when it is listed."""
+
+    def install(when_listed: str) -> None:
+        monkeypatch.setenv("PYTHONPATH", shadow(tmp_path, "pyopencl", fake_opencl(when_listed)))
+
+    return install
+
+
+def test_check_of_a_working_device():
+    health = opencl.check(opencl.find())
+    assert health.ok
+    assert "built and ran a kernel" == health.message
+    assert 0 < health.seconds < 60
+
+
+def test_survey_agrees_with_the_list():
+    surveyed = opencl.survey()
+    assert [d.slug for d in opencl.devices()] == [device.slug for device, _ in surveyed]
+    assert any(health.ok for _, health in surveyed)
+
+
+def test_check_of_a_device_that_has_gone():
+    health = opencl.check(fake_device(99, "gone", "nowhere"))
+    assert not health.ok
+    assert "no longer listed" in health.message
+
+
+def test_a_crashing_driver_ends_only_its_own_process(driver):
+    driver("import os; os.abort()")
+    health = opencl.check(fake_device(0, "crasher", "any"))
+    assert not health.ok
+    assert "crashed (SIGABRT)" in health.message
+    with pytest.raises(BrokenDeviceError, match="SIGABRT"):
+        opencl.survey()
+
+
+def test_a_hanging_driver_is_given_up(driver):
+    driver("import time; time.sleep(600)")
+    start = time.perf_counter()
+    health = opencl.check(fake_device(0, "sleeper", "any"), time_limit=1.0)
+    assert not health.ok
+    assert "gave no answer in 1 s" == health.message
+    assert time.perf_counter() - start < 10
+
+
+def test_a_driver_that_exits_and_speaks(driver):
+    driver("import sys; sys.exit('license expired')")
+    health = opencl.check(fake_device(0, "quitter", "any"))
+    assert "ended the process with status 1: license expired" in health.message
+
+
+def test_no_driver_at_all(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", shadow(tmp_path, "pyopencl", NO_DRIVERS))
+    assert () == opencl.survey()
+    code = "from perfmodel import opencl\nassert () == opencl.devices()\nopencl.find()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert "NoDeviceError: no OpenCL device was found" in last
+    assert "scripts/setup" in last
+    assert "apt-get install pocl-opencl-icd" in last

@@ -1,0 +1,88 @@
+"""Selection of a device by words, where some are broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel import opencl
+from perfmodel.errors import BrokenDeviceError, NoDeviceError, UnknownDeviceError
+from perfmodel.opencl import Health, selection
+from tests.machine import fake_device
+
+FAKES = (
+    fake_device(0, "pthread-skylake-Intel(R) Xeon(R)", "Portable Computing Language"),
+    fake_device(1, "Intel(R) Xeon(R) Processor", "Intel(R) OpenCL"),
+    fake_device(2, "NVIDIA H200", "NVIDIA CUDA"),
+    fake_device(3, "NVIDIA H200", "NVIDIA CUDA"),
+)
+
+
+@pytest.fixture
+def fakes(monkeypatch):
+    """Four devices, of which those in the returned set are broken."""
+    broken: set[int] = set()
+    monkeypatch.setattr(selection, "devices", lambda: FAKES)
+    monkeypatch.setattr(
+        selection, "check", lambda device: Health(device.index not in broken, 0.1, "Code -11")
+    )
+    return broken
+
+
+@pytest.mark.usefixtures("fakes")
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        (None, 0),
+        ("2", 2),
+        ("pocl", 0),
+        ("portable", 0),
+        ("INTEL", 1),  # the platform counts before the name: PoCL's is an Intel too
+        ("intel-xeon", 1),
+        ("skylake", 0),
+        ("NVIDIA H200", 2),
+        ("h2", 2),
+        (" nvidia ", 2),
+    ],
+)
+def test_selectors(selector, expected):
+    assert expected == opencl.find(selector).index
+
+
+def test_of_equal_devices_the_first_that_works(fakes):
+    fakes.add(2)
+    assert 3 == opencl.find("h200").index
+
+
+def test_without_a_selector_broken_pocl_is_passed_over(fakes):
+    fakes.update({0, 1})
+    assert 2 == opencl.find().index
+
+
+def test_named_device_that_does_not_work(fakes):
+    fakes.add(1)
+    with pytest.raises(BrokenDeviceError, match=r"'Intel.R. Xeon.*listed but does not work: Code -11"):
+        opencl.find("intel")
+
+
+def test_no_device_works(fakes):
+    fakes.update(range(4))
+    with pytest.raises(NoDeviceError, match=r"no listed OpenCL device works.*Code -11.*scripts/setup"):
+        opencl.find()
+
+
+@pytest.mark.usefixtures("fakes")
+@pytest.mark.parametrize("selector", ["radeon", "4", "", "-1"])
+def test_unknown_selector_lists_what_there_is(selector):
+    with pytest.raises(UnknownDeviceError) as caught:
+        opencl.find(selector)
+    assert isinstance(caught.value, LookupError)
+    assert 4 == len(caught.value.allowed)
+    assert "2: NVIDIA H200 (NVIDIA CUDA)" in str(caught.value)
+
+
+@pytest.mark.device
+def test_every_working_device_is_reached_by_index_and_pocl_by_default():
+    working = [device for device, health in opencl.survey() if health.ok]
+    assert [device.index for device in working] == [opencl.find(str(device.index)).index for device in working]
+    pocl = [device.index for device in working if device.slug.startswith("pocl-")]
+    assert (pocl or [working[0].index])[0] == opencl.find().index

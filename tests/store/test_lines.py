@@ -1,0 +1,97 @@
+"""JSON Lines: whole lines or none."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from perfmodel.errors import DiskFullError, OutputError, StoreFormatError, StoreReadOnlyError
+from perfmodel.store.lines import append_line, failure, opened, read_lines, write_line
+
+
+def test_lines_come_with_their_numbers(tmp_path):
+    path = tmp_path / "a.jsonl"
+    for document in ({"a": 1}, [2], "three"):
+        append_line(path, document)
+    assert (((1, {"a": 1}), (2, [2]), (3, "three")), ()) == read_lines(path)
+    assert '{"a": 1}\n[2]\n"three"\n' == path.read_text()
+
+
+def test_an_empty_file_has_no_lines(tmp_path):
+    (tmp_path / "a.jsonl").write_text("")
+    assert ((), ()) == read_lines(tmp_path / "a.jsonl")
+
+
+def test_a_torn_last_line_is_named_and_moved_away_by_the_next(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"a": ')
+    documents, (said,) = read_lines(path)
+    assert ((1, {"a": 1}),) == documents
+    assert "line 2 is torn" in said
+    append_line(path, {"a": 3})
+    assert '{"a": 1}\n{"a": 3}\n' == path.read_text()
+    assert '{"a": \n' == (tmp_path / "a.jsonl.torn").read_text()
+
+
+def test_a_damaged_line_in_the_middle_is_an_error(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("1\n{\n3\n")
+    with pytest.raises(StoreFormatError, match="line 2"):
+        read_lines(path)
+
+
+def test_the_folder_is_made(tmp_path):
+    append_line(tmp_path / "b" / "c" / "a.jsonl", 1)
+    assert "1\n" == (tmp_path / "b" / "c" / "a.jsonl").read_text()
+
+
+def test_a_line_longer_than_a_block_is_found_from_the_end(tmp_path):
+    path = tmp_path / "a.jsonl"
+    long = "x" * 200_000
+    append_line(path, long)
+    path.write_bytes(path.read_bytes() + b'"torn')
+    append_line(path, "y")
+    assert [long, "y"] == [document for _, document in read_lines(path)[0]]
+
+
+def test_a_failed_write_takes_back_its_part_of_the_line(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl"
+    append_line(path, 1)
+
+    def full(number):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(DiskFullError, match="No space left"):
+        append_line(path, 2)
+    assert "1\n" == path.read_text()
+
+
+def test_several_lines_can_be_written_under_one_lock(tmp_path):
+    path = tmp_path / "a.jsonl"
+    with opened(path) as file:
+        write_line(path, file, 1)
+        write_line(path, file, 2)
+    assert "1\n2\n" == path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "advice"),
+    [
+        (errno.ENOSPC, DiskFullError, "make room"),
+        (errno.EDQUOT, DiskFullError, "make room"),
+        (errno.EROFS, StoreReadOnlyError, "read-only"),
+        (errno.EACCES, StoreReadOnlyError, "read-only"),
+        (errno.EIO, OutputError, "give a place"),
+    ],
+)
+def test_each_reason_has_its_own_error(number, kind, advice):
+    error = failure(Path("m.jsonl"), OSError(number, os.strerror(number)))
+    assert kind is type(error)
+    assert isinstance(error, OSError)
+    assert "m.jsonl" == error.path
+    assert os.strerror(number) in str(error)
+    assert advice in str(error)

@@ -1,0 +1,56 @@
+"""The records of a store: which are current, whose they are, and what is read once."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel import errors
+from perfmodel.counts import KernelCounts
+from perfmodel.store import Measurements
+from tests.store.test_files import device_facts, measurement
+
+
+def test_rows_of_two_devices_have_no_one_device():
+    found = Measurements((measurement(), measurement(device="E"), measurement(device="E", platform="Q")), {})
+    with pytest.raises(errors.MixedDevicesError, match=r"D \(P\), E \(P\), E \(Q\)"):
+        found.device  # noqa: B018 -- raises
+    assert 2 == len(found.of_device("E").rows)
+    assert "E" == found.of_device("E", "Q").device
+
+
+def test_what_other_code_or_another_driver_replaced_is_outdated():
+    old, new = measurement(), measurement(driver="2")
+    again = measurement(samples_s=(1.0,) * 5, driver="2")
+    other = measurement(parameters={"n": 9})
+    found = Measurements((old, other, new, again), {})
+    assert (old,) == found.outdated
+    assert {"1", "2"} == set(found.drivers)
+    assert ("2",) == Measurements((old, new), {}).drivers
+
+
+def test_a_later_failure_replaces_an_earlier_time():
+    good, bad = measurement(), measurement(status="runtime", samples_s=())
+    found = Measurements((good, bad), {})
+    assert ((bad,), [], 0) == (found.current, list(found), len(found))
+
+
+def test_an_empty_store_is_of_no_device():
+    assert ("", (), 0) == (Measurements((), {}).device, Measurements((), {}).current, len(Measurements((), {})))
+
+
+def test_kernels_are_chosen_by_name():
+    rows = tuple(measurement(kernel=name) for name in ("a", "b", "c"))
+    found = Measurements(rows, {"h": {}}, facts=device_facts()).of_kernels("c", "a")
+    assert ["a", "c"] == [row.kernel for row in found.rows]
+    assert ({"h": {}}, device_facts()) == (found.counts_documents, found.facts)
+
+
+def test_counts_are_read_once_also_with_other_facts(monkeypatch):
+    read = []
+    monkeypatch.setattr(KernelCounts, "from_json", lambda document: read.append(document) or "counts")
+    first = Measurements((measurement(),), {"h": {"a": 1}})
+    assert {"h": "counts"} == first.counts
+    second = first.with_facts(device_facts())
+    assert (device_facts(), None) == (second.facts, first.facts)
+    assert second.counts is first.counts
+    assert [{"a": 1}] == read
