@@ -15,7 +15,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.program.program import Access, Domain, Program
-from perfmodel.counts.program.record import read_program, write_program
+from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.program.tree import Node
 from perfmodel.counts.quasipoly.count import Count, whole
 from perfmodel.counts.rows import (
@@ -79,7 +79,7 @@ class KernelCounts:
 
     @property
     def schedule(self) -> tuple[Node, ...]:
-        """The schedule as a tree of ``Device``, ``Loop``, ``Run`` and ``Wait`` nodes."""
+        """The schedule as a tree of ``DeviceKernel``, ``Loop``, ``Run`` and ``Wait`` nodes."""
         return self.program.schedule
 
     @property

@@ -8,7 +8,7 @@ from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import Nest
 from perfmodel.counts.flow.walkthrough import Arc, Walkthrough
 from perfmodel.counts.program.steps import Step
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 from perfmodel.counts.quasipoly.count import Count
 
 
@@ -133,7 +133,7 @@ class _Control:
                 last = self.block(node.body, (*loops, node.iname), launch, last)
                 if len(self.nodes) > first:
                     self.transitions += [Transition(k, first, node.iname) for k in last]
-            elif isinstance(node, Device):
+            elif isinstance(node, DeviceKernel):
                 last = self.add("entry", loops, node.name, last)
                 last = self.block(node.body, loops, node.name, last)
                 last = self.add("exit", loops, node.name, last)

@@ -10,7 +10,7 @@ import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities, Cardinality
 from perfmodel.counts.program.program import Domain
-from perfmodel.counts.program.tree import Device, Loop, Node
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node
 from perfmodel.counts.quasipoly.count import Count, product
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -74,7 +74,7 @@ class Trips:
             if isinstance(node, Loop):
                 self.around[node.iname] = loops
                 self._place(node.body, (*loops, node.iname))
-            elif isinstance(node, Device):
+            elif isinstance(node, DeviceKernel):
                 self._place(node.body, loops)
 
     def value(self, nest: Nest) -> float:

@@ -14,7 +14,7 @@ from perfmodel.counts.flow.paths import START, Path, Stamp, Term, Value, bound, 
 from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, WHOLE, WORK, Snapshot, State, path_in
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.steps import SHARED, Act, Dataflow, Reading, Step, Writing
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not seen
 SHORT = 256  # runs of a body that are followed one by one where the trips are constant
@@ -98,12 +98,12 @@ class Walkthrough:
                     self.run(step)
             elif isinstance(node, Wait):
                 self.wait(node.scope)
-            elif isinstance(node, Device):
+            elif isinstance(node, DeviceKernel):
                 self.launch(node)
             else:
                 self.loop(node)
 
-    def launch(self, node: Device) -> None:
+    def launch(self, node: DeviceKernel) -> None:
         """Follow a work-item of a launch, which begins when all before it is done."""
         self.state.hold(self.state.path(LATEST))
         self.launched = True

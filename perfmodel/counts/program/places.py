@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from perfmodel.counts.program.program import Access, BarrierSite, Domain, Program
 from perfmodel.counts.program.steps import Act, Step
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 
 Place = tuple[int | str, ...]
 
@@ -110,13 +110,13 @@ def _touches(step: Step, access: Access) -> bool:
     return any(one.variable == access.array for one in touched)
 
 
-def _device(program: Program, launch: int) -> Device:
+def _device(program: Program, launch: int) -> DeviceKernel:
     return list(_devices(program.schedule))[launch]
 
 
-def _devices(nodes: Sequence[Node]) -> Iterator[Device]:
+def _devices(nodes: Sequence[Node]) -> Iterator[DeviceKernel]:
     for node in nodes:
-        if isinstance(node, Device):
+        if isinstance(node, DeviceKernel):
             yield node
         elif isinstance(node, Loop):
             yield from _devices(node.body)

@@ -29,21 +29,21 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceKernel:
     """A device kernel in the launch sequence."""
 
     name: str
     body: tuple[Node, ...]
 
 
-Node = Run | Wait | Loop | Device
+Node = Run | Wait | Loop | DeviceKernel
 
 
 def instructions_in(node: Node) -> Iterator[str]:
     """Yield the identifiers of the instructions below a node, in schedule order."""
     if isinstance(node, Run):
         yield node.instruction
-    elif isinstance(node, (Loop, Device)):
+    elif isinstance(node, (Loop, DeviceKernel)):
         for child in node.body:
             yield from instructions_in(child)
 
@@ -52,4 +52,4 @@ def has_barrier(node: Node) -> bool:
     """Whether a barrier stands below the node."""
     if isinstance(node, Wait):
         return True
-    return isinstance(node, (Loop, Device)) and any(has_barrier(child) for child in node.body)
+    return isinstance(node, (Loop, DeviceKernel)) and any(has_barrier(child) for child in node.body)

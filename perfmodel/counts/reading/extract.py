@@ -26,7 +26,7 @@ from perfmodel.counts.program.program import (
 )
 from perfmodel.counts.program.steps import Dataflow, Step
 from perfmodel.counts.program.tree import (
-    Device,
+    DeviceKernel,
     Loop,
     Node,
     Run,
@@ -112,10 +112,10 @@ class _Extraction:
         for node in nodes:
             if isinstance(node, Loop):
                 self.walk_host(node.body, (*loops, node.iname))
-            elif isinstance(node, Device):
+            elif isinstance(node, DeviceKernel):
                 self.walk_device(node, loops)
 
-    def walk_device(self, node: Device, loops: tuple[str, ...]) -> None:
+    def walk_device(self, node: DeviceKernel, loops: tuple[str, ...]) -> None:
         instructions = frozenset(instructions_in(node))
         grid, local = grid_and_group(self.domains, self.callables, instructions)
         repeats = self.domains.domain(len(self.launches), loops).points

@@ -15,7 +15,7 @@ from loopy.schedule import (
     RunInstruction,
 )
 
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 
 
 def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
@@ -37,7 +37,7 @@ def _block(items: Sequence[Any], start: int) -> tuple[tuple[Node, ...], int]:
             continue
         if isinstance(item, CallKernel):
             body, position = _block(items, position + 1)
-            nodes.append(Device(item.kernel_name, body))
+            nodes.append(DeviceKernel(item.kernel_name, body))
             continue
         if isinstance(item, RunInstruction):
             nodes.append(Run(item.insn_id))

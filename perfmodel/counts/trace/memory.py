@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.counts.program.program import Access, Program
 from perfmodel.counts.quasipoly.translation import program_of_polynomial
-from perfmodel.counts.trace.set_points import PARAM, Ints, fixed
+from perfmodel.counts.trace.fixed_sizes import PARAM, Ints, fixed
 from perfmodel.errors import UntraceableError
 
 PAGE = 4096  # bytes; every array begins on a page
