@@ -10,6 +10,7 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 from loopy.codegen import UnvectorizableError
+from loopy.diagnostic import LoopyError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import VectorizeTag
 from loopy.kernel.instruction import BarrierInstruction, CInstruction, MultiAssignmentBase
@@ -40,7 +41,7 @@ from perfmodel.counts.reading.expressions import Condition, Options, Walk, walk_
 from perfmodel.counts.reading.grid import grid_and_group
 from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.schedule import schedule_tree
-from perfmodel.errors import NotCountableError
+from perfmodel.errors import IncompleteKernelError, NotCountableError
 
 SET = isl.dim_type.set
 Declared = Mapping[str, Mapping[tuple[str, str], int]]
@@ -60,8 +61,16 @@ def extract(
         Mean trip counts and probabilities.
     declared : mapping of str to mapping of (str, str) to int
         Operations by type and kind of the instructions whose code is opaque.
+
+    Raises
+    ------
+    IncompleteKernelError
+        Loopy finds the kernel wrong, for example because a hardware axis is left out.
     """
-    return _Extraction(t_unit, statistics, declared, options).program()
+    try:
+        return _Extraction(t_unit, statistics, declared, options).program()
+    except LoopyError as error:
+        raise IncompleteKernelError(str(error)) from error
 
 
 class _Extraction:

@@ -1,11 +1,16 @@
-"""From Loopy's linearization to a tree of frozen values."""
+"""The schedule of a kernel: Loopy makes it where it is missing, and it becomes a tree of frozen values."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 import loopy as lp
+from loopy.diagnostic import LoopyError
+from loopy.kernel import KernelState
+from loopy.kernel.function_interface import CallableKernel
 from loopy.schedule import (
     Barrier,
     CallKernel,
@@ -16,6 +21,52 @@ from loopy.schedule import (
 )
 
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.reading.unbounded import refuse_unbounded
+from perfmodel.errors import IncompleteKernelError
+
+
+def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Return the translation unit as one preprocessed and linearized kernel.
+
+    Raises
+    ------
+    IncompleteKernelError
+        Loopy cannot complete or schedule the kernel, or an argument has no type.
+    UnboundedLoopError
+        A loop has no end.
+    """
+    for kernel in t_unit.callables_table.values():
+        if isinstance(kernel, CallableKernel):
+            refuse_unbounded(kernel.subkernel.domains)
+    try:
+        with redirect_stdout(sys.stderr):  # where Loopy fails it prints the kernel
+            t_unit = _with_callees_inlined(t_unit)
+            if t_unit.state < KernelState.PREPROCESSED:
+                t_unit = lp.preprocess_program(t_unit)
+            if t_unit.state < KernelState.LINEARIZED:
+                t_unit = lp.linearize(t_unit)
+    except (LoopyError, ValueError) as error:  # its scheduler raises either
+        raise IncompleteKernelError(str(error)) from error
+    if len(t_unit.entrypoints) != 1:
+        raise IncompleteKernelError(f"it has {len(t_unit.entrypoints)} entry points, not one")
+    (entry,) = t_unit.entrypoints
+    untyped = [argument.name for argument in t_unit[entry].args if argument.dtype is None]
+    if untyped:
+        raise IncompleteKernelError(f"no type is known for {', '.join(untyped)}")
+    return t_unit
+
+
+def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Return the unit as one kernel, in which a callee's accesses are to the caller's arrays."""
+    for name, callee in t_unit.callables_table.items():
+        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints:
+            if t_unit.state >= KernelState.PREPROCESSED:
+                raise IncompleteKernelError(
+                    f"it calls the kernel '{name}' and is preprocessed already, so that the call "
+                    "cannot be inlined; count it before it is preprocessed"
+                )
+            t_unit = lp.inline_callable_kernel(t_unit, str(name))
+    return t_unit
 
 
 def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import loopy as lp
@@ -33,6 +34,18 @@ def memory_type(variable: Any) -> Type[Any]:
         return INT
     dtype = np.dtype(variable.dtype.numpy_dtype)
     return np.dtype(np.int8) if dtype.kind == "b" else dtype
+
+
+def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
+    """Return the bytes of a kernel's local and of its private variables of constant shape."""
+    (entry,) = t_unit.entrypoints
+    sizes: dict[Any, int] = {lp.AddressSpace.LOCAL: 0, lp.AddressSpace.PRIVATE: 0}
+    for variable in t_unit[entry].temporary_variables.values():
+        if variable.address_space in sizes and all(
+            isinstance(extent, (int, np.integer)) for extent in variable.shape
+        ):
+            sizes[variable.address_space] += prod(map(int, variable.shape)) * memory_type(variable).itemsize
+    return sizes[lp.AddressSpace.LOCAL], sizes[lp.AddressSpace.PRIVATE]
 
 
 def is_sign(expr: Any) -> bool:
