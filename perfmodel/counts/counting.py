@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.reading.domains import Statistics
-from perfmodel.counts.reading.expressions import Options
+from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import Declared, extract
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.counts.reading.values import array_bytes

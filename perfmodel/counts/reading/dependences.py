@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import loopy as lp
-import pymbolic.primitives as p
 from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
 from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
 from loopy.symbolic import LinearSubscript
 
 from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, Step, Writing
 from perfmodel.counts.reading.affine import affine_form
+from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
-from perfmodel.counts.reading.values import INT, Type, is_index, is_sign
+from perfmodel.counts.reading.values import INT, Type, is_product
 
 _SPACES = {
     lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.AddressSpace.PRIVATE: "private",
@@ -31,7 +31,7 @@ Leaf = tuple[str, Cell, list[Act]]  # a value met in the walk, and the acts abov
 
 
 @dataclass
-class TrackedWalk(Walk):
+class PathWalk(Walk):
     """The walk over an instruction that also knows each value's path to the result.
 
     Attributes
@@ -52,33 +52,35 @@ class TrackedWalk(Walk):
     writings: list[Writing] = field(default_factory=list)
     touched: list[Act] = field(default_factory=list)
 
-    def rec(self, expr: Any) -> Any:
+    def rec(self, expr: Any, scope: Scope) -> Any:
         """Walk an expression; what is noted meanwhile stands above the leaves found in it."""
-        if self.in_index and not self.include_index_arithmetic:  # nothing is noted in there
-            return Walk.__call__(self, expr)
+        if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
+            return Walk.__call__(self, expr, scope)
         frames, start = self.frames, len(self.leaves)
         frames[-1].append(start)
         frames.append([start])
-        dtype = Walk.__call__(self, expr)
+        dtype = Walk.__call__(self, expr, scope)
         frames.pop()
         return dtype
 
-    def note(self, dtype: Type[Any], kind: str, amount: int = 1, per_lane: bool = True) -> None:
+    def note(
+        self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True
+    ) -> bool:
         """Record operations; those on the parts of a complex value are one deep for each kind."""
-        before = len(self.operations)
-        super().note(dtype, kind, amount, per_lane)
-        if len(self.operations) > before:
+        noted = super().note(dtype, kind, scope, amount, per_lane)
+        if noted:
             self.extend(self.frames[-1][0], (dtype.name, kind))
+        return noted
 
     def extend(self, start: int, act: Act) -> None:
         """Put an act above all leaves from ``start`` on."""
         for leaf in self.leaves[start:]:
             leaf[2].append(act)
 
-    def access(self, array: str, indices: tuple[Any, ...], direction: str) -> Type[Any]:
+    def access(self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope) -> Type[Any]:
         """Record an access; a load stands above the values in its index."""
         start = len(self.leaves)
-        dtype = super().access(array, indices, direction)
+        dtype = super().access(array, indices, direction, scope)
         space = _space(self.kernel, array)
         if space is None:
             return dtype
@@ -93,18 +95,16 @@ class TrackedWalk(Walk):
         self.leaves.append((array, cell, path))
         return dtype
 
-    def join_products(self, terms: list[Any], before: int) -> None:
+    def join_products(self, terms: list[Any], before: int, scope: Scope) -> bool:
         """Turn products and the additions that they meet into ``madd`` on the paths too.
 
         A product is joined to its own addition; the first term has none, and takes the first
         addition of a term that is no product.
         """
-        operations = len(self.operations)
-        super().join_products(terms, before)
-        if len(self.operations) == operations:
-            return
+        if not super().join_products(terms, before, scope):
+            return False
         starts = [*self.frames[-1][1:], len(self.leaves)]
-        products = [_is_product(self.kernel, term) for term in terms]
+        products = [is_product(self.kernel, term) for term in terms]
         free = products.index(False) if products[0] and not all(products) else 0
         joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
         for k, product in enumerate(products):
@@ -116,6 +116,7 @@ class TrackedWalk(Walk):
                     del own[-1]
                 additions = zip(above, path[-len(above):], strict=True)
                 path[:] = own + [(act[0], "madd") if joined[j] else act for j, act in additions]
+        return True
 
     def step(self, instruction: MultiAssignmentBase) -> Step:
         """Return the statement walked; it waits for its guards too."""
@@ -127,8 +128,8 @@ class TrackedWalk(Walk):
             acts[act] = acts.get(act, 0) + 1
         leaves = self.leaves
         for guard in sorted(instruction.predicates, key=str):
-            test = TrackedWalk(self.kernel, self.callables, INT)
-            test.walk_test(guard)
+            test = PathWalk(self.kernel, self.callables)
+            test.rec(guard, Scope(INT, in_test=True))
             leaves = leaves + test.leaves
         readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
         return Step(
@@ -179,10 +180,3 @@ def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
     if any(name in kernel.temporary_variables for name in form):
         return None
     return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
-
-
-def _is_product(kernel: lp.LoopKernel, term: Any) -> bool:
-    return (
-        isinstance(term, p.Product) and not is_index(kernel, term)
-        and sum(not is_sign(child) for child in term.children) > 1
-    )

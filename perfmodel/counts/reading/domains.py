@@ -14,7 +14,7 @@ from loopy.symbolic import condition_to_set
 
 from perfmodel.counts.points.projection import Projector
 from perfmodel.counts.program.program import Domain
-from perfmodel.counts.reading.expressions import Condition
+from perfmodel.counts.reading.events import Condition
 from perfmodel.errors import StatisticsNeededError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param

@@ -8,11 +8,7 @@ from typing import Any
 
 import islpy as isl
 import loopy as lp
-import numpy as np
-from loopy.codegen import UnvectorizableError
 from loopy.diagnostic import LoopyError
-from loopy.expression import VectorizabilityChecker
-from loopy.kernel.data import VectorizeTag
 from loopy.kernel.instruction import BarrierInstruction, CInstruction, MultiAssignmentBase
 from loopy.symbolic import get_dependencies
 
@@ -35,17 +31,19 @@ from perfmodel.counts.program.tree import (
     has_barrier,
     instructions_in,
 )
-from perfmodel.counts.reading.dependences import TrackedWalk, opaque_step, unrolled_inames
+from perfmodel.counts.reading.accesses import vector_iname
+from perfmodel.counts.reading.dependences import PathWalk, opaque_step, unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
-from perfmodel.counts.reading.expressions import Condition, Options, Walk, walk_instruction
+from perfmodel.counts.reading.events import Condition, Options, Scope
+from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.grid import grid_and_group
 from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.schedule import schedule_tree
+from perfmodel.counts.reading.values import INT
 from perfmodel.errors import IncompleteKernelError, NotCountableError
 
 SET = isl.dim_type.set
 Declared = Mapping[str, Mapping[tuple[str, str], int]]
-_INT = np.dtype(np.int32)
 
 
 def extract(
@@ -170,10 +168,9 @@ class _Extraction:
 
     def evaluate_test(self, test: Any, node: Node, loops: tuple[str, ...]) -> None:
         first = self.kernel.id_to_insn[next(instructions_in(node))]
-        walk = Walk(
-            self.kernel, self.callables, _INT, self.options.include_index_arithmetic
-        )
-        walk.walk_test(test)
+        options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
+        walk = Walk(self.kernel, self.callables, options)
+        walk.rec(test, Scope(INT, in_test=True))
         inames = {n for n in first.within_inames if self.domains.axes[n] or n in loops}
         self.record(walk, inames, ())
 
@@ -186,10 +183,9 @@ class _Extraction:
             instruction, MultiAssignmentBase
         ):
             return
-        vector = self.vector_iname(instruction)
-        walk = walk_instruction(
-            self.kernel, self.callables, instruction, self.options, vector, TrackedWalk
-        )
+        vector = vector_iname(self.kernel, instruction)
+        walk = PathWalk(self.kernel, self.callables, self.options, vector)
+        walk.assignment(instruction)
         self.steps.append(walk.step(instruction))
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
         self.record(walk, instruction.within_inames, conditions, vector)
@@ -207,20 +203,6 @@ class _Extraction:
         for key, amount in self.declared[instruction.id].items():
             self.operations[domain][key] += amount
         self.steps.append(opaque_step(self.kernel, instruction, self.declared[instruction.id]))
-
-    def vector_iname(self, instruction: MultiAssignmentBase) -> str:
-        """Return the iname along which Loopy vectorises an instruction, or ""."""
-        for iname in instruction.within_inames:
-            if self.kernel.iname_tags_of_type(iname, VectorizeTag):
-                extent = self.kernel.get_constant_iname_length(iname)
-                check = VectorizabilityChecker(self.kernel, iname, extent)
-                try:
-                    is_vector = check(instruction.assignee)
-                    check(instruction.expression)
-                except UnvectorizableError:  # it is unrolled instead
-                    return ""
-                return iname if is_vector else ""
-        return ""
 
     def record(
         self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...],

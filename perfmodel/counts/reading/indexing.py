@@ -15,7 +15,7 @@ from loopy.symbolic import LinearSubscript
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.reading.affine import names_in, pw_affs
 from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.expressions import AccessEvent
+from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
 from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial
 from perfmodel.counts.reading.values import memory_type

@@ -53,6 +53,14 @@ def is_sign(expr: Any) -> bool:
     return p.is_constant(expr) and expr in (1, -1)
 
 
+def is_product(kernel: lp.LoopKernel, expr: Any) -> bool:
+    """Whether evaluating an expression ends with a multiplication that is no index arithmetic."""
+    return (
+        isinstance(expr, p.Product) and not is_index(kernel, expr)
+        and sum(not is_sign(child) for child in expr.children) > 1
+    )
+
+
 def flat_terms(expr: p.Sum) -> list[Any]:
     """Return the terms of nested sums, which C code prints without parentheses."""
     terms: list[Any] = []
