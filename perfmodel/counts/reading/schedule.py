@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
+import islpy as isl
 import loopy as lp
 from loopy.diagnostic import LoopyError
 from loopy.kernel import KernelState
@@ -21,8 +22,9 @@ from loopy.schedule import (
 )
 
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
-from perfmodel.counts.reading.unbounded import refuse_unbounded
-from perfmodel.errors import IncompleteKernelError
+from perfmodel.errors import IncompleteKernelError, UnboundedLoopError
+
+SET = isl.dim_type.set
 
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
@@ -54,6 +56,44 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     if untyped:
         raise IncompleteKernelError(f"no type is known for {', '.join(untyped)}")
     return t_unit
+
+
+def refuse_unbounded(domains: Iterable[isl.BasicSet]) -> None:
+    """Raise unless every loop domain has finitely many points for each value of its parameters.
+
+    Parameters
+    ----------
+    domains : iterable of islpy.BasicSet
+        As a Loopy kernel has them: loops around a domain's own are parameters of it.
+
+    Raises
+    ------
+    UnboundedLoopError
+        A loop variable can become as large, or as negative, as one likes.
+
+    Examples
+    --------
+    >>> refuse_unbounded([isl.BasicSet("[n] -> { [i, j] : 0 <= i and i + j <= n and j >= 0 }")])
+    >>> refuse_unbounded([isl.BasicSet("[n] -> { [i, j] : 0 <= i < n and j <= i }")])
+    Traceback (most recent call last):
+        ...
+    perfmodel.errors.UnboundedLoopError: cannot count the loop over j: its domain \
+[n] -> { [i, j] : 0 <= i < n and j <= i } has no bound; \
+give j a lower and an upper bound, such as 0 <= j < n.
+    """
+    for domain in domains:
+        if not domain.is_bounded():
+            names = domain.get_var_names(SET)
+            raise UnboundedLoopError(
+                tuple(name for k, name in enumerate(names) if not _is_bounded(domain, k)),
+                str(domain),
+            )
+
+
+def _is_bounded(domain: isl.BasicSet, position: int) -> bool:
+    behind = domain.dim(SET) - position - 1
+    line = domain.project_out(SET, position + 1, behind).project_out(SET, 0, position)
+    return bool(line.is_bounded())
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
