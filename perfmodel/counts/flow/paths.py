@@ -10,6 +10,7 @@ from perfmodel.counts.program.steps import Act, Cell, Index
 
 Term = tuple[Act, Nest]  # an act at each run of the body of a nest
 Stamp = tuple[tuple[str, int], ...]  # which iteration of each open loop
+Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first one followed
 
 
 @dataclass(frozen=True)
@@ -81,16 +82,12 @@ def may_be_equal(left: Cell, right: Cell) -> bool:
     )
 
 
-def bound(cell: Cell, offsets: Mapping[str, tuple[bool, int]]) -> Cell:
-    """Return the cell at one iteration.
-
-    ``offsets`` gives for each open loop whether its values are known, and its value, or else how
-    far it is from the first iteration followed.
-    """
+def bound(cell: Cell, offsets: Mapping[str, Offset]) -> Cell:
+    """Return the cell at one iteration of the open loops."""
     return tuple(None if index is None else _bound(index, offsets) for index in cell)
 
 
-def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, tuple[bool, int]]) -> Index:
+def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, Offset]) -> Index:
     constant, left = index[0], []
     for name, factor in index[1]:
         known, value = offsets.get(name, (False, 0))

@@ -60,9 +60,10 @@ class State:
             value = cells[cell].merged(value)
         cells[cell] = value
 
-    def blur(self, variable: str, names: frozenset[str]) -> None:
-        """Forget which cells of a variable belong to which values of some inames."""
-        self.cells[variable] = renamed(self.cells[variable], lambda cell: blurred(cell, names))
+    def blur(self, variables: frozenset[str], names: frozenset[str]) -> None:
+        """Forget which cells of some variables belong to which values of some inames."""
+        for variable in self.cells.keys() & variables:
+            self.cells[variable] = renamed(self.cells[variable], lambda cell: blurred(cell, names))
 
     def leave(self, depth: int) -> None:
         """Forget in which iteration of a loop that is done values were stored."""
