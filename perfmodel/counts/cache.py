@@ -76,12 +76,6 @@ def remembered(key: str | None, make: Callable[[], KernelCounts]) -> KernelCount
     return counts
 
 
-def forget() -> None:
-    """Drop the entries in memory (those on disk stay)."""
-    with _lock:
-        _memory.clear()
-
-
 def folder() -> Path:
     """Return where entries are on disk: ``$XDG_CACHE_HOME/perfmodel/counts``."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"

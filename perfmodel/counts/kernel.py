@@ -250,7 +250,7 @@ class KernelCounts:
         return found
 
     def barriers(self, scope: str = "local") -> Count:
-        """Return barriers met: those of a work-item times the work-items, idle ones included."""
+        """Return the barriers executed: those of a work-item times the work-items, idle ones included."""
         return total(row.count for row in self.barrier_table if row.scope == scope)
 
     def launches(self) -> Count:

@@ -58,7 +58,7 @@ class AccessCount:
 
 @dataclass(frozen=True)
 class BarrierCount:
-    """Barriers of one scope (``local`` or ``global``) met by work-items."""
+    """Barriers of one scope (``local`` or ``global``), counted for each work-item that executes them."""
 
     scope: str
     count: Count
@@ -66,7 +66,7 @@ class BarrierCount:
 
 @dataclass(frozen=True)
 class LaunchCount:
-    """One device kernel: its group's shape and how many groups are started."""
+    """One device kernel: the shape of its work-groups, its launches and its work-groups."""
 
     name: str
     group_shape: tuple[int, ...]

@@ -31,9 +31,9 @@ def double(name: str = "double", extra: str = "") -> lp.TranslationUnit:
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("PERFMODEL_NO_CACHE", raising=False)
-    cache.forget()
+    cache._memory.clear()
     yield tmp_path / "perfmodel" / "counts"
-    cache.forget()
+    cache._memory.clear()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_memory_and_disk(folder, made):
     assert first is count(double())
     assert 1 == len(made)
     (entry,) = folder.iterdir()
-    cache.forget()
+    cache._memory.clear()
     again = count(double())
     assert 1 == len(made)
     assert first.hash == again.hash
@@ -126,10 +126,10 @@ def test_spoilt_entries_are_made_again(folder, made, spoil):
     first = count(double())
     (entry,) = folder.iterdir()
     spoil(entry)
-    cache.forget()
+    cache._memory.clear()
     assert first.hash == count(double()).hash
     assert 2 == len(made)
-    cache.forget()
+    cache._memory.clear()
     count(double())
     assert 2 == len(made), "the entry was not mended"
 

@@ -17,7 +17,7 @@ from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.steps import SHARED, Dataflow
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 
-FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not seen
+FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not found
 SHORT = 256  # runs of a body that are followed one by one where the trips are constant
 
 
@@ -74,13 +74,13 @@ class Walkthrough:
                 self.loop(node, at)
 
     def launch(self, node: DeviceKernel, at: Position) -> None:
-        """Follow a work-item of a launch, which begins when all before it is done."""
+        """Follow a work-item of a launch, which waits for all that was executed before the launch."""
         self.state.hold(self.state.path(LATEST))
         self.block(node.body, Position(at.stamp, at.offsets, at.runs, launched=True))
         self.forget_lanes()
 
     def forget_lanes(self) -> None:
-        """Let other work-items see what is stored: a cell may be any that another one stored."""
+        """Let other work-items read what was stored: a cell may be any cell that another work-item stored."""
         self.state.blur(self.shared, frozenset(self.dataflow.parallel))
 
     @cached_property

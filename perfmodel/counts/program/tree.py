@@ -1,4 +1,4 @@
-"""The nodes of a schedule: what a kernel runs, in order."""
+"""The schedule of a kernel as a tree of nodes, in the order of execution."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def instructions_in(node: Node) -> Iterator[str]:
 
 
 def has_barrier(node: Node) -> bool:
-    """Whether a barrier stands below the node."""
+    """Whether the node is a barrier or has one below it."""
     if isinstance(node, Wait):
         return True
     return isinstance(node, (Loop, DeviceKernel)) and any(has_barrier(child) for child in node.body)

@@ -1,8 +1,8 @@
-"""From Loopy's instructions to :class:`~perfmodel.counts.program.steps.Step`: what each value waits for.
+"""From Loopy's instructions to :class:`~perfmodel.counts.program.steps.Step`: the dataflow of one statement.
 
-The walk over an instruction that lists its operations and accesses also notes, for every value
-read, the operations above it in the expression: its path to the result. The order is that of the
-C code: in ``a + b + c`` two additions stand above ``a`` and ``b`` and one above ``c``.
+Beside operations and accesses, the walk over an instruction notes the path of every value that is
+read: the operations above it in the expression. The order is that of the C code: in ``a + b + c``
+two additions are above ``a`` and ``b``, and one is above ``c``.
 """
 
 from __future__ import annotations
@@ -20,19 +20,14 @@ from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, St
 from perfmodel.counts.reading.affine import affine_form
 from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
-from perfmodel.counts.reading.values import INT, Type, is_product
+from perfmodel.counts.reading.values import INT, Type, is_product, space_of
 
-_SPACES = {
-    lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.AddressSpace.PRIVATE: "private",
-}
-
-
-Leaf = tuple[str, Cell, list[Act]]  # a value met in the walk, and the acts above it so far
+Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
 
 
 @dataclass
 class PathWalk(Walk):
-    """The walk over an instruction that also knows each value's path to the result.
+    """The walk over an instruction that also notes each value's path to the result.
 
     Attributes
     ----------
@@ -53,7 +48,7 @@ class PathWalk(Walk):
     touched: list[Act] = field(default_factory=list)
 
     def rec(self, expr: Any, scope: Scope) -> Any:
-        """Walk an expression; what is noted meanwhile stands above the leaves found in it."""
+        """Walk an expression; operations noted meanwhile are above the leaves in it."""
         if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
             return Walk.__call__(self, expr, scope)
         frames, start = self.frames, len(self.leaves)
@@ -78,7 +73,7 @@ class PathWalk(Walk):
             leaf[2].append(act)
 
     def access(self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope) -> Type[Any]:
-        """Record an access; a load stands above the values in its index."""
+        """Record an access; a load is above the values in its index."""
         start = len(self.leaves)
         dtype = super().access(array, indices, direction, scope)
         space = _space(self.kernel, array)
@@ -119,7 +114,7 @@ class PathWalk(Walk):
         return True
 
     def step(self, instruction: MultiAssignmentBase) -> Step:
-        """Return the statement walked; it waits for its guards too."""
+        """Return the statement of the walk; it waits for its guards too."""
         acts: dict[Act, int] = {}
         for event in self.operations:
             act = (event.dtype, event.kind)
@@ -156,7 +151,7 @@ def opaque_step(
 
 
 def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the inames of loops that are written out, or are lanes of a vector."""
+    """Return the inames of loops that are unrolled, or are lanes of a vector."""
     return tuple(sorted(
         name for name in kernel.all_inames()
         if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag))
@@ -166,9 +161,7 @@ def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
 def _space(kernel: lp.LoopKernel, name: str) -> str | None:
     """Return the space of an array or temporary; None for an argument passed by value."""
     variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
-    if isinstance(variable, lp.ValueArg):
-        return None
-    return _SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
+    return None if isinstance(variable, lp.ValueArg) else space_of(variable)
 
 
 def _index(kernel: lp.LoopKernel, expr: Any) -> Index:

@@ -1,4 +1,4 @@
-"""What Loopy's variables and expressions are to the generated C code: types, memory, indices."""
+"""Types, memory and indices of Loopy's variables and expressions in the generated C code."""
 
 from __future__ import annotations
 
@@ -17,6 +17,17 @@ COMPLEX: Mapping[Type[Any], Type[Any]] = {
     np.dtype("complex64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("float64"),
 }
+
+SPACES = {
+    lp.AddressSpace.GLOBAL: "global",
+    lp.AddressSpace.LOCAL: "local",
+    lp.AddressSpace.PRIVATE: "private",
+}
+
+
+def space_of(variable: Any) -> str:
+    """Return the address space of an array or temporary."""
+    return SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
 
 
 def in_memory(variable: Any) -> bool:

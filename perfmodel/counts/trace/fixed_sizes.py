@@ -1,4 +1,4 @@
-"""The points of an isl set at fixed sizes, and an isl function at them, as NumPy arrays."""
+"""The points of an isl set at fixed sizes, and the values of a function at them, as NumPy arrays."""
 
 from __future__ import annotations
 
