@@ -126,6 +126,13 @@ def test_only_counts_uses_isl() -> None:
     assert {"counts"} == {package_of(module) for module in users("islpy")}
 
 
+def test_only_reading_looks_into_loopy() -> None:
+    """Besides, ``counting`` names the type of its argument, and ``cache`` asks Loopy for a kernel's hash."""
+    inside = {module for module in users("loopy") | users("pymbolic") if package_of(module) == "counts"}
+    outside = {module for module in inside if not module.startswith("perfmodel.counts.reading.")}
+    assert {"perfmodel.counts.counting", "perfmodel.counts.cache"} == outside
+
+
 def test_only_two_packages_touch_a_device() -> None:
     assert {"opencl", "measuring"} == {package_of(module) for module in users("pyopencl")}
 

@@ -19,7 +19,8 @@ from perfmodel.errors import FlowUnknownError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.counts.flow.graph import FlowGraph, FlowNode
+    from perfmodel.counts.flow.flow import Flow
+    from perfmodel.counts.flow.graph import FlowNode
 
 LOADS = (("global", "load"), ("local", "load"))
 
@@ -134,7 +135,7 @@ def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 
     """
     if counts.flow is None:
         raise FlowUnknownError(counts.name)
-    building = _Building(counts, counts.flow.graph, sizes, line_bytes)
+    building = _Building(counts, counts.flow, sizes, line_bytes)
     for number, node in enumerate(building.graph.nodes):
         building.add(number, node)
     return WorkFlow(counts.name, tuple(building.nodes), tuple(building.transitions()), tuple(building.dependences()))
@@ -143,9 +144,9 @@ def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 
 class _Building:
     """Takes the statements of the dataflow graph apart."""
 
-    def __init__(self, counts: KernelCounts, graph: FlowGraph, sizes: Mapping[str, int], line_bytes: int) -> None:
-        self.counts, self.sizes, self.line_bytes, self.graph = counts, sizes, line_bytes, graph
-        self.averages = Averages(counts, sizes)
+    def __init__(self, counts: KernelCounts, flow: Flow, sizes: Mapping[str, int], line_bytes: int) -> None:
+        self.counts, self.sizes, self.line_bytes, self.graph = counts, sizes, line_bytes, flow.graph
+        self.averages = Averages(flow.cardinalities, sizes)
         self.nodes: list[WorkNode] = []
         self.parts: dict[int, range] = {}  # of each node of the dataflow graph
         self.roles: dict[str, dict[str, int]] = {}  # of each statement: loads, compute, store

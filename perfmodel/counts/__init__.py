@@ -1,7 +1,7 @@
 """Exact symbolic counts of what a Loopy kernel executes.
 
-Names are loaded when they are first used, so that ``counts.barvinok`` can be asked about on a
-machine where Loopy is broken or missing.
+Names are loaded at their first use, so that :mod:`perfmodel.counts.points.barvinok` can be imported
+on a machine where Loopy is broken or missing.
 """
 
 from __future__ import annotations
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
         Utilization,
     )
 
-_HOMES = {
-    "AccessCount": "rows",
-    "BarrierCount": "rows",
-    "Count": "quasipoly.count",
-    "KernelCounts": "kernel",
-    "LaunchCount": "rows",
-    "LaunchShape": "rows",
-    "OperationCount": "rows",
-    "Utilization": "rows",
-    "count": "counting",
-}
-
 __all__ = [
     "AccessCount",
     "BarrierCount",
@@ -47,7 +35,10 @@ __all__ = [
 ]
 
 
+_MODULES = {"Count": "quasipoly.count", "KernelCounts": "kernel", "count": "counting"}  # others are in rows
+
+
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"perfmodel.counts.{_HOMES[name]}"), name)
+    if name in __all__:
+        return getattr(import_module(f"perfmodel.counts.{_MODULES.get(name, 'rows')}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

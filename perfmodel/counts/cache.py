@@ -1,9 +1,10 @@
-"""Counts that were made before: in memory, and on disk for later processes.
+"""The cache of counts: in memory, and on disk for later processes.
 
 An entry's name is a hash of all that the counts depend on: the kernel's content (Loopy's own
 persistent key), the options of the count, the versions of the libraries and the source of this
-room. On disk it is one JSON file, moved into place whole, so that processes may share a folder.
-Entries that cannot be read are made again; a folder that cannot be written is done without.
+package. On disk an entry is one JSON file, moved into place whole, so that processes may share a
+folder. Counts are made again where an entry cannot be read, and not stored where the folder cannot
+be written.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from perfmodel.counts.points.barvinok import can_count, warn_once
 from perfmodel.io import replace_file
 
 SCHEMA = "perfmodel.counts-cache/1"
-IN_MEMORY = 256  # entries; those used longest ago are dropped
+IN_MEMORY = 256  # entries; the least recently used are dropped
 ON_DISK_BYTES = 128 * 2**20
 
 _memory: OrderedDict[str, KernelCounts] = OrderedDict()
@@ -75,12 +76,6 @@ def remembered(key: str | None, make: Callable[[], KernelCounts]) -> KernelCount
     return counts
 
 
-def forget() -> None:
-    """Drop the entries in memory (those on disk stay)."""
-    with _lock:
-        _memory.clear()
-
-
 def folder() -> Path:
     """Return where entries are on disk: ``$XDG_CACHE_HOME/perfmodel/counts``."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
@@ -89,9 +84,9 @@ def folder() -> Path:
 
 @lru_cache(maxsize=1)
 def _environment() -> str:
-    """Return versions of the libraries, and the hash of this room's source."""
+    """Return versions of the libraries, and the hash of this package's source."""
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(source.read_bytes())
     libraries = ("loopy", "islpy", "islpy-barvinok", "pymbolic", "numpy")
     return repr(([_version(name) for name in libraries], can_count(), digest.hexdigest()))
@@ -113,8 +108,8 @@ def _read(path: Path) -> KernelCounts | None:
         if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
             return None
         found = KernelCounts.from_json(counts)
-        os.utime(path)  # what was used longest ago is dropped first
-    except Exception:  # whatever is the matter with an entry, it is made again
+        os.utime(path)  # the least recently used is dropped first
+    except Exception:  # the counts are made again, whatever is wrong with the entry
         return None
     return found
 
@@ -122,7 +117,7 @@ def _read(path: Path) -> KernelCounts | None:
 def _write(path: Path, counts: KernelCounts) -> None:
     content = counts.to_json()
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
-    with suppress(OSError):  # read-only, full, or another process tidied up
+    with suppress(OSError):  # read-only, full, or another process removed the file
         replace_file(path, json.dumps(document).encode())
         _trim(path.parent)
 
@@ -133,7 +128,7 @@ def _digest(content: Any) -> str:
 
 
 def _trim(directory: Path) -> None:
-    """Drop the entries used longest ago while all together are too large."""
+    """Drop the least recently used entries while all together are too large."""
     entries = []
     for entry in os.scandir(directory):
         with suppress(OSError):

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from fractions import Fraction
-from typing import Any
-
-import loopy as lp
-import numpy as np
-from loopy.diagnostic import LoopyError
-from loopy.kernel import KernelState
-from loopy.kernel.function_interface import CallableKernel
+from typing import TYPE_CHECKING
 
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program.program import Program
 from perfmodel.counts.reading.domains import Statistics
-from perfmodel.counts.reading.expressions import Options
-from perfmodel.counts.reading.extract import Declared, extract
-from perfmodel.counts.reading.unbounded import refuse_unbounded
-from perfmodel.counts.reading.values import memory_type
+from perfmodel.counts.reading.events import Options
+from perfmodel.counts.reading.extract import extract
+from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.statements import Declared
+from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
-from perfmodel.errors import IncompleteKernelError, StatisticsError
+from perfmodel.errors import StatisticsError
+
+if TYPE_CHECKING:
+    import loopy as lp
 
 Number = int | float | Fraction
 
@@ -94,51 +89,11 @@ def _count(
     t_unit: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
     declared: Declared, options: Options,
 ) -> KernelCounts:
-    for kernel in t_unit.callables_table.values():
-        if isinstance(kernel, CallableKernel):
-            refuse_unbounded(kernel.subkernel.domains)
     scheduled = schedule(t_unit)
-    try:
-        program = extract(scheduled, _fractions(statistics), declared, options)
-    except LoopyError as error:  # for example a hardware axis that is left out
-        raise IncompleteKernelError(str(error)) from error
-    return tabulate(program, subgroup_size, _launch_shape(scheduled, program))
-
-
-def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the translation unit preprocessed and linearized, or say why it can't be."""
-    try:
-        with redirect_stdout(sys.stderr):  # where Loopy fails it prints the kernel
-            t_unit = _with_callees_inlined(t_unit)
-            if t_unit.state < KernelState.PREPROCESSED:
-                t_unit = lp.preprocess_program(t_unit)
-            if t_unit.state < KernelState.LINEARIZED:
-                t_unit = lp.linearize(t_unit)
-    except (LoopyError, ValueError) as error:  # its scheduler raises either
-        raise IncompleteKernelError(str(error)) from error
-    if len(t_unit.entrypoints) != 1:
-        raise IncompleteKernelError(f"it has {len(t_unit.entrypoints)} entry points, not one")
-    (entry,) = t_unit.entrypoints
-    untyped = [argument.name for argument in t_unit[entry].args if argument.dtype is None]
-    if untyped:
-        raise IncompleteKernelError(f"no type is known for {', '.join(untyped)}")
-    return t_unit
-
-
-def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the unit as one kernel: what a callee executes counts at its call.
-
-    Arrays then bear the caller's names, and cells are those of the caller's arrays.
-    """
-    for name, callee in t_unit.callables_table.items():
-        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints:
-            if t_unit.state >= KernelState.PREPROCESSED:
-                raise IncompleteKernelError(
-                    f"it calls the kernel '{name}' and is preprocessed already, so that the call "
-                    "cannot be inlined; count it before it is preprocessed"
-                )
-            t_unit = lp.inline_callable_kernel(t_unit, str(name))
-    return t_unit
+    program = extract(scheduled, _fractions(statistics), declared, options)
+    largest = max(program.launches, key=lambda launch: launch.group_size)
+    shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
+    return tabulate(program, subgroup_size, shape)
 
 
 def _fractions(statistics: Mapping[str, Number] | None) -> Statistics:
@@ -151,21 +106,3 @@ def _fractions(statistics: Mapping[str, Number] | None) -> Statistics:
         if found[key] < 0:
             raise StatisticsError(key, value)
     return found
-
-
-def _launch_shape(t_unit: lp.TranslationUnit, program: Program) -> LaunchShape:
-    (entry,) = t_unit.entrypoints
-    kernel = t_unit[entry]
-    sizes: dict[Any, int] = {lp.AddressSpace.LOCAL: 0, lp.AddressSpace.PRIVATE: 0}
-    for variable in kernel.temporary_variables.values():
-        if variable.address_space in sizes and all(
-            isinstance(extent, (int, np.integer)) for extent in variable.shape
-        ):
-            cells = int(np.prod(variable.shape, dtype=np.int64))
-            sizes[variable.address_space] += cells * memory_type(variable).itemsize
-    largest = max(program.launches, key=lambda launch: launch.group_size)
-    return LaunchShape(
-        largest.group_shape, sizes[lp.AddressSpace.LOCAL], sizes[lp.AddressSpace.PRIVATE]
-    )
-
-

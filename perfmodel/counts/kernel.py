@@ -1,11 +1,11 @@
-"""KernelCounts: all counts of one kernel, as a frozen value; and ``count``, which makes it."""
+"""KernelCounts: all counts of one kernel, as a frozen value."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.program.program import Access, Domain, Program
-from perfmodel.counts.program.record import read_program, write_program
+from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.program.tree import Node
 from perfmodel.counts.quasipoly.count import Count, whole
 from perfmodel.counts.rows import (
@@ -26,6 +26,10 @@ from perfmodel.counts.rows import (
     LaunchShape,
     OperationCount,
     Utilization,
+    matches,
+    read_row,
+    total,
+    write_row,
 )
 from perfmodel.errors import (
     CountsSchemaError,
@@ -35,6 +39,13 @@ from perfmodel.errors import (
 )
 
 SCHEMA = "perfmodel.counts/1"
+#: Each table's rows, in the order of the attributes of :class:`KernelCounts`.
+TABLES: Mapping[str, type[Any]] = {
+    "launch_table": LaunchCount,
+    "operation_table": OperationCount,
+    "access_table": AccessCount,
+    "barrier_table": BarrierCount,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +67,7 @@ class KernelCounts:
     launch_table, operation_table, access_table, barrier_table : tuple
         The counts themselves.
     source : Program or mapping
-        What was counted, perhaps still as JSON; :attr:`program` is the value.
+        What was counted, as a value or still as JSON; :attr:`program` is the value.
     """
 
     name: str
@@ -74,12 +85,12 @@ class KernelCounts:
 
     @cached_property
     def program(self) -> Program:
-        """Domains, accesses and barriers: what every count was made from."""
+        """The domains, accesses and barriers that were counted."""
         return self.source if isinstance(self.source, Program) else read_program(self.source)
 
     @property
     def schedule(self) -> tuple[Node, ...]:
-        """The schedule as a tree of ``Device``, ``Loop``, ``Run`` and ``Wait`` nodes."""
+        """The schedule as a tree of ``DeviceKernel``, ``Loop``, ``Run`` and ``Wait`` nodes."""
         return self.program.schedule
 
     @property
@@ -106,10 +117,8 @@ class KernelCounts:
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
         """Return the operations of a type and kind; an argument left out sums over it."""
-        return _sum(
-            row.count for row in self.operation_table
-            if dtype in (None, row.dtype) and kind in (None, row.kind)
-        )
+        wanted = {"dtype": dtype, "kind": kind}
+        return total(row.count for row in self.operation_table if matches(row, wanted))
 
     def accesses(
         self,
@@ -131,25 +140,15 @@ class KernelCounts:
         """
         if granularity not in GRANULARITIES:
             raise UnknownGranularityError(granularity, GRANULARITIES)
-        if array is not None:
-            self._check_array(array)
-
-        def asked(row: AccessCount | Access) -> bool:
-            return (
-                space in (None, row.space)
-                and direction in (None, row.direction)
-                and array in (None, row.array)
-                and dtype in (None, row.dtype)
-                and bits in (None, row.bits)
-            )
-
+        if array is not None and array not in self._arrays():
+            raise UnknownArrayError(array, self._arrays())
+        wanted = {"space": space, "direction": direction, "array": array, "dtype": dtype, "bits": bits}
         if granularity == "workitem":
-            return _sum(row.count for row in self.access_table if asked(row))
-        return _sum(
+            return total(row.count for row in self.access_table if matches(row, wanted))
+        return total(
             (
                 self._cardinalities.count(domain, granularity)
-                for domain, access in self.access_maps
-                if asked(access)
+                for domain, access in self.access_maps if matches(access, wanted)
             ),
             granularity,
         )
@@ -219,13 +218,7 @@ class KernelCounts:
         These are the lanes of partly filled sub-groups that hold no work-item, and the
         work-items that execute no operation and no access.
         """
-        slots = _sum(
-            _per_group(
-                r, -(-_items(r.group_shape) // self.subgroup_size) * self.subgroup_size,
-                "workitem",
-            )
-            for r in self.launch_table
-        )
+        slots = total(row.lanes(self.subgroup_size) for row in self.launch_table)
         active = active_work_items(self._cardinalities)
         if active.exact:
             return slots + -1 * active
@@ -257,34 +250,27 @@ class KernelCounts:
         return found
 
     def barriers(self, scope: str = "local") -> Count:
-        """Return barriers met: those of a work-item times the work-items, idle ones included."""
-        return _sum(row.count for row in self.barrier_table if row.scope == scope)
+        """Return the barriers executed: those of a work-item times the work-items, idle ones included."""
+        return total(row.count for row in self.barrier_table if row.scope == scope)
 
     def launches(self) -> Count:
         """Return the device kernels that the host starts."""
-        return _sum((row.launches for row in self.launch_table), "launch")
+        return total((row.launches for row in self.launch_table), "launch")
 
     def work_groups(self) -> Count:
         """Return the work-groups started."""
-        return _sum((row.work_groups for row in self.launch_table), "workgroup")
+        return total((row.work_groups for row in self.launch_table), "workgroup")
 
     def work_items(self) -> Count:
         """Return the work-items started, those included that a guard leaves idle."""
-        return _sum(_per_group(r, _items(r.group_shape), "workitem") for r in self.launch_table)
+        return total(row.work_items() for row in self.launch_table)
 
     def sub_groups(self) -> Count:
         """Return the sub-groups started; the last one of a group may be partly filled."""
-        return _sum((
-            _per_group(r, -(-_items(r.group_shape) // self.subgroup_size), "subgroup")
-            for r in self.launch_table
-        ), "subgroup")
+        return total((row.sub_groups(self.subgroup_size) for row in self.launch_table), "subgroup")
 
     def _arrays(self) -> tuple[str, ...]:
         return tuple(sorted({row.array for row in self.access_table}))
-
-    def _check_array(self, array: str) -> None:
-        if array not in self._arrays():
-            raise UnknownArrayError(array, self._arrays())
 
     # }}}
 
@@ -292,30 +278,25 @@ class KernelCounts:
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able dictionary of schema ``perfmodel.counts/1``."""
-        document: dict[str, Any] = {"schema": SCHEMA}
-        for field in fields(self):
-            document[field.name] = _to_json(getattr(self, field.name))
         source = self.source
-        document["source"] = write_program(source) if isinstance(source, Program) else source
-        return document
+        tables = {name: [write_row(row) for row in getattr(self, name)] for name in TABLES}
+        return {
+            "schema": SCHEMA, "name": self.name, "parameters": list(self.parameters),
+            "assumptions": self.assumptions, "subgroup_size": self.subgroup_size,
+            "launch": write_row(self.launch), **tables,
+            "source": write_program(source) if isinstance(source, Program) else source,
+        }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
         """Read what :meth:`to_json` wrote."""
         if document.get("schema") != SCHEMA:
             raise CountsSchemaError(document.get("schema"), SCHEMA)
-        shape = document["launch"]
         return cls(
-            document["name"], tuple(document["parameters"]), document["assumptions"],
-            document["subgroup_size"],
-            LaunchShape(
-                tuple(shape["group_shape"]), shape["local_bytes"], shape["private_bytes"]
-            ),
-            tuple(_row(LaunchCount, row) for row in document["launch_table"]),
-            tuple(_row(OperationCount, row) for row in document["operation_table"]),
-            tuple(_row(AccessCount, row) for row in document["access_table"]),
-            tuple(_row(BarrierCount, row) for row in document["barrier_table"]),
-            document["source"],
+            name=document["name"], parameters=tuple(document["parameters"]),
+            assumptions=document["assumptions"], subgroup_size=document["subgroup_size"],
+            launch=read_row(LaunchShape, document["launch"]), source=document["source"],
+            **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
         )
 
     @cached_property
@@ -325,49 +306,3 @@ class KernelCounts:
         return hashlib.sha256(text.encode()).hexdigest()
 
     # }}}
-
-
-def _items(shape: tuple[int, ...]) -> int:
-    product = 1
-    for extent in shape:
-        product *= extent
-    return product
-
-
-def _per_group(row: LaunchCount, amount: int, granularity: str) -> Count:
-    scaled = amount * row.work_groups
-    return Count(scaled.polynomial, scaled.assumptions, scaled.exact, granularity)
-
-
-def _sum(counts: Any, granularity: str = "workitem") -> Count:
-    total: Count | None = None
-    for count in counts:
-        total = count if total is None else total + count
-    return Count.constant(0, granularity) if total is None else total
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, Count):
-        return value.to_json()
-    if isinstance(value, tuple):
-        return [_to_json(item) for item in value]
-    if isinstance(value, LaunchShape):
-        return _to_json_row(value)
-    if hasattr(value, "__dataclass_fields__"):
-        return _to_json_row(value)
-    return value
-
-
-def _to_json_row(row: Any) -> dict[str, Any]:
-    return {field.name: _to_json(getattr(row, field.name)) for field in fields(row)}
-
-
-def _row(cls: type[Any], data: Mapping[str, Any]) -> Any:
-    values = {}
-    for name, value in data.items():
-        if isinstance(value, Mapping):
-            value = Count.from_json(value)
-        elif isinstance(value, list):
-            value = tuple(value)
-        values[name] = value
-    return cls(**values)

@@ -1,13 +1,17 @@
-"""The rows of a kernel's tables of counts."""
+"""The rows of a kernel's tables of counts: their values, their selection and their JSON."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import prod
+from typing import Any, TypeVar
 
 from perfmodel.counts.quasipoly.count import Count
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class AccessCount:
 
 @dataclass(frozen=True)
 class BarrierCount:
-    """Barriers of one scope (``local`` or ``global``) met by work-items."""
+    """Barriers of one scope (``local`` or ``global``), counted for each work-item that executes them."""
 
     scope: str
     count: Count
@@ -62,17 +66,34 @@ class BarrierCount:
 
 @dataclass(frozen=True)
 class LaunchCount:
-    """One device kernel: its group's shape and how many groups are started."""
+    """One device kernel: the shape of its work-groups, its launches and its work-groups."""
 
     name: str
     group_shape: tuple[int, ...]
     launches: Count
     work_groups: Count
 
+    def work_items(self) -> Count:
+        """Return the work-items started, over all launches."""
+        return self._in_groups(prod(self.group_shape), "workitem")
+
+    def sub_groups(self, size: int) -> Count:
+        """Return the sub-groups started; the last one of a group may be partly filled."""
+        return self._in_groups(-(-prod(self.group_shape) // size), "subgroup")
+
+    def lanes(self, subgroup_size: int) -> Count:
+        """Return the lanes of the sub-groups started, those without a work-item included."""
+        slots = -(-prod(self.group_shape) // subgroup_size) * subgroup_size
+        return self._in_groups(slots, "workitem")
+
+    def _in_groups(self, amount: int, granularity: str) -> Count:
+        scaled = amount * self.work_groups
+        return Count(scaled.polynomial, scaled.assumptions, scaled.exact, granularity)
+
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """What a launch asks of the device: group shape, and bytes of local and private arrays."""
+    """What a launch needs of the device: group shape, and bytes of local and private arrays."""
 
     group_shape: tuple[int, ...]
     local_bytes: int
@@ -90,3 +111,40 @@ class Utilization:
         """Return the ratio at the given sizes."""
         most = max(Fraction(filled(**sizes)) for filled in self.filled)
         return Fraction(self.cells(**sizes)) / most if most else Fraction(1)
+
+
+def matches(row: object, wanted: Mapping[str, object]) -> bool:
+    """Whether a row, or an access, has the wanted attributes; None stands for any value."""
+    return all(value is None or value == getattr(row, name) for name, value in wanted.items())
+
+
+def total(counts: Iterable[Count], granularity: str = "workitem") -> Count:
+    """Return the sum of counts; the sum of none is 0 of the given granularity."""
+    found: Count | None = None
+    for count in counts:
+        found = count if found is None else found + count
+    return Count.constant(0, granularity) if found is None else found
+
+
+# {{{ JSON
+
+def write_row(row: Any) -> dict[str, Any]:
+    """Return a row, or a launch's shape, as a JSON-able dictionary."""
+    return {field.name: _written(getattr(row, field.name)) for field in fields(row)}
+
+
+def read_row(kind: type[Row], data: Mapping[str, Any]) -> Row:
+    """Read what :func:`write_row` wrote."""
+    return kind(**{name: _read(value) for name, value in data.items()})
+
+
+def _written(value: Any) -> Any:
+    return value.to_json() if isinstance(value, Count) else list(value) if isinstance(value, tuple) else value
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Count.from_json(value)
+    return tuple(value) if isinstance(value, list) else value
+
+# }}}

@@ -18,6 +18,7 @@ from perfmodel.counts.rows import (
     LaunchCount,
     LaunchShape,
     OperationCount,
+    total,
 )
 
 
@@ -31,10 +32,9 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> Kernel
     )
     operations = _operation_rows(program, cardinalities)
     accesses = _access_rows(program, cardinalities)
-    barriers: dict[str, Count] = {}
+    barriers: dict[str, list[Count]] = defaultdict(list)
     for site in program.barriers:
-        met = cardinalities.barriers(site)
-        barriers[site.scope] = met + barriers[site.scope] if site.scope in barriers else met
+        barriers[site.scope].append(cardinalities.barriers(site))
     used = set(program.assumptions.drop_unused_params().get_var_names(isl.dim_type.param))
     for made in (*(row.count for row in operations), *(row.count for row in accesses),
                  *(launch.work_groups for launch in launches)):
@@ -42,7 +42,7 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> Kernel
     return KernelCounts(
         program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
         launches, operations, accesses,
-        tuple(BarrierCount(scope, met) for scope, met in sorted(barriers.items())),
+        tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
         program,
     )
 
@@ -50,13 +50,12 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> Kernel
 def _operation_rows(
     program: Program, cardinalities: Cardinalities
 ) -> tuple[OperationCount, ...]:
-    totals: dict[tuple[str, str], Count] = {}
+    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
     for statement in program.statements:
         for operation in statement.operations:
-            key = (operation.dtype, operation.kind)
-            part = operation.amount * cardinalities.count(statement.domain)
-            totals[key] = totals[key] + part if key in totals else part
-    return tuple(OperationCount(*key, totals[key]) for key in sorted(totals))
+            executed = operation.amount * cardinalities.count(statement.domain)
+            parts[operation.dtype, operation.kind].append(executed)
+    return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
 
 
 def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[AccessCount, ...]:
@@ -74,18 +73,18 @@ def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[Access
 
 def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[AccessCount]:
     sample = sites[0][1]
-    totals: dict[tuple[str, str, int], Count] = {}
+    parts: dict[tuple[str, str, int], list[Count]] = defaultdict(list)
     strides: dict[tuple[str, str, int], LaneStride | None] = {}
     for domain, access in sites:
         for stride, count in _parts(domain, access, cardinalities):
             distance = "indirect" if stride is None else str(stride.distance)
             key = (distance, access.dtype, access.bits)
-            totals[key] = totals[key] + count if key in totals else count
+            parts[key].append(count)
             strides.setdefault(key, stride)
     footprint = Footprint(sites, cardinalities)
     cells = footprint.count() if sample.space != "private" else None
     rows = []
-    for key in sorted(totals):
+    for key in sorted(parts):
         distance, dtype, bits = key
         stride = strides[key]
         wide = stride is not None and distance not in ("{ 0 }", "{ 1 }")
@@ -94,7 +93,7 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
             Count.constant(0, "cell") if stride is None else Count(
                 stride.distance, granularity="cell"
             ),
-            totals[key], cells,
+            total(parts[key]), cells,
             footprint.filled(stride) if stride is not None and wide and cells is not None
             and sample.space == "global" else None,
         ))

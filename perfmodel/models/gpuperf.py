@@ -37,7 +37,7 @@ from perfmodel.models.roofline import transfer_bytes
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
-    from perfmodel.counts.flow.flow import Parallelism
+    from perfmodel.counts.flow.chains import Parallelism
 
 FERMI_SPECIAL_SHARE = 4 / 32
 SPECIAL = ("op_float*_special", "op_float*_div", "op_float*_pow")

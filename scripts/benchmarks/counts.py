@@ -27,8 +27,8 @@ from typing import Any, TextIO
 
 import loopy as lp
 
-from perfmodel.counts.counting import schedule
 from perfmodel.counts.points.barvinok import can_count
+from perfmodel.counts.reading.schedule import schedule
 from scripts.benchmarks.counters import everything, ours, peer
 from scripts.benchmarks.evaluation import evaluation
 from scripts.benchmarks.forked import forked, seconds

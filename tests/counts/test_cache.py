@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import cache, count, counting
+from perfmodel.counts.reading.schedule import schedule
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,9 +31,9 @@ def double(name: str = "double", extra: str = "") -> lp.TranslationUnit:
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("PERFMODEL_NO_CACHE", raising=False)
-    cache.forget()
+    cache._memory.clear()
     yield tmp_path / "perfmodel" / "counts"
-    cache.forget()
+    cache._memory.clear()
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_memory_and_disk(folder, made):
     assert first is count(double())
     assert 1 == len(made)
     (entry,) = folder.iterdir()
-    cache.forget()
+    cache._memory.clear()
     again = count(double())
     assert 1 == len(made)
     assert first.hash == again.hash
@@ -72,6 +73,17 @@ def test_what_matters_is_part_of_the_key(made):
     count(lp.assume(double(), "n >= 16"))
     count(lp.split_iname(double(), "i", 16, inner_tag="l.0", outer_tag="g.0"))
     assert 7 == len(made)
+
+
+def test_the_source_of_every_folder_is_part_of_the_key(tmp_path, monkeypatch):
+    source = tmp_path / "points" / "sizes.py"
+    source.parent.mkdir()
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
+    environments = set()
+    for text in ("one", "other"):
+        source.write_text(text)
+        environments.add(cache._environment.__wrapped__())
+    assert 2 == len(environments)
 
 
 def test_versions_are_part_of_the_key(monkeypatch, made):
@@ -114,10 +126,10 @@ def test_spoilt_entries_are_made_again(folder, made, spoil):
     first = count(double())
     (entry,) = folder.iterdir()
     spoil(entry)
-    cache.forget()
+    cache._memory.clear()
     assert first.hash == count(double()).hash
     assert 2 == len(made)
-    cache.forget()
+    cache._memory.clear()
     count(double())
     assert 2 == len(made), "the entry was not mended"
 
@@ -173,7 +185,7 @@ def test_two_processes_at_once(tmp_path, folder):
 
 
 def test_warm_is_fast():
-    scheduled = counting.schedule(double())
+    scheduled = schedule(double())
     count(scheduled)
     start = time.perf_counter()
     for _ in range(100):

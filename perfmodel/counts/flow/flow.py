@@ -1,31 +1,32 @@
 """The dataflow of a kernel: its longest chain, its parallelism within a work-item, its graph.
 
-What is assumed: registers without end and perfect renaming, so that only the flow of values makes
-one statement wait for another; the compiler keeps C's order of operations; every guard may let
-through; arrays are followed cell by cell where indices differ by constants, and otherwise any cell
-may be any other. In local and global memory cells that differ by the work-item are different ones
-until the next barrier. A barrier waits for the accesses to memory before it, and accesses after it
-wait for it. Chains are compared at large sizes (1024 and above where the assumptions allow); each is
-then a function of the sizes. Where a loop runs no iteration, its first acts are still on the chain.
+Assumptions:
+
+- The number of registers has no limit and renaming is perfect, so that only the flow of values makes
+  one statement wait for another. The compiler keeps C's order of operations.
+- Every guard may let its statement through.
+- Arrays are followed cell by cell where indices differ by constants; otherwise any cell may be any
+  other. Cells of local and global memory that differ by the work-item are different until the next barrier.
+- A barrier waits for the accesses to memory before it, and accesses after it wait for it.
+- Chains are compared at large sizes (1024 and above where the assumptions allow); each is then a
+  function of the sizes. Where a loop runs no iteration, its first acts are still on the chain.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.flow.chains import Chain, ChainRow, Parallelism
+from perfmodel.counts.flow.execution import Position, Rules
 from perfmodel.counts.flow.graph import FlowGraph, flow_graph
 from perfmodel.counts.flow.paths import Path
 from perfmodel.counts.flow.state import LATEST, WORK
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.flow.walkthrough import Rules, Walkthrough
+from perfmodel.counts.flow.walkthrough import Walkthrough
 from perfmodel.counts.program.steps import SHARED, Act, Dataflow
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ActCostError
@@ -33,76 +34,6 @@ from perfmodel.errors import ActCostError
 Costs = Mapping[str | Act, float]
 TIE = 1e-9  # what an access costs where operations decide
 GLOBAL_LOAD: Act = ("global", "load")
-
-
-@dataclass(frozen=True, eq=False)
-class ChainRow:
-    """Acts of one kind in one work-item.
-
-    Attributes
-    ----------
-    where : str
-        The type of an operation; ``"global"`` or ``"local"`` for an access or a barrier.
-    kind : str
-        The kind of the operation; ``"load"``, ``"store"`` or ``"barrier"``.
-    count : Count
-        How many, of granularity ``"chain"``: those of one work-item, not of all.
-    """
-
-    where: str
-    kind: str
-    count: Count
-
-    @property
-    def is_operation(self) -> bool:
-        """Whether it is an operation, not an access or a barrier."""
-        return self.where not in SHARED
-
-
-@dataclass(frozen=True, eq=False)
-class Chain:
-    """Acts of one work-item: those of its longest chain, or all of them."""
-
-    rows: tuple[ChainRow, ...]
-
-    def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the operations of a type and kind; an argument left out sums over it."""
-        return self._sum(
-            lambda row: row.is_operation and dtype in (None, row.where) and kind in (None, row.kind)
-        )
-
-    def accesses(self, space: str | None = None, direction: str | None = None) -> Count:
-        """Return the accesses to global and local memory that match."""
-        return self._sum(
-            lambda row: row.where in SHARED and row.kind != "barrier"
-            and space in (None, row.where) and direction in (None, row.kind)
-        )
-
-    def barriers(self, scope: str | None = None) -> Count:
-        """Return the barriers of a scope, ``"local"`` or ``"global"``; all of them if left out."""
-        return self._sum(lambda row: row.kind == "barrier" and scope in (None, row.where))
-
-    def _sum(self, asked: Callable[[ChainRow], bool]) -> Count:
-        return sum((row.count for row in self.rows if asked(row)), Count.constant(0, "chain"))
-
-
-@dataclass(frozen=True, eq=False)
-class Parallelism:
-    """The ratio of all that a work-item does to what it does one after the other."""
-
-    total: Count
-    serial: Count
-
-    def __call__(self, **sizes: int) -> Fraction:
-        """Return the ratio at the given sizes; 1 where nothing is done."""
-        serial = Fraction(self.serial(**sizes))
-        return Fraction(self.total(**sizes)) / serial if serial else Fraction(1)
-
-    def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Return the ratios at arrays of sizes, broadcast together."""
-        serial = self.serial.evaluate(sizes)
-        total = self.total.evaluate(sizes)
-        return np.divide(total, serial, out=np.ones_like(serial), where=serial != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,11 +130,11 @@ class Flow:
         return self._walk(Rules(lambda act: TIE if act[0] in SHARED else 1.0))
 
     def __reduce__(self) -> tuple[type[Flow], tuple[Dataflow, Cardinalities]]:
-        return Flow, (self.dataflow, self.cardinalities)  # what was worked out is left behind
+        return Flow, (self.dataflow, self.cardinalities)  # cached results are not pickled
 
     def _walk(self, rules: Rules) -> Walkthrough:
         walk = Walkthrough(self.dataflow, self._trips, rules)
-        walk.block(self.cardinalities.program.schedule)
+        walk.block(self.cardinalities.program.schedule, Position())
         return walk
 
     def _chain(self, path: Path) -> Chain:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from perfmodel.counts.flow.execution import Arc
 from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import Nest
-from perfmodel.counts.flow.walkthrough import Arc, Walkthrough
+from perfmodel.counts.flow.walkthrough import Walkthrough
 from perfmodel.counts.program.steps import Step
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 from perfmodel.counts.quasipoly.count import Count
 
 
 @dataclass(frozen=True, eq=False)
 class FlowNode:
-    """A part of the schedule through which control passes straight.
+    """A part of the schedule without branches or loops.
 
     Attributes
     ----------
@@ -25,9 +26,9 @@ class FlowNode:
     loops : tuple of str
         The sequential loops around it, outermost first.
     executions : Count
-        How often one work-item passes, of granularity ``"chain"``.
+        How often one work-item executes it, of granularity ``"chain"``.
     steps : tuple of Step
-        The statements of a run, in order, with what each reads, writes and does.
+        The statements of a run, in order.
     """
 
     kind: str
@@ -51,12 +52,12 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """A variable that each iteration of a loop computes from its value in the one before.
+    """A variable that each iteration of a loop computes from its value in the iteration before.
 
     Attributes
     ----------
     loop, variable : str
-        The loop and what is carried.
+        The loop, and the variable that is carried.
     acts : tuple of ((where, kind), loops), int
         The acts that one iteration adds to the chain, each at every run of inner loops.
     chains : int
@@ -76,13 +77,13 @@ class FlowGraph:
     Attributes
     ----------
     nodes : tuple of FlowNode
-        What control passes through.
+        Parts of the schedule.
     transitions : tuple of Transition
-        Control; a loop that may run no iteration at all has no arc around it.
+        Control. There is no arc around a loop, also where it may run no iteration.
     dependences : tuple of Arc
-        Data: which statement's result feeds which, and across which loop's iterations.
+        Data, from the statement that stores a value to the statement that reads it.
     recurrences : tuple of Recurrence
-        What loops carry from iteration to iteration.
+        Variables that loops carry from iteration to iteration.
     """
 
     nodes: tuple[FlowNode, ...]
@@ -90,13 +91,9 @@ class FlowGraph:
     dependences: tuple[Arc, ...]
     recurrences: tuple[Recurrence, ...]
 
-    def node_of(self, statement: str) -> int:
-        """Return the position of the node in which a statement is run."""
-        return next(k for k, node in enumerate(self.nodes) if statement in (step.name for step in node.steps))
-
 
 def flow_graph(walk: Walkthrough) -> FlowGraph:
-    """Return the graph of a kernel that was walked through."""
+    """Return the graph of the kernel of a walk."""
     control = _Control(walk)
     control.block(walk.trips.program.schedule, (), "", [])
     carried = {(arc.carried, arc.variable) for arc in walk.arcs.values()}
@@ -133,7 +130,7 @@ class _Control:
                 last = self.block(node.body, (*loops, node.iname), launch, last)
                 if len(self.nodes) > first:
                     self.transitions += [Transition(k, first, node.iname) for k in last]
-            elif isinstance(node, Device):
+            elif isinstance(node, DeviceKernel):
                 last = self.add("entry", loops, node.name, last)
                 last = self.block(node.body, loops, node.name, last)
                 last = self.add("exit", loops, node.name, last)

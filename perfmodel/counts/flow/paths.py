@@ -1,4 +1,4 @@
-"""Paths through a kernel's dataflow: acts with their amounts, and what became of each variable."""
+"""Paths through a kernel's dataflow, and the values and cells of its variables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from perfmodel.counts.flow.trips import Nest
 from perfmodel.counts.program.steps import Act, Cell, Index
 
-Term = tuple[Act, Nest]  # an act at each run of the body of a nest
+Term = tuple[Act, Nest]  # an act, executed in each run of a nest's body
 Stamp = tuple[tuple[str, int], ...]  # which iteration of each open loop
+Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first one followed
 
 
 @dataclass(frozen=True)
 class Path:
-    """Acts that wait for one another, and what they cost together at large sizes."""
+    """Acts that wait for one another, and their total cost at large sizes."""
 
     terms: Mapping[Term, int]
     cost: float = 0.0
@@ -27,7 +28,7 @@ class Path:
         return Path(longer, self.cost + cost)
 
     def since(self, earlier: Path) -> Mapping[Term, int]:
-        """Return what was added since an earlier state; nothing is taken away."""
+        """Return the acts that were added since an earlier state of the path."""
         if self.terms is earlier.terms:
             return {}
         grown = {term: amount - earlier.terms.get(term, 0) for term, amount in self.terms.items()}
@@ -44,20 +45,20 @@ def longer(left: Path, right: Path) -> Path:
 
 @dataclass(frozen=True)
 class Value:
-    """What a cell holds: the path to it, and which statements may have stored it, and when last."""
+    """The value of a cell: the path to it, and the last iteration of each statement that may have stored it."""
 
     path: Path = START
     sources: Mapping[str, Stamp] = field(default_factory=dict)
 
     def merged(self, other: Value) -> Value:
-        """Return the value that may be either."""
+        """Return the value of a cell that holds one of the two."""
         sources = dict(self.sources)
         for name, stamp in other.sources.items():
             sources[name] = max(stamp, sources.get(name, stamp))
         return Value(longer(self.path, other.path), sources)
 
     def outside(self, depth: int) -> Value:
-        """Return the value as it is known after a loop: when, only by the loops around it."""
+        """Return the value after a loop: iterations are those of the ``depth`` loops around it."""
         if all(len(stamp) <= depth for stamp in self.sources.values()):
             return self
         return Value(self.path, {name: stamp[:depth] for name, stamp in self.sources.items()})
@@ -67,10 +68,7 @@ Cells = dict[Cell, Value]
 
 
 def may_be_equal(left: Cell, right: Cell) -> bool:
-    """Whether two cells of an array may be one, seen from one work-item.
-
-    They are not where an index differs by a constant only.
-    """
+    """Whether two cells of an array may be the same for one work-item; not where an index differs by a constant."""
     if left == right:
         return True
     if len(left) != len(right):
@@ -81,16 +79,12 @@ def may_be_equal(left: Cell, right: Cell) -> bool:
     )
 
 
-def bound(cell: Cell, offsets: Mapping[str, tuple[bool, int]]) -> Cell:
-    """Return the cell at one iteration.
-
-    ``offsets`` gives for each open loop whether its values are known, and its value, or else how
-    far it is from the first iteration followed.
-    """
+def bound(cell: Cell, offsets: Mapping[str, Offset]) -> Cell:
+    """Return the cell at one iteration of the open loops."""
     return tuple(None if index is None else _bound(index, offsets) for index in cell)
 
 
-def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, tuple[bool, int]]) -> Index:
+def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, Offset]) -> Index:
     constant, left = index[0], []
     for name, factor in index[1]:
         known, value = offsets.get(name, (False, 0))

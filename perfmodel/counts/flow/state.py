@@ -1,4 +1,4 @@
-"""What every variable holds at a moment of a walk through a kernel, and the paths of the whole."""
+"""The state of a walk through a kernel: the value of every variable, and the paths of the whole kernel."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from perfmodel.counts.flow.paths import START, Cells, Path, Value, blurred, longer, may_be_equal, renamed
 from perfmodel.counts.program.steps import Cell
 
-LATEST, ACCESSED, FENCE, WORK = "<latest>", "<accessed>", "<fence>", "<work>"  # no names of C
+LATEST, ACCESSED, FENCE, WORK = "<latest>", "<accessed>", "<fence>", "<work>"  # no valid names in C
 WHOLE = frozenset({LATEST, ACCESSED, FENCE, WORK})
 Snapshot = Mapping[str, Cells]
 
 
 @dataclass
 class State:
-    """The cells of every variable; the paths of the whole are kept as variables of one cell.
+    """The cells of every variable; the paths of the whole kernel are stored as variables of one cell.
 
-    Those are the longest path to anything (``LATEST``) and to an access to memory (``ACCESSED``),
-    what the next access waits for (``FENCE``), and all that was done (``WORK``).
+    These are the longest path to any act (``LATEST``) and to an access to memory (``ACCESSED``), the
+    path for which the next access waits (``FENCE``), and all acts so far (``WORK``).
     """
 
     cells: dict[str, Cells] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class State:
         self.set(name, longer(self.path(name), path))
 
     def hold(self, path: Path) -> None:
-        """Let what comes wait for a path."""
+        """Let all that follows wait for a path."""
         for name in (FENCE, ACCESSED, LATEST):
             self.set(name, longer(path, self.path(name)))
 
@@ -54,25 +54,26 @@ class State:
                 yield value
 
     def write(self, variable: str, cell: Cell, value: Value, surely: bool) -> None:
-        """Store a value; the old one may stay where the cell, or the store itself, is not sure."""
+        """Store a value; where the cell, or the store itself, is not sure, the cell may also keep the old value."""
         cells = self.cells.setdefault(variable, {})
         if cell in cells and (None in cell or not surely):
             value = cells[cell].merged(value)
         cells[cell] = value
 
-    def blur(self, variable: str, names: frozenset[str]) -> None:
-        """Forget which cells of a variable belong to which values of some inames."""
-        self.cells[variable] = renamed(self.cells[variable], lambda cell: blurred(cell, names))
+    def blur(self, variables: frozenset[str], names: frozenset[str]) -> None:
+        """Forget which cells of some variables belong to which values of some inames."""
+        for variable in self.cells.keys() & variables:
+            self.cells[variable] = renamed(self.cells[variable], lambda cell: blurred(cell, names))
 
     def leave(self, depth: int) -> None:
-        """Forget in which iteration of a loop that is done values were stored."""
+        """Forget the iterations, of a loop that has ended, in which values were stored."""
         for variable, cells in self.cells.items():
             self.cells[variable] = {cell: value.outside(depth) for cell, value in cells.items()}
 
     # }}}
 
     def snapshot(self, names: frozenset[str] = frozenset()) -> Snapshot:
-        """Return what is held now, with indices that depend on any of the names unknown."""
+        """Return all values now; indices that depend on any of the names become unknown."""
         if not names:
             return {variable: dict(cells) for variable, cells in self.cells.items()}
         return {

@@ -1,4 +1,4 @@
-"""How often a nest of sequential loops runs its body in one work-item."""
+"""Trip counts: how often one work-item runs the body of a nest of sequential loops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities, Cardinality
 from perfmodel.counts.program.program import Domain
-from perfmodel.counts.program.tree import Device, Loop, Node
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node
 from perfmodel.counts.quasipoly.count import Count, product
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -31,9 +31,9 @@ class Span:
 class Trips:
     """Trip counts of the loop nests of one program.
 
-    Those of the work-item, and of the iteration of loops outside the nest, that make the most are
-    counted exactly where one of them makes all that any makes; else the most trips of each loop
-    are multiplied, which is an upper bound.
+    Work-items, and iterations of the loops outside the nest, may make different numbers of trips; the
+    largest number counts. It is exact where one of them makes all the trips that any makes. Otherwise
+    it is the product of each loop's largest number of trips, which is an upper bound.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ class Trips:
         }
 
     def _place(self, nodes: tuple[Node, ...], loops: Nest) -> None:
-        """Note for each loop those that it stands in."""
+        """Note for each loop the loops around it."""
         for node in nodes:
             if isinstance(node, Loop):
                 self.around[node.iname] = loops
                 self._place(node.body, (*loops, node.iname))
-            elif isinstance(node, Device):
+            elif isinstance(node, DeviceKernel):
                 self._place(node.body, loops)
 
     def value(self, nest: Nest) -> float:
@@ -85,13 +85,13 @@ class Trips:
         return self._values[nest]
 
     def count(self, nest: Nest) -> Count:
-        """Return how often one work-item runs the body of a nest, loops outside it held."""
+        """Return how often one work-item runs the body of a nest, for one iteration of the loops outside it."""
         if nest not in self._counts:
             self._counts[nest] = self._count(nest)
         return self._counts[nest]
 
     def span(self, iname: str) -> Span | None:
-        """Return the values of a loop that is the same for all sizes, else None."""
+        """Return the values of a loop where they are the same for all sizes, else None."""
         if iname not in self._spans:
             self._spans[iname] = self._span(iname)
         return self._spans[iname]
@@ -146,9 +146,9 @@ class Trips:
 def _union(
     domains: list[Domain], nest: Nest, around: frozenset[str]
 ) -> tuple[isl.Set, int]:
-    """Return the points over the nest and then over what its bounds may depend on; how many these are.
+    """Return the points over the nest and the inames on which its bounds may depend, and the number of these inames.
 
-    Those are hardware axes and the loops around the nest; loops inside it are projected out.
+    These inames are the hardware axes and the loops around the nest. Loops inside it are projected out.
     """
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
     parallel = {
@@ -168,7 +168,7 @@ def _union(
 
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
-    """Whether, where the others have some values, the first dimensions have all that they ever have."""
+    """Whether for some values of the other dimensions the first ones have all values that they have anywhere."""
     others = points.project_out(SET, 0, dims)
     missing = alone.flat_product(others).subtract(points)
     most = others.subtract(missing.project_out(SET, 0, dims))
@@ -179,7 +179,7 @@ def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
     """Return the product over the first dimensions of the most values that each can take."""
     number = isl.PwQPolynomial("{ 1 }")
     for k in range(dims):
-        # what stands before the loop, or outside the nest, is held; the loops after it are not
+        # the loops before this one and the inames outside the nest are fixed; the loops after it are projected out
         held = points.project_out(SET, k + 1, dims - k - 1)
         lines = isl.Map.from_range(held)
         lines = lines.move_dims(IN, 0, OUT, 0, k)

@@ -1,8 +1,8 @@
 """Where in the schedule accesses to global memory and barriers are executed.
 
-A place is the position among siblings and then a loop, and so on inwards: ``(4, "k", 0)`` is the first
-node in the loop ``k``, which is the third node of its launch. Nodes have even positions; what stands
-before one of them, as the load that its test needs, has the odd number below.
+A place alternates positions among siblings with loops, from the outside inwards: ``(4, "k", 0)`` is the
+first node in the loop ``k``, which is the third node of its launch. Nodes have even positions. What is
+executed before a node, such as the load for its test, has the odd number below that of the node.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass
 
 from perfmodel.counts.program.program import Access, BarrierSite, Domain, Program
 from perfmodel.counts.program.steps import Act, Step
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 
 Place = tuple[int | str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class AccessPlace:
-    """An access, where it stands, and its number in the order of one place's accesses.
+    """An access, its place, and its number in the order of the launch's accesses.
 
-    ``statement`` is the instruction it belongs to, "" for an access of a test.
+    ``statement`` is the instruction to which it belongs; "" for an access of a test.
     """
 
     domain: Domain
@@ -44,12 +44,13 @@ def loops_of(place: Place) -> tuple[str, ...]:
 
 
 def access_places(program: Program, launch: int) -> list[AccessPlace]:
-    """Return the accesses of a launch to global memory; a statement's stores follow its loads.
+    """Return the accesses of a launch to global memory; all loads come before all stores.
 
-    A program lists the accesses of one domain in the order of execution, but not by statement. An
-    access belongs to the first statement, from that of the access before it on, that stands in the
-    same loops, touches the array and lacks some of its loads (or stores) still; one that belongs to
-    none is a test's, and stands before all in these loops.
+    A program lists the accesses of one domain in the order of execution, but not by statement. The
+    search for the statement of an access begins at the statement of the access before. It takes the
+    first statement that is in the same loops, touches the array, and has more loads (or stores) than
+    were found so far. An access without such a statement belongs to a test; its place is before all
+    nodes in these loops.
     """
     places = [
         (place, node.instruction) for place, node in _placed(_device(program, launch).body, ())
@@ -73,7 +74,7 @@ def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, Pla
 
 
 class _Search:
-    """Finds each access's statement, in the order in which a program lists them."""
+    """Finds the statement of each access, in the order in which a program lists the accesses."""
 
     def __init__(self, places: Sequence[tuple[Place, str]], steps: dict[str, Step]) -> None:
         self.places = places
@@ -110,13 +111,13 @@ def _touches(step: Step, access: Access) -> bool:
     return any(one.variable == access.array for one in touched)
 
 
-def _device(program: Program, launch: int) -> Device:
+def _device(program: Program, launch: int) -> DeviceKernel:
     return list(_devices(program.schedule))[launch]
 
 
-def _devices(nodes: Sequence[Node]) -> Iterator[Device]:
+def _devices(nodes: Sequence[Node]) -> Iterator[DeviceKernel]:
     for node in nodes:
-        if isinstance(node, Device):
+        if isinstance(node, DeviceKernel):
             yield node
         elif isinstance(node, Loop):
             yield from _devices(node.body)

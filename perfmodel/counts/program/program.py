@@ -1,7 +1,7 @@
-"""What a scheduled kernel executes: frozen values between Loopy's IR and the counters.
+"""What a scheduled kernel executes: frozen values that `reading` makes and the counters use.
 
 A :class:`Program` is a list of launches and of statements. A statement is a set of executed
-instances (a domain) with what happens at each of them. Nothing here knows Loopy.
+instances (a domain) with the operations and accesses of each. Nothing here depends on Loopy.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Domain:
         Product of the mean trip counts of the loops that are not among the set's dimensions
         because data bounds them; None where there is no such loop.
     chance : Fraction
-        Product of the probabilities of the data-dependent tests on the way.
+        Product of the probabilities of the data-dependent tests around it.
     exact : bool
         False where the points are a superset of what is executed.
     tied : frozenset of str
-        The sequential inames whose only value is fixed by the lanes: loops of a single trip,
-        which lanes run together whatever the value.
+        The sequential inames whose value each lane fixes: loops of a single trip. The lanes of a
+        sub-group run such a loop together, also where their values differ.
     """
 
     launch: int
@@ -79,7 +79,7 @@ class Domain:
 
     @property
     def factor(self) -> Fraction:
-        """What statistics multiply the number of points by."""
+        """The factor that statistics give, by which the number of points is multiplied."""
         return self.chance if self.trips is None else self.trips * self.chance
 
     @property
@@ -190,7 +190,7 @@ class BarrierSite:
 
 @dataclass(frozen=True)
 class Program:
-    """All that a counter needs to know of a scheduled kernel.
+    """A scheduled kernel, with all that counters need.
 
     ``dataflow`` is None in counts that were stored before it was recorded.
     """

@@ -1,6 +1,6 @@
-"""The statements of a kernel as its dataflow sees them: frozen values, and their JSON.
+"""The dataflow of a kernel's statements: frozen values, and their JSON.
 
-Nothing here knows Loopy; :mod:`perfmodel.counts.reading.dependences` makes these values and
+Nothing here depends on Loopy. :mod:`perfmodel.counts.reading.dependences` makes these values and
 :mod:`perfmodel.counts.flow.walkthrough` follows them.
 """
 
@@ -19,8 +19,8 @@ Cell = tuple[Index, ...]
 SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones are registers
 
 
-class Reading(NamedTuple):  # made by the thousand while a kernel is counted: four times as fast
-    """One value that a statement needs, and what must happen to it until the result is there.
+class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
+    """One value that a statement needs, and the acts between it and the statement's result.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Step:
     name : str
         Identifier of the instruction, as in the schedule.
     readings : tuple of Reading
-        Values needed, those of its guards and data-dependent indices too.
+        The values that it needs, also for its guards and data-dependent indices.
     writings : tuple of Writing
         What it assigns.
     acts : tuple of (Act, int)
-        Operations and accesses to global and local memory, with how many there are.
+        Operations and accesses to global and local memory, with their number.
     guarded : bool
         Whether a test decides if it is executed.
     """

@@ -1,4 +1,4 @@
-"""The nodes of a schedule: what a kernel runs, in order."""
+"""The schedule of a kernel as a tree of nodes, in the order of execution."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceKernel:
     """A device kernel in the launch sequence."""
 
     name: str
     body: tuple[Node, ...]
 
 
-Node = Run | Wait | Loop | Device
+Node = Run | Wait | Loop | DeviceKernel
 
 
 def instructions_in(node: Node) -> Iterator[str]:
     """Yield the identifiers of the instructions below a node, in schedule order."""
     if isinstance(node, Run):
         yield node.instruction
-    elif isinstance(node, (Loop, Device)):
+    elif isinstance(node, (Loop, DeviceKernel)):
         for child in node.body:
             yield from instructions_in(child)
 
 
 def has_barrier(node: Node) -> bool:
-    """Whether a barrier stands below the node."""
+    """Whether the node is a barrier or has one below it."""
     if isinstance(node, Wait):
         return True
-    return isinstance(node, (Loop, Device)) and any(has_barrier(child) for child in node.body)
+    return isinstance(node, (Loop, DeviceKernel)) and any(has_barrier(child) for child in node.body)

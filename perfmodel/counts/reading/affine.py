@@ -1,4 +1,4 @@
-"""Expressions as isl's piecewise affine functions, quickly where they are plainly affine."""
+"""Expressions as isl's piecewise affine functions, with a fast way for those that are affine."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""From Loopy's instructions to :class:`~perfmodel.counts.program.steps.Step`: what each value waits for.
+"""From Loopy's instructions to :class:`~perfmodel.counts.program.steps.Step`: the dataflow of one statement.
 
-The walk over an instruction that lists its operations and accesses also notes, for every value
-read, the operations above it in the expression: its path to the result. The order is that of the
-C code: in ``a + b + c`` two additions stand above ``a`` and ``b`` and one above ``c``.
+Beside operations and accesses, the walk over an instruction notes the path of every value that is
+read: the operations above it in the expression. The order is that of the C code: in ``a + b + c``
+two additions are above ``a`` and ``b``, and one is above ``c``.
 """
 
 from __future__ import annotations
@@ -12,27 +12,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import loopy as lp
-import pymbolic.primitives as p
 from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
 from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
 from loopy.symbolic import LinearSubscript
 
 from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, Step, Writing
 from perfmodel.counts.reading.affine import affine_form
+from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
-from perfmodel.counts.reading.values import INT, Type, is_index, is_sign
+from perfmodel.counts.reading.values import INT, Type, is_product, space_of
 
-_SPACES = {
-    lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.AddressSpace.PRIVATE: "private",
-}
-
-
-Leaf = tuple[str, Cell, list[Act]]  # a value met in the walk, and the acts above it so far
+Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
 
 
 @dataclass
-class TrackedWalk(Walk):
-    """The walk over an instruction that also knows each value's path to the result.
+class PathWalk(Walk):
+    """The walk over an instruction that also notes each value's path to the result.
 
     Attributes
     ----------
@@ -52,33 +47,35 @@ class TrackedWalk(Walk):
     writings: list[Writing] = field(default_factory=list)
     touched: list[Act] = field(default_factory=list)
 
-    def rec(self, expr: Any) -> Any:
-        """Walk an expression; what is noted meanwhile stands above the leaves found in it."""
-        if self.in_index and not self.include_index_arithmetic:  # nothing is noted in there
-            return Walk.__call__(self, expr)
+    def rec(self, expr: Any, scope: Scope) -> Any:
+        """Walk an expression; operations noted meanwhile are above the leaves in it."""
+        if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
+            return Walk.__call__(self, expr, scope)
         frames, start = self.frames, len(self.leaves)
         frames[-1].append(start)
         frames.append([start])
-        dtype = Walk.__call__(self, expr)
+        dtype = Walk.__call__(self, expr, scope)
         frames.pop()
         return dtype
 
-    def note(self, dtype: Type[Any], kind: str, amount: int = 1, per_lane: bool = True) -> None:
+    def note(
+        self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True
+    ) -> bool:
         """Record operations; those on the parts of a complex value are one deep for each kind."""
-        before = len(self.operations)
-        super().note(dtype, kind, amount, per_lane)
-        if len(self.operations) > before:
+        noted = super().note(dtype, kind, scope, amount, per_lane)
+        if noted:
             self.extend(self.frames[-1][0], (dtype.name, kind))
+        return noted
 
     def extend(self, start: int, act: Act) -> None:
         """Put an act above all leaves from ``start`` on."""
         for leaf in self.leaves[start:]:
             leaf[2].append(act)
 
-    def access(self, array: str, indices: tuple[Any, ...], direction: str) -> Type[Any]:
-        """Record an access; a load stands above the values in its index."""
+    def access(self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope) -> Type[Any]:
+        """Record an access; a load is above the values in its index."""
         start = len(self.leaves)
-        dtype = super().access(array, indices, direction)
+        dtype = super().access(array, indices, direction, scope)
         space = _space(self.kernel, array)
         if space is None:
             return dtype
@@ -93,18 +90,16 @@ class TrackedWalk(Walk):
         self.leaves.append((array, cell, path))
         return dtype
 
-    def join_products(self, terms: list[Any], before: int) -> None:
+    def join_products(self, terms: list[Any], before: int, scope: Scope) -> bool:
         """Turn products and the additions that they meet into ``madd`` on the paths too.
 
         A product is joined to its own addition; the first term has none, and takes the first
         addition of a term that is no product.
         """
-        operations = len(self.operations)
-        super().join_products(terms, before)
-        if len(self.operations) == operations:
-            return
+        if not super().join_products(terms, before, scope):
+            return False
         starts = [*self.frames[-1][1:], len(self.leaves)]
-        products = [_is_product(self.kernel, term) for term in terms]
+        products = [is_product(self.kernel, term) for term in terms]
         free = products.index(False) if products[0] and not all(products) else 0
         joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
         for k, product in enumerate(products):
@@ -116,9 +111,10 @@ class TrackedWalk(Walk):
                     del own[-1]
                 additions = zip(above, path[-len(above):], strict=True)
                 path[:] = own + [(act[0], "madd") if joined[j] else act for j, act in additions]
+        return True
 
     def step(self, instruction: MultiAssignmentBase) -> Step:
-        """Return the statement walked; it waits for its guards too."""
+        """Return the statement of the walk; it waits for its guards too."""
         acts: dict[Act, int] = {}
         for event in self.operations:
             act = (event.dtype, event.kind)
@@ -127,8 +123,8 @@ class TrackedWalk(Walk):
             acts[act] = acts.get(act, 0) + 1
         leaves = self.leaves
         for guard in sorted(instruction.predicates, key=str):
-            test = TrackedWalk(self.kernel, self.callables, INT)
-            test.walk_test(guard)
+            test = PathWalk(self.kernel, self.callables)
+            test.rec(guard, Scope(INT, in_test=True))
             leaves = leaves + test.leaves
         readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
         return Step(
@@ -155,7 +151,7 @@ def opaque_step(
 
 
 def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the inames of loops that are written out, or are lanes of a vector."""
+    """Return the inames of loops that are unrolled, or are lanes of a vector."""
     return tuple(sorted(
         name for name in kernel.all_inames()
         if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag))
@@ -165,9 +161,7 @@ def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
 def _space(kernel: lp.LoopKernel, name: str) -> str | None:
     """Return the space of an array or temporary; None for an argument passed by value."""
     variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
-    if isinstance(variable, lp.ValueArg):
-        return None
-    return _SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
+    return None if isinstance(variable, lp.ValueArg) else space_of(variable)
 
 
 def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
@@ -179,10 +173,3 @@ def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
     if any(name in kernel.temporary_variables for name in form):
         return None
     return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
-
-
-def _is_product(kernel: lp.LoopKernel, term: Any) -> bool:
-    return (
-        isinstance(term, p.Product) and not is_index(kernel, term)
-        and sum(not is_sign(child) for child in term.children) > 1
-    )

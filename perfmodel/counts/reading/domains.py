@@ -14,7 +14,7 @@ from loopy.symbolic import condition_to_set
 
 from perfmodel.counts.points.projection import Projector
 from perfmodel.counts.program.program import Domain
-from perfmodel.counts.reading.expressions import Condition
+from perfmodel.counts.reading.events import Condition
 from perfmodel.errors import StatisticsNeededError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
@@ -22,7 +22,7 @@ Statistics = Mapping[str, Fraction]
 
 
 class Domains:
-    """The domains of one kernel, with its assumptions folded in.
+    """The domains of one kernel, under its assumptions.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Domains:
         return universe.intersect(given.align_params(universe.get_space()))
 
     def _data_inames(self) -> frozenset[str]:
-        """The inames whose bounds are read from data."""
+        """Return the inames whose bounds depend on data."""
         found = set()
         for domain in self.kernel.domains:
             data = set(domain.get_var_names(PARAM)) - set(self.parameters)
@@ -110,7 +110,7 @@ class Domains:
         return points, trips, exact
 
     def line(self, iname: str) -> isl.Set | None:
-        """Return the values of one iname; None where data bound it."""
+        """Return the values of one iname; None where its bounds depend on data."""
         projector, data = self._projector([iname])
         return None if data else self._assumed(projector.onto([iname]))
 
@@ -119,7 +119,7 @@ class Domains:
         return points.intersect_params(self.assumptions).coalesce()
 
     def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
-        """Return the loop domain around the inames, and whether data bound it."""
+        """Return the loop domain around the inames, and whether its bounds depend on data."""
         whole = self.kernel.get_inames_domain(frozenset(names))
         inames = tuple(whole.get_var_names(SET))
         if inames not in self._projectors:
@@ -146,7 +146,7 @@ class Domains:
 
 
 def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
-    """Return the sequential inames that an equality fixes for given lanes."""
+    """Return the sequential inames whose value an equality fixes for each lane."""
     found: set[str] = set()
     lanes = [k for k, axis in enumerate(axes) if axis.startswith("l")]
     loops = [k for k, axis in enumerate(axes) if not axis]
@@ -178,7 +178,7 @@ def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
 
 
 def _atomic(conditions: Iterable[Condition]) -> Iterable[Condition]:
-    """Yield conditions without negations on top, conjunctions taken apart."""
+    """Yield the parts of conjunctions, without negations at the top."""
     for expr, truth in conditions:
         if isinstance(expr, p.LogicalNot):
             yield from _atomic([(expr.child, not truth)])

@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import islpy as isl
 import loopy as lp
-import numpy as np
-from loopy.codegen import UnvectorizableError
-from loopy.expression import VectorizabilityChecker
-from loopy.kernel.data import VectorizeTag
-from loopy.kernel.instruction import BarrierInstruction, CInstruction, MultiAssignmentBase
+from loopy.diagnostic import LoopyError
 from loopy.symbolic import get_dependencies
 
-from perfmodel.counts.program.program import (
-    Access,
-    BarrierSite,
-    Domain,
-    Launch,
-    Operation,
-    Program,
-    Statement,
-)
-from perfmodel.counts.program.steps import Dataflow, Step
-from perfmodel.counts.program.tree import (
-    Device,
-    Loop,
-    Node,
-    Run,
-    Wait,
-    has_barrier,
-    instructions_in,
-)
-from perfmodel.counts.reading.dependences import TrackedWalk, opaque_step, unrolled_inames
+from perfmodel.counts.program.program import BarrierSite, Launch, Program
+from perfmodel.counts.program.steps import Dataflow
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, has_barrier, instructions_in
+from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
-from perfmodel.counts.reading.expressions import Condition, Options, Walk, walk_instruction
+from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.grid import grid_and_group
-from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.schedule import schedule_tree
-from perfmodel.errors import NotCountableError
+from perfmodel.counts.reading.statements import Declared, Statements
+from perfmodel.errors import IncompleteKernelError
 
 SET = isl.dim_type.set
-Declared = Mapping[str, Mapping[tuple[str, str], int]]
-_INT = np.dtype(np.int32)
+Loops = tuple[str, ...]  # sequential inames, outermost first
 
 
 def extract(
@@ -60,12 +37,22 @@ def extract(
         Mean trip counts and probabilities.
     declared : mapping of str to mapping of (str, str) to int
         Operations by type and kind of the instructions whose code is opaque.
+    options : Options
+        What to count beside the default.
+
+    Raises
+    ------
+    IncompleteKernelError
+        Loopy finds the kernel wrong, for example because a hardware axis is left out.
     """
-    return _Extraction(t_unit, statistics, declared, options).program()
+    try:
+        return _Extraction(t_unit, statistics, declared, options).program()
+    except LoopyError as error:
+        raise IncompleteKernelError(str(error)) from error
 
 
 class _Extraction:
-    """Collects the statements of one kernel while its schedule is walked."""
+    """Walks the schedule of one kernel and collects launches, statements and barriers."""
 
     def __init__(
         self, t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared,
@@ -75,74 +62,51 @@ class _Extraction:
         self.kernel = t_unit[entry]
         self.callables = t_unit.callables_table
         self.domains = Domains(self.kernel, statistics)
-        self.indexing = Indexing(self.kernel, self.domains)
-        self.declared = declared
-        self.options = options
+        self.statements = Statements(self.kernel, self.callables, self.domains, declared, options)
         self.launches: list[Launch] = []
         self.barriers: list[BarrierSite] = []
-        self.operations: dict[Domain, dict[tuple[str, str], int]] = defaultdict(
-            lambda: defaultdict(int)
-        )
-        self.accesses: dict[Domain, list[Access]] = defaultdict(list)
-        self.steps: list[Step] = []
 
     def program(self) -> Program:
         schedule = schedule_tree(self.kernel)
         self.walk_host(schedule, ())
-        statements = tuple(
-            Statement(
-                domain,
-                tuple(Operation(d, k, n) for (d, k), n in self.operations[domain].items()),
-                tuple(self.accesses[domain]),
-            )
-            for domain in dict.fromkeys([*self.operations, *self.accesses])
-        )
+        hardware = sorted(name for name, axis in self.domains.axes.items() if axis)
         return Program(
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
-            tuple(self.launches), statements, tuple(self.barriers), schedule,
-            Dataflow(
-                tuple(self.steps), unrolled_inames(self.kernel),
-                tuple(sorted(name for name, axis in self.domains.axes.items() if axis)),
-            ),
+            tuple(self.launches), self.statements.collected(), tuple(self.barriers), schedule,
+            Dataflow(tuple(self.statements.steps), unrolled_inames(self.kernel), tuple(hardware)),
         )
 
-    # {{{ the schedule
-
-    def walk_host(self, nodes: tuple[Node, ...], loops: tuple[str, ...]) -> None:
+    def walk_host(self, nodes: tuple[Node, ...], loops: Loops) -> None:
         for node in nodes:
             if isinstance(node, Loop):
                 self.walk_host(node.body, (*loops, node.iname))
-            elif isinstance(node, Device):
+            elif isinstance(node, DeviceKernel):
                 self.walk_device(node, loops)
 
-    def walk_device(self, node: Device, loops: tuple[str, ...]) -> None:
-        instructions = frozenset(instructions_in(node))
-        grid, local = grid_and_group(self.domains, self.callables, instructions)
+    def walk_device(self, node: DeviceKernel, loops: Loops) -> None:
+        grid, group = grid_and_group(self.domains, self.callables, frozenset(instructions_in(node)))
         repeats = self.domains.domain(len(self.launches), loops).points
-        self.launches.append(
-            Launch(node.name, local, grid, repeats)
-        )
+        self.launches.append(Launch(node.name, group, grid, repeats))
+        self.statements.begin(self.launches[-1])
         self.walk_block(node.body, loops, frozenset())
 
-    def walk_block(
-        self, nodes: tuple[Node, ...], loops: tuple[str, ...], implemented: frozenset[Any]
-    ) -> None:
+    def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: frozenset[Any]) -> None:
         """Walk siblings; a test that consecutive siblings share is evaluated once for them."""
         running: frozenset[Any] = frozenset()
         for node in nodes:
-            required = self.shared_predicates(node, loops) - implemented
+            required = self.shared_predicates(node, loops) - tested
             for test in sorted(required - running, key=str):
-                self.evaluate_test(test, node, loops)
+                self.statements.add_test(test, self.inames_at(node, loops))
             running = required
             if isinstance(node, Loop):
-                self.walk_block(node.body, (*loops, node.iname), implemented | required)
+                self.walk_block(node.body, (*loops, node.iname), tested | required)
             elif isinstance(node, Run):
-                self.run(node.instruction)
+                self.statements.add_instruction(node.instruction)
             elif isinstance(node, Wait):
-                self.wait(node.scope, nodes, loops)
+                self.add_barrier(node.scope, nodes, loops)
 
-    def shared_predicates(self, node: Node, loops: tuple[str, ...]) -> frozenset[Any]:
-        """The predicates of all instructions below that can be tested at this level."""
+    def shared_predicates(self, node: Node, loops: Loops) -> frozenset[Any]:
+        """Return the predicates of all instructions below that can be tested at this level."""
         if isinstance(node, Wait) or has_barrier(node):
             return frozenset()
         shared: frozenset[Any] | None = None
@@ -153,86 +117,15 @@ class _Extraction:
             name for name in self.kernel.all_inames()
             if not self.domains.axes[name] and name not in loops
         }
-        return frozenset(t for t in shared or () if not get_dependencies(t) & inner)
+        return frozenset(test for test in shared or () if not get_dependencies(test) & inner)
 
-    # }}}
-
-    # {{{ what is executed
-
-    def evaluate_test(self, test: Any, node: Node, loops: tuple[str, ...]) -> None:
+    def inames_at(self, node: Node, loops: Loops) -> set[str]:
+        """Return the inames around a node, those of the hardware axes too."""
         first = self.kernel.id_to_insn[next(instructions_in(node))]
-        walk = Walk(
-            self.kernel, self.callables, _INT, self.options.include_index_arithmetic
-        )
-        walk.walk_test(test)
-        inames = {n for n in first.within_inames if self.domains.axes[n] or n in loops}
-        self.record(walk, inames, ())
+        return {name for name in first.within_inames if self.domains.axes[name] or name in loops}
 
-    def run(self, identifier: str) -> None:
-        instruction = self.kernel.id_to_insn[identifier]
-        if isinstance(instruction, CInstruction):
-            self.run_opaque(instruction)
-            return
-        if isinstance(instruction, BarrierInstruction) or not isinstance(
-            instruction, MultiAssignmentBase
-        ):
-            return
-        vector = self.vector_iname(instruction)
-        walk = walk_instruction(
-            self.kernel, self.callables, instruction, self.options, vector, TrackedWalk
-        )
-        self.steps.append(walk.step(instruction))
-        conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
-        self.record(walk, instruction.within_inames, conditions, vector)
-
-    def run_opaque(self, instruction: CInstruction) -> None:
-        if instruction.id not in self.declared:
-            raise NotCountableError(
-                f"the C instruction '{instruction.id}'", "its code is opaque to Loopy",
-                "declare the operations of one execution, as in "
-                f"count(..., declared={{'{instruction.id}': {{('float32', 'add'): 2}}}}), or {{}}",
-            )
-        launch = len(self.launches) - 1
-        tests = tuple((test, True) for test in sorted(instruction.predicates, key=str))
-        domain = self.domains.domain(launch, instruction.within_inames, tests)
-        for key, amount in self.declared[instruction.id].items():
-            self.operations[domain][key] += amount
-        self.steps.append(opaque_step(self.kernel, instruction, self.declared[instruction.id]))
-
-    def vector_iname(self, instruction: MultiAssignmentBase) -> str:
-        """Return the iname along which Loopy vectorises an instruction, or ""."""
-        for iname in instruction.within_inames:
-            if self.kernel.iname_tags_of_type(iname, VectorizeTag):
-                extent = self.kernel.get_constant_iname_length(iname)
-                check = VectorizabilityChecker(self.kernel, iname, extent)
-                try:
-                    is_vector = check(instruction.assignee)
-                    check(instruction.expression)
-                except UnvectorizableError:  # it is unrolled instead
-                    return ""
-                return iname if is_vector else ""
-        return ""
-
-    def record(
-        self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...],
-        vector: str = "",
-    ) -> None:
-        launch = len(self.launches) - 1
-        names = frozenset(inames)
-        width = self.launches[launch].group_shape[:1]
-        for event in walk.operations:
-            around = names if event.per_lane else names - {vector}
-            domain = self.domains.domain(launch, around, (*conditions, *event.conditions))
-            self.operations[domain][event.dtype, event.kind] += event.amount
-        for reached in walk.accesses:
-            tests = (*conditions, *reached.conditions)
-            domain = self.domains.domain(launch, names - {vector}, tests)
-            self.accesses[domain].append(
-                self.indexing.access(reached, domain, width[0] if width else 1)
-            )
-
-    def wait(self, scope: str, siblings: tuple[Node, ...], loops: tuple[str, ...]) -> None:
-        """Record a barrier met once for each group and each iteration of the loops around it."""
+    def add_barrier(self, scope: str, siblings: tuple[Node, ...], loops: Loops) -> None:
+        """Record a barrier, which each group meets in each iteration of the loops around it."""
         launch = len(self.launches) - 1
         around = {
             name
@@ -245,11 +138,7 @@ class _Extraction:
         joint = self.domains.domain(launch, {*loops, *around})
         if loops and around and not _independent(joint.points, alone.points):
             points, axes = joint.points, joint.axes
-        self.barriers.append(
-            BarrierSite(launch, scope, points, axes, alone.factor, alone.exact)
-        )
-
-    # }}}
+        self.barriers.append(BarrierSite(launch, scope, points, axes, alone.factor, alone.exact))
 
 
 def _independent(joint: isl.Set, alone: isl.Set) -> bool:

@@ -1,6 +1,6 @@
-"""Taking flattened indices apart: ``a[n*i + j]`` touches row i, column j of rows of n cells.
+"""Flattened indices taken apart: ``a[n*i + j]`` is column j of row i, where rows have n cells.
 
-isl cannot hold a product of a parameter and a variable, but it can hold the digits.
+isl cannot represent a product of a parameter and a variable, but it can represent each digit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Digit:
     stride : pymbolic expression
         A product of parameters.
     extent : pymbolic expression or None
-        What the index must stay below so that axes do not overlap; None for the first axis.
+        The index must be below it, so that axes do not overlap; None for the first axis.
     """
 
     index: Any

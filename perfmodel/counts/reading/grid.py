@@ -18,8 +18,8 @@ def grid_and_group(
 ) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]]:
     """Return the work-groups along each group axis and the work-items along each local axis.
 
-    Where each axis is bounded by one constraint they are read off; Loopy's own search for static
-    bounds, which gives the same, takes milliseconds for each iname.
+    Where one constraint bounds each axis, the extents are read from it. Loopy's search for static bounds
+    gives the same, but takes milliseconds for each iname.
     """
     found = _read_off(domains, instructions)
     if found is None:

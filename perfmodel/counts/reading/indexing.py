@@ -1,4 +1,4 @@
-"""Index expressions as isl maps, and the distances between neighbouring lanes' addresses."""
+"""Accesses as values: index expressions become isl maps with the array's layout and lane strides."""
 
 from __future__ import annotations
 
@@ -15,22 +15,17 @@ from loopy.symbolic import LinearSubscript
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.reading.affine import names_in, pw_affs
 from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.expressions import AccessEvent
+from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
 from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial
-from perfmodel.counts.reading.values import memory_type
+from perfmodel.counts.reading.values import memory_type, space_of
 
 SET = isl.dim_type.set
-SPACES = {
-    lp.AddressSpace.GLOBAL: "global",
-    lp.AddressSpace.LOCAL: "local",
-    lp.AddressSpace.PRIVATE: "private",
-}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where an array's cells lie: strides (in access units) and extents of its axes."""
+    """The layout of an array: strides (in units of the access) and extents of its axes."""
 
     strides: tuple[Any, ...]
     shape: tuple[Any, ...] | None
@@ -73,7 +68,6 @@ class Indexing:
         self._layouts: dict[tuple[str, bool], Layout] = {}
         self._found: dict[object, Resolved] = {}
         self._shapes: dict[Any, tuple[isl.Set, ...] | None] = {}
-        self._functions: dict[Any, isl.PwQPolynomial] = {}
 
     def _line(self) -> isl.Set:
         space = self.domains.assumptions.get_space()
@@ -99,19 +93,13 @@ class Indexing:
         if key not in self._found:
             self._found[key] = self._resolve(domain, indices, layout, width)
         found = self._found[key]
-        space = SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
+        parameters = self.domains.parameters
         return Access(
-            space, event.direction, event.array, dtype.name, dtype.itemsize * 8 * length,
+            space_of(variable), event.direction, event.array, dtype.name, dtype.itemsize * 8 * length,
             found.cells, found.exact, found.shape, found.unit_axis, found.lane_strides,
-            tuple(self.function(stride) for stride in found.layout.strides),
-            self.function(_offset(variable)),
+            tuple(quasi_polynomial(stride, parameters) for stride in found.layout.strides),
+            quasi_polynomial(_offset(variable), parameters),
         )
-
-    def function(self, expr: Any) -> isl.PwQPolynomial:
-        """Return an expression in the size parameters as a function of them."""
-        if expr not in self._functions:
-            self._functions[expr] = quasi_polynomial(expr, self.domains.parameters)
-        return self._functions[expr]
 
     def layout(self, array: str, linear: bool) -> Layout:
         """Return the layout of an array; that of a flat one where it is indexed linearly."""
@@ -151,7 +139,7 @@ class Indexing:
     def _flattened(
         self, domain: Domain, taken: list[tuple[Digit, ...]], layout: Layout, width: int
     ) -> Resolved:
-        """Take indices such as n*i + j apart into axes of their own."""
+        """Resolve indices such as n*i + j, each digit of which becomes an axis."""
         parts: list[Any] = []
         strides: list[Any] = []
         shape: list[isl.Set] = []

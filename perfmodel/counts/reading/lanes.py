@@ -1,8 +1,7 @@
-"""How far apart neighbouring lanes' addresses are.
+"""The distances between the addresses of neighbouring lanes.
 
-The distance of a lane is that to the next one along local axis 0; the last lane takes the
-distance to the one before it. Where not all lanes are the same distance apart, an access is
-divided by distance.
+The distance of a lane is that to the next lane along local axis 0; for the last lane it is the distance
+to the lane before it. Where the distances of an access differ, it is divided into parts of one distance each.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from perfmodel.counts.reading.affine import NOTHING, affine_form, pw_aff
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
-LARGE = 1 << 12  # a stride's sign is that at sizes like this
-Step = tuple[isl.Set | None, Any]  # where (None: everywhere), and how far an index moves
+LARGE = 1 << 12  # a stride has the sign that it has at this size
+Step = tuple[isl.Set | None, Any]  # the points (None: all), and the difference of the index
 
 
 class Lanes:
@@ -37,7 +36,7 @@ class Lanes:
     def strides(
         self, indices: tuple[Any, ...], layout: tuple[Any, ...], unit_axis: int | None
     ) -> tuple[LaneStride, ...]:
-        """Return the distances and where they hold; none where they depend on data.
+        """Return the distances, each with its points; none where they depend on data.
 
         Parameters
         ----------
@@ -62,7 +61,7 @@ class Lanes:
         )
 
     def steps(self, index: Any) -> list[Step]:
-        """Return how far ``index`` moves from a lane to the next, and where."""
+        """Return the differences of ``index`` between a lane and the next, each with its points."""
         if self.domain.tied:
             return self.steps_by_relation(index)
         names = self.domain.names
@@ -76,7 +75,7 @@ class Lanes:
         return [(None, coefficients.get(p.Variable(names[self.position or 0]), 0))]
 
     def steps_by_relation(self, index: Any) -> list[Step]:
-        """Return the same for a quasi-affine index, or where loops are tied to lanes."""
+        """Return the same as :meth:`steps` for a quasi-affine index, or where loops are tied to lanes."""
         space = self.domain.points.get_space()
         try:
             here = isl.Map.from_pw_aff(pw_aff(space, index))

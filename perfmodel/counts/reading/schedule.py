@@ -1,11 +1,17 @@
-"""From Loopy's linearization to a tree of frozen values."""
+"""The schedule of a kernel: Loopy makes it where it is missing, and it becomes a tree of frozen values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
+import islpy as isl
 import loopy as lp
+from loopy.diagnostic import LoopyError
+from loopy.kernel import KernelState
+from loopy.kernel.function_interface import CallableKernel
 from loopy.schedule import (
     Barrier,
     CallKernel,
@@ -15,7 +21,92 @@ from loopy.schedule import (
     RunInstruction,
 )
 
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.errors import IncompleteKernelError, UnboundedLoopError
+
+SET = isl.dim_type.set
+
+
+def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Return the translation unit as one preprocessed and linearized kernel.
+
+    Raises
+    ------
+    IncompleteKernelError
+        Loopy cannot complete or schedule the kernel, or an argument has no type.
+    UnboundedLoopError
+        A loop has no end.
+    """
+    for kernel in t_unit.callables_table.values():
+        if isinstance(kernel, CallableKernel):
+            refuse_unbounded(kernel.subkernel.domains)
+    try:
+        with redirect_stdout(sys.stderr):  # where Loopy fails it prints the kernel
+            t_unit = _with_callees_inlined(t_unit)
+            if t_unit.state < KernelState.PREPROCESSED:
+                t_unit = lp.preprocess_program(t_unit)
+            if t_unit.state < KernelState.LINEARIZED:
+                t_unit = lp.linearize(t_unit)
+    except (LoopyError, ValueError) as error:  # its scheduler raises either
+        raise IncompleteKernelError(str(error)) from error
+    if len(t_unit.entrypoints) != 1:
+        raise IncompleteKernelError(f"it has {len(t_unit.entrypoints)} entry points, not one")
+    (entry,) = t_unit.entrypoints
+    untyped = [argument.name for argument in t_unit[entry].args if argument.dtype is None]
+    if untyped:
+        raise IncompleteKernelError(f"no type is known for {', '.join(untyped)}")
+    return t_unit
+
+
+def refuse_unbounded(domains: Iterable[isl.BasicSet]) -> None:
+    """Raise unless every loop domain has finitely many points for each value of its parameters.
+
+    Parameters
+    ----------
+    domains : iterable of islpy.BasicSet
+        As a Loopy kernel has them: loops around a domain's own are parameters of it.
+
+    Raises
+    ------
+    UnboundedLoopError
+        A loop variable can become as large, or as negative, as one likes.
+
+    Examples
+    --------
+    >>> refuse_unbounded([isl.BasicSet("[n] -> { [i, j] : 0 <= i and i + j <= n and j >= 0 }")])
+    >>> refuse_unbounded([isl.BasicSet("[n] -> { [i, j] : 0 <= i < n and j <= i }")])
+    Traceback (most recent call last):
+        ...
+    perfmodel.errors.UnboundedLoopError: cannot count the loop over j: its domain \
+[n] -> { [i, j] : 0 <= i < n and j <= i } has no bound; \
+give j a lower and an upper bound, such as 0 <= j < n.
+    """
+    for domain in domains:
+        if not domain.is_bounded():
+            names = domain.get_var_names(SET)
+            raise UnboundedLoopError(
+                tuple(name for k, name in enumerate(names) if not _is_bounded(domain, k)),
+                str(domain),
+            )
+
+
+def _is_bounded(domain: isl.BasicSet, position: int) -> bool:
+    behind = domain.dim(SET) - position - 1
+    line = domain.project_out(SET, position + 1, behind).project_out(SET, 0, position)
+    return bool(line.is_bounded())
+
+
+def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Return the unit as one kernel, in which a callee's accesses are to the caller's arrays."""
+    for name, callee in t_unit.callables_table.items():
+        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints:
+            if t_unit.state >= KernelState.PREPROCESSED:
+                raise IncompleteKernelError(
+                    f"it calls the kernel '{name}' and is preprocessed already, so that the call "
+                    "cannot be inlined; count it before it is preprocessed"
+                )
+            t_unit = lp.inline_callable_kernel(t_unit, str(name))
+    return t_unit
 
 
 def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
@@ -37,7 +128,7 @@ def _block(items: Sequence[Any], start: int) -> tuple[tuple[Node, ...], int]:
             continue
         if isinstance(item, CallKernel):
             body, position = _block(items, position + 1)
-            nodes.append(Device(item.kernel_name, body))
+            nodes.append(DeviceKernel(item.kernel_name, body))
             continue
         if isinstance(item, RunInstruction):
             nodes.append(Run(item.insn_id))

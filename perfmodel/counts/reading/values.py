@@ -1,8 +1,9 @@
-"""What Loopy's variables and expressions are to the generated C code: types, memory, indices."""
+"""Types, memory and indices of Loopy's variables and expressions in the generated C code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import loopy as lp
@@ -16,6 +17,17 @@ COMPLEX: Mapping[Type[Any], Type[Any]] = {
     np.dtype("complex64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("float64"),
 }
+
+SPACES = {
+    lp.AddressSpace.GLOBAL: "global",
+    lp.AddressSpace.LOCAL: "local",
+    lp.AddressSpace.PRIVATE: "private",
+}
+
+
+def space_of(variable: Any) -> str:
+    """Return the address space of an array or temporary."""
+    return SPACES[getattr(variable, "address_space", lp.AddressSpace.GLOBAL)]
 
 
 def in_memory(variable: Any) -> bool:
@@ -35,9 +47,29 @@ def memory_type(variable: Any) -> Type[Any]:
     return np.dtype(np.int8) if dtype.kind == "b" else dtype
 
 
+def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
+    """Return the bytes of a kernel's local and of its private variables of constant shape."""
+    (entry,) = t_unit.entrypoints
+    sizes: dict[Any, int] = {lp.AddressSpace.LOCAL: 0, lp.AddressSpace.PRIVATE: 0}
+    for variable in t_unit[entry].temporary_variables.values():
+        if variable.address_space in sizes and all(
+            isinstance(extent, (int, np.integer)) for extent in variable.shape
+        ):
+            sizes[variable.address_space] += prod(map(int, variable.shape)) * memory_type(variable).itemsize
+    return sizes[lp.AddressSpace.LOCAL], sizes[lp.AddressSpace.PRIVATE]
+
+
 def is_sign(expr: Any) -> bool:
     """Whether a factor is free: it only changes the sign, or nothing."""
     return p.is_constant(expr) and expr in (1, -1)
+
+
+def is_product(kernel: lp.LoopKernel, expr: Any) -> bool:
+    """Whether evaluating an expression ends with a multiplication that is no index arithmetic."""
+    return (
+        isinstance(expr, p.Product) and not is_index(kernel, expr)
+        and sum(not is_sign(child) for child in expr.children) > 1
+    )
 
 
 def flat_terms(expr: p.Sum) -> list[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.counts.program.program import Access, Program
 from perfmodel.counts.quasipoly.translation import program_of_polynomial
-from perfmodel.counts.trace.set_points import PARAM, Ints, fixed
+from perfmodel.counts.trace.fixed_sizes import Ints, at_sizes, fixed
 from perfmodel.errors import UntraceableError
 
 PAGE = 4096  # bytes; every array begins on a page
@@ -24,11 +24,7 @@ class ArrayPlace:
 
     def addresses(self, access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
         """Return the map from the points of an access to its address, in units of the access."""
-        for name, value in sizes.items():
-            index = cells.find_dim_by_name(PARAM, name)
-            if index >= 0:
-                cells = cells.fix_val(PARAM, index, isl.Val(value))
-        cells = cells.project_out(PARAM, 0, cells.dim(PARAM)).intersect_domain(points)
+        cells = at_sizes(cells, sizes).intersect_domain(points)
         if not cells.is_single_valued():
             raise UntraceableError(
                 f"one access to '{access.array}' reaches several cells at once", "write it as a loop over single cells"
@@ -65,7 +61,7 @@ def array_places(program: Program, sizes: Mapping[str, int], line_bytes: int) ->
 
 
 def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return a function of the parameters at the sizes; an offset that is not given is zero."""
+    """Return a function of the parameters at the sizes; a parameter without a size, such as an offset, is 0."""
     program = program_of_polynomial(function)
     return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
 
@@ -78,7 +74,7 @@ def _extents(access: Access, sizes: Mapping[str, int]) -> tuple[int, ...] | None
 
 
 def _bytes(access: Access, sizes: Mapping[str, int]) -> int:
-    """Return the bytes of an array; more than any should have where its shape is not known."""
+    """Return the bytes of an array; where its shape is not known, more than arrays have in practice."""
     strides = [value_of(stride, sizes) for stride in access.strides]
     extents = _extents(access, sizes) or (1 << 20,) * len(strides)
     last = sum(abs(stride) * (extent - 1) for stride, extent in zip(strides, extents, strict=True))

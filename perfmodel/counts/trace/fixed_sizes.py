@@ -1,9 +1,10 @@
-"""The points of an isl set at fixed sizes, and an isl function at them, as NumPy arrays."""
+"""The points of an isl set at fixed sizes, and the values of a function at them, as NumPy arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import prod
+from typing import TypeVar
 
 import islpy as isl
 import numpy as np
@@ -13,18 +14,24 @@ from perfmodel.counts.quasipoly.translation import program_of_polynomial, progra
 from perfmodel.counts.quasipoly.vectorised import evaluated
 from perfmodel.errors import TraceTooLongError
 
-SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
+SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
+Points = TypeVar("Points", isl.Set, isl.Map)
 Ints = NDArray[np.int64]
 MOST = 20_000_000  # points looked at for one set
 
 
-def fixed(points: isl.Set, sizes: Mapping[str, int], values: Mapping[str, int] | None = None) -> isl.Set:
-    """Return a set at some values of its parameters and dimensions; it has no parameters then."""
+def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
+    """Return a set or map at some sizes; it has no parameters then."""
     for name, value in sizes.items():
         index = points.find_dim_by_name(PARAM, name)
         if index >= 0:
             points = points.fix_val(PARAM, index, isl.Val(value))
-    points = points.project_out(PARAM, 0, points.dim(PARAM))
+    return points.project_out(PARAM, 0, points.dim(PARAM))
+
+
+def fixed(points: isl.Set, sizes: Mapping[str, int], values: Mapping[str, int] | None = None) -> isl.Set:
+    """Return a set at some values of its parameters and dimensions; it has no parameters then."""
+    points = at_sizes(points, sizes)
     for name, value in (values or {}).items():
         index = points.find_dim_by_name(SET, name)
         if index >= 0:

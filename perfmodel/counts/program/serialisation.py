@@ -19,7 +19,7 @@ from perfmodel.counts.program.program import (
     Statement,
 )
 from perfmodel.counts.program.steps import read_dataflow, write_dataflow
-from perfmodel.counts.program.tree import Device, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
 
 Json = Any
 
@@ -158,4 +158,4 @@ def _read_node(data: Json) -> Node:
     if "wait" in data:
         return Wait(data["wait"])
     body = tuple(_read_node(child) for child in data["body"])
-    return Loop(data["loop"], body) if "loop" in data else Device(data["device"], body)
+    return Loop(data["loop"], body) if "loop" in data else DeviceKernel(data["device"], body)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.unbounded import refuse_unbounded
+from perfmodel.counts.reading.schedule import refuse_unbounded
 from perfmodel.errors import NotCountableError, UnboundedLoopError
 
 

@@ -1,0 +1,116 @@
+"""The leaves of expressions: literals, variables and the accesses to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+from loopy.codegen import UnvectorizableError
+from loopy.expression import VectorizabilityChecker
+from loopy.kernel.array import VectorArrayDimTag
+from loopy.kernel.data import VectorizeTag
+from loopy.kernel.instruction import MultiAssignmentBase
+from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast
+from pymbolic.mapper import Mapper
+
+from perfmodel.counts.reading.events import AccessEvent, OperationEvent, Options, Scope
+from perfmodel.counts.reading.values import Type, in_memory, memory_type
+
+
+@dataclass
+class AccessWalk(Mapper):  # type: ignore[misc]
+    """Walks the leaves of one instruction's expressions and lists the accesses.
+
+    Every method is called with an expression and its scope, and returns the C type of the expression.
+
+    Attributes
+    ----------
+    kernel : loopy.LoopKernel
+        The kernel of the instruction.
+    callables : mapping
+        The functions of the translation unit.
+    options : Options
+        What to count beside the default.
+    vector_iname : str
+        The iname along which the instruction is vectorised, or "".
+    operations, accesses : list
+        What was found so far, in the order of evaluation.
+    """
+
+    kernel: lp.LoopKernel
+    callables: Mapping[Any, Any]
+    options: Options = field(default_factory=Options)
+    vector_iname: str = ""
+    operations: list[OperationEvent] = field(default_factory=list)
+    accesses: list[AccessEvent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def access(self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope) -> Type[Any]:
+        """Record an access if the array lies in memory; return its type."""
+        variable = self.kernel.get_var_descriptor(array)
+        for index in indices:
+            self.rec(index.index if isinstance(index, LinearSubscript) else index, scope.of_index())
+        if in_memory(variable):
+            axis = self.vector_axis(variable, indices)
+            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis))
+        return memory_type(variable)
+
+    def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
+        """Return the axis along which one access takes a whole vector, if there is one."""
+        for axis, index in enumerate(indices if self.vector_iname else ()):
+            if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and (
+                index == p.Variable(self.vector_iname)
+            ):
+                return axis
+        return None
+
+    def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
+        return expr.dtype if isinstance(expr, np.generic) else scope.literal
+
+    map_nan = map_constant
+
+    def map_variable(self, expr: p.Variable, scope: Scope) -> Type[Any]:
+        name = expr.name
+        if name in self.kernel.all_inames():
+            return np.dtype(self.kernel.index_dtype.numpy_dtype)
+        if name in self.kernel.arg_dict or name in self.kernel.temporary_variables:
+            return self.access(name, (), "load", scope)
+        return np.dtype(np.float64)  # a symbol of the target, such as M_PI
+
+    map_tagged_variable = map_variable
+
+    def map_subscript(self, expr: p.Subscript, scope: Scope) -> Type[Any]:
+        return self.access(expr.aggregate.name, expr.index_tuple, "load", scope)
+
+    def map_linear_subscript(self, expr: LinearSubscript, scope: Scope) -> Type[Any]:
+        return self.access(expr.aggregate.name, (expr,), "load", scope)
+
+    def map_type_annotation(self, expr: TypeAnnotation, scope: Scope) -> Type[Any]:
+        return self.rec(expr.child, scope)
+
+    def map_type_cast(self, expr: TypeCast, scope: Scope) -> Type[Any]:
+        self.rec(expr.child, scope)
+        return np.dtype(expr.type.numpy_dtype)
+
+    def map_sub_array_ref(self, expr: SubArrayRef, scope: Scope) -> Type[Any]:
+        return memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
+
+
+def vector_iname(kernel: lp.LoopKernel, instruction: MultiAssignmentBase) -> str:
+    """Return the iname along which Loopy vectorises an instruction; "" if there is none."""
+    for iname in instruction.within_inames:
+        if kernel.iname_tags_of_type(iname, VectorizeTag):
+            check = VectorizabilityChecker(kernel, iname, kernel.get_constant_iname_length(iname))
+            try:
+                is_vector = check(instruction.assignee)
+                check(instruction.expression)
+            except UnvectorizableError:  # Loopy unrolls it instead
+                return ""
+            return iname if is_vector else ""
+    return ""

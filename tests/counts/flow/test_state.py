@@ -1,0 +1,56 @@
+"""What variables hold, by hand."""
+
+from __future__ import annotations
+
+from perfmodel.counts.flow.paths import START, Path, Value
+from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, State, path_in
+
+I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))
+ONE, TWO = Path({}, 1.0), Path({}, 2.0)
+
+
+def test_paths_of_the_whole_only_grow() -> None:
+    state = State()
+    assert START == state.path(LATEST)
+    state.reach(LATEST, TWO)
+    state.reach(LATEST, ONE)
+    assert TWO == state.path(LATEST)
+    state.set(LATEST, ONE)
+    state.hold(ONE)
+    assert [ONE] * 3 == [state.path(name) for name in (LATEST, FENCE, ACCESSED)]
+
+
+def test_a_sure_store_replaces_and_an_unsure_one_merges() -> None:
+    state = State()
+    state.write("a", (I0,), Value(TWO), surely=True)
+    state.write("a", (I0,), Value(ONE), surely=False)
+    assert [TWO] == [value.path for value in state.read("a", (I0,))]
+    state.write("a", (I0,), Value(ONE), surely=True)
+    assert [ONE] == [value.path for value in state.read("a", (I0,))]
+
+
+def test_a_read_finds_every_cell_that_it_may_be() -> None:
+    state = State()
+    state.write("a", (I0,), Value(ONE), surely=True)
+    state.write("a", (I1,), Value(TWO), surely=True)
+    assert [ONE] == [value.path for value in state.read("a", (I0,))]
+    assert [ONE, TWO] == [value.path for value in state.read("a", (None,))]
+    assert [] == list(state.read("b", ()))
+
+
+def test_blurred_cells_are_one() -> None:
+    state = State()
+    state.write("a", (I0,), Value(ONE), surely=True)
+    state.write("a", (I1,), Value(TWO), surely=True)
+    state.blur(frozenset({"a", "never stored"}), frozenset({"i"}))
+    assert {"a": {(None,): Value(TWO)}} == state.cells
+
+
+def test_a_snapshot_stays_as_it_was() -> None:
+    state = State()
+    state.write("a", (I0,), Value(ONE), surely=True)
+    before = state.snapshot()
+    state.write("a", (I0,), Value(TWO), surely=True)
+    assert ONE == path_in(before, "a", (I0,))
+    assert path_in(before, "a", (I1,)) is None
+    assert TWO == path_in(state.snapshot(frozenset({"i"})), "a", (None,))

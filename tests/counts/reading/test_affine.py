@@ -1,0 +1,43 @@
+"""Affine forms and isl functions of expressions, against coefficients worked out by hand."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pymbolic.primitives as p
+import pytest
+from loopy.diagnostic import ExpressionToAffineConversionError
+
+from perfmodel.counts.reading.affine import affine_form, names_in, pw_aff
+
+ROW, J, N = p.Variable("i"), p.Variable("j"), p.Variable("n")
+SPACE = isl.Set("[n] -> { [i, j] }").get_space()
+
+
+def test_coefficients_are_collected() -> None:
+    # 3*(i + 2*j) - j + 4 = 3*i + 5*j + 4
+    assert {"i": 3, "j": 5, "": 4} == affine_form(3 * (ROW + 2 * J) - J + 4)
+
+
+@pytest.mark.parametrize("expr", [ROW * J, ROW * N, ROW // 2, ROW % 2, p.Subscript(p.Variable("a"), (ROW,)), 0.5])
+def test_what_is_not_affine_with_integers_has_no_form(expr: object) -> None:
+    assert affine_form(expr) is None
+
+
+def test_names() -> None:
+    assert {"i", "n"} == names_in(2 * ROW + N - 1)
+    assert {"i", "a"} == names_in(p.Subscript(p.Variable("a"), (ROW // 2,)))
+
+
+def test_affine_function() -> None:
+    expected = isl.PwAff("[n] -> { [i, j] -> [(2i - j + n + 1)] }")
+    assert expected.plain_is_equal(pw_aff(SPACE, 2 * ROW - J + N + 1))
+
+
+def test_quasi_affine_function() -> None:
+    expected = isl.PwAff("[n] -> { [i, j] -> [(floor((i)/4))] }")
+    assert expected.is_equal(pw_aff(SPACE, ROW // 4))
+
+
+def test_a_product_of_inames_is_refused() -> None:
+    with pytest.raises(ExpressionToAffineConversionError):
+        pw_aff(SPACE, ROW * J)

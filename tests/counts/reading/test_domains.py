@@ -1,0 +1,81 @@
+"""Domains of executed instances, against sets written by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import islpy as isl
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+import pytest
+
+from perfmodel.counts.reading.domains import Domains, hardware_axis, size_parameters
+from perfmodel.errors import StatisticsNeededError
+
+ROW, N = p.Variable("i"), p.Variable("n")
+SQUARE = "{ [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i, j] = a[i, j]"
+
+
+def test_points_are_the_loop_domain_under_the_assumptions(scheduled) -> None:
+    domains = Domains(scheduled(*SQUARE), {})
+    found = domains.domain(0, {"i", "j"})
+    assert ("i", "j") == found.names
+    assert ("", "") == found.axes
+    assert found.points.is_equal(isl.Set("[n] -> { [i, j] : n >= 1 and 0 <= i < n and 0 <= j <= i }"))
+    assert (True, None, 1) == (found.exact, found.trips, found.chance)
+
+
+def test_an_outer_nest_is_a_projection(scheduled) -> None:
+    # each i has a j (j = 0), so that the projection is all of 0 <= i < n
+    found = Domains(scheduled(*SQUARE), {}).domain(0, {"i"})
+    assert found.points.is_equal(isl.Set("[n] -> { [i] : n >= 1 and 0 <= i < n }"))
+
+
+def test_conditions_restrict_the_points(scheduled) -> None:
+    domains = Domains(scheduled(*SQUARE), {})
+    large = p.Comparison(ROW, ">=", 4)
+    inside = domains.domain(0, {"i"}, ((large, True),))
+    assert inside.points.is_equal(isl.Set("[n] -> { [i] : 4 <= i < n }"))
+    outside = domains.domain(0, {"i"}, ((p.LogicalNot(large), True),))
+    assert outside.points.is_equal(isl.Set("[n] -> { [i] : n >= 1 and 0 <= i < n and i <= 3 }"))
+
+
+def test_equal_questions_have_one_domain(scheduled) -> None:
+    domains = Domains(scheduled(*SQUARE), {})
+    assert domains.domain(0, ["i", "j"]) is domains.domain(0, ("j", "i"))
+
+
+def test_a_test_of_data_has_a_probability(scheduled) -> None:
+    test = p.Comparison(p.Subscript(p.Variable("a"), (ROW, 0)), ">", 0)
+    domains = Domains(scheduled(*SQUARE), {"a[i, 0] > 0": Fraction(1, 4)})
+    assert (Fraction(1, 4), True) == (
+        domains.domain(0, {"i"}, ((test, True),)).chance, domains.domain(0, {"i"}, ((test, True),)).exact
+    )
+    assert Fraction(3, 4) == domains.domain(0, {"i"}, ((test, False),)).chance
+    unknown = Domains(scheduled(*SQUARE), {}).domain(0, {"i"}, ((test, True),))
+    assert (1, False) == (unknown.chance, unknown.exact)  # an upper bound
+
+
+def test_a_loop_that_data_bound_needs_its_mean_trips(scheduled) -> None:
+    code = """
+    for i
+        <> length = lengths[i]
+        out[i] = sum(k, a[k])
+    end
+    """
+    loops = ["{ [i]: 0 <= i < n }", "{ [k]: 0 <= k < length }"]
+    kernel = scheduled(loops, code, lp.GlobalArg("lengths", np.int32, shape=("n",)), lp.GlobalArg("a", np.float32))
+    with pytest.raises(StatisticsNeededError, match="loop 'k'"):
+        Domains(kernel, {}).domain(0, {"i", "k"})
+    known = Domains(kernel, {"k": Fraction(5, 2)}).domain(0, {"i", "k"})
+    assert ("i",) == known.names
+    assert Fraction(5, 2) == known.trips == known.factor
+
+
+def test_axes_and_parameters(scheduled) -> None:
+    kernel = scheduled("{ [i]: 0 <= i < n }", "out[i] = a[i]", split=16)
+    assert ("n",) == size_parameters(kernel)
+    assert ("g.0", "l.0") == (hardware_axis(kernel, "i_outer"), hardware_axis(kernel, "i_inner"))
+    line = Domains(kernel, {}).line("i_inner")
+    assert line.is_equal(isl.Set("[n] -> { [i_inner] : n >= 1 and 0 <= i_inner <= 15 and i_inner < n }"))

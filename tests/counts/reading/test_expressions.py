@@ -1,0 +1,86 @@
+"""Operations and accesses of single instructions, counted by hand from the C code."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts.reading.dependences import PathWalk
+from perfmodel.counts.reading.events import Options
+from perfmodel.counts.reading.schedule import schedule
+
+
+def walked(code: str, options: Options | None = None, **types: type) -> PathWalk:
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", code, lang_version=(2018, 2), assumptions="n >= 1")
+    names = [argument.name for argument in unit.default_entrypoint.args if argument.dtype is None]
+    unit = schedule(lp.add_dtypes(unit, {name: types.get(name, np.float32) for name in names if name != "n"}))
+    kernel = unit.default_entrypoint
+    walk = PathWalk(kernel, unit.callables_table, options or Options())
+    walk.assignment(kernel.instructions[0])
+    return walk
+
+
+def amounts(walk: PathWalk) -> dict[tuple[str, str], int]:
+    total = Counter[tuple[str, str]]()
+    for event in walk.operations:
+        total[event.dtype, event.kind] += event.amount
+    return dict(total)
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    ("out[i] = a[i] + b[i] - c[i]", {("float32", "add"): 2}),
+    ("out[i] = -a[i]", {}),  # a factor -1 is free
+    ("out[i] = a[i]**2", {("float32", "mul"): 1}),
+    ("out[i] = a[i]**3", {("float32", "pow"): 1}),
+    ("out[i] = a[i] / b[i]", {("float32", "div"): 1}),
+    ("out[i] = a[2*i + 1]", {}),  # index arithmetic
+    ("out[i] = fmax(a[i], b[i])", {("float32", "minmax"): 1}),
+    ("out[i] = rsqrt(a[i])", {("float32", "rsqrt"): 1}),
+])
+def test_operations(code: str, expected: dict[tuple[str, str], int]) -> None:
+    assert expected == amounts(walked(code))
+
+
+def test_complex_products() -> None:
+    # (a + bi)(c + di): 4 products, 2 sums; times a real number: 2 products
+    complex_types = {"out": np.complex64, "a": np.complex64}
+    both = walked("out[i] = a[i]*b[i]", b=np.complex64, **complex_types)
+    assert {("float32", "mul"): 4, ("float32", "add"): 2} == amounts(both)
+    mixed = walked("out[i] = a[i]*b[i]", **complex_types)
+    assert {("float32", "mul"): 2} == amounts(mixed)
+
+
+def test_index_arithmetic_on_request() -> None:
+    # 2*i + 1: one product and one sum of integers
+    walk = walked("out[i] = a[2*i + 1]", Options(include_index_arithmetic=True))
+    assert {("int32", "mul"): 1, ("int32", "add"): 1} == amounts(walk)
+
+
+def test_products_that_are_added_at_once() -> None:
+    # a*b + c*d: one product, and one madd
+    walk = walked("out[i] = a[i]*b[i] + c[i]*d[i]", Options(group_multiply_add=True))
+    assert {("float32", "mul"): 1, ("float32", "madd"): 1} == amounts(walk)
+
+
+def test_a_branch_has_its_condition() -> None:
+    walk = walked("out[i] = a[i] + b[i] if i < 4 else c[i]")
+    truths = {event.array: [truth for _, truth in event.conditions] for event in walk.accesses}
+    assert {"a": [True], "b": [True], "c": [False], "out": []} == truths
+    assert [(True,)] == [tuple(truth for _, truth in event.conditions) for event in walk.operations]
+
+
+def test_the_second_operand_of_and_is_evaluated_where_the_first_holds() -> None:
+    walk = walked("out[i] = 1 if a[i] > 0 and b[i] > 0 else 0")
+    assert {"a": 0, "b": 1, "out": 0} == {event.array: len(event.conditions) for event in walk.accesses}
+
+
+def test_paths_to_the_result() -> None:
+    # a*b + c: the product and the sum stand above a and b, the sum above c
+    walk = walked("out[i] = a[i]*b[i] + c[i]")
+    load, mul, add = ("global", "load"), ("float32", "mul"), ("float32", "add")
+    assert {"a": [load, mul, add], "b": [load, mul, add], "c": [load, add]} == {
+        name: path for name, _, path in walk.leaves
+    }

@@ -1,0 +1,66 @@
+"""Accesses as isl maps, against cells and strides worked out by hand."""
+
+from __future__ import annotations
+
+import islpy as isl
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+
+from perfmodel.counts.reading.domains import Domains
+from perfmodel.counts.reading.events import AccessEvent
+from perfmodel.counts.reading.indexing import Indexing
+
+ROW, J, N = p.Variable("i"), p.Variable("j"), p.Variable("n")
+SQUARE = "{ [i, j]: 0 <= i, j < n }", "out[i, j] = a[i, j]"
+
+
+def access_of(kernel, array, *indices, direction="load"):
+    domains = Domains(kernel, {})
+    domain = domains.domain(0, {"i", "j"})
+    return Indexing(kernel, domains).access(AccessEvent(array, indices, direction, ()), domain, 1), domain
+
+
+def test_a_matrix_in_rows(scheduled) -> None:
+    access, domain = access_of(scheduled(*SQUARE), "a", ROW, J)
+    assert ("global", "load", "a", "float32", 32) == (
+        access.space, access.direction, access.array, access.dtype, access.bits
+    )
+    assert access.cells.intersect_domain(domain.points).is_equal(
+        isl.Map("[n] -> { [i, j] -> [i, j] : n >= 1 and 0 <= i < n and 0 <= j < n }")
+    )
+    assert ["[n] -> { n }", "{ 1 }"] == [str(stride) for stride in access.strides]
+    assert (1, True, "{ 0 }") == (access.unit_axis, access.cells_exact, str(access.offset))
+    rows, columns = access.shape
+    assert rows.is_equal(isl.Set("[n] -> { [x] : 0 <= x < n }"))
+    assert rows.is_equal(columns)
+
+
+def test_a_flat_index_is_two_axes_where_its_range_fits(scheduled) -> None:
+    # a[n*i + j] with 0 <= j < n: row i, column j
+    kernel = scheduled(
+        "{ [i, j]: 0 <= i, j < n }", "out[i, j] = a[n*i + j]", lp.GlobalArg("a", np.float32, shape=("n*n",))
+    )
+    access, domain = access_of(kernel, "a", N * ROW + J)
+    assert access.cells_exact
+    assert ["[n] -> { n }", "{ 1 }"] == [str(stride) for stride in access.strides]
+    assert access.cells.intersect_domain(domain.points).is_equal(
+        isl.Map("[n] -> { [i, j] -> [i, j] : n >= 1 and 0 <= i < n and 0 <= j < n }")
+    )
+
+
+def test_a_flat_index_that_overlaps_the_next_row_is_not_exact(scheduled) -> None:
+    # a[n*i + 2*j]: 2*j reaches 2*n - 2, so that two (i, j) may be one cell
+    kernel = scheduled(
+        "{ [i, j]: 0 <= i, j < n }", "out[i, j] = a[n*i + 2*j]", lp.GlobalArg("a", np.float32, shape=("n*n + n",))
+    )
+    access, _ = access_of(kernel, "a", N * ROW + 2 * J)
+    assert not access.cells_exact
+
+
+def test_an_index_that_data_give_has_no_cells(scheduled) -> None:
+    kernel = scheduled(*SQUARE)
+    access, _ = access_of(kernel, "a", p.Subscript(p.Variable("a"), (ROW, J)), J)
+    assert access.cells is None
+    assert access.indirect
+    assert not access.cells_exact

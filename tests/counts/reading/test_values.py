@@ -1,0 +1,50 @@
+"""C types and memory, against the rules of C written out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pymbolic.primitives as p
+import pytest
+
+from perfmodel.counts.reading.values import array_bytes, flat_terms, is_sign, promote, real_part
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), [
+    ("float32", "float64", "float64"),
+    ("float32", "int64", "float32"),  # the integer is converted
+    ("complex64", "float64", "complex128"),
+    ("int8", "int16", "int32"),  # integer promotion
+    ("int32", "uint32", "uint32"),  # of equal size the unsigned type wins
+    ("int64", "uint32", "int64"),
+    ("uint8", "int8", "int32"),
+])
+def test_promotion(left: str, right: str, expected: str) -> None:
+    assert np.dtype(expected) == promote(np.dtype(left), np.dtype(right))
+    assert np.dtype(expected) == promote(np.dtype(right), np.dtype(left))
+
+
+def test_real_parts() -> None:
+    assert np.dtype("float64") == real_part(np.dtype("complex128"))
+    assert np.dtype("int32") == real_part(np.dtype("int32"))
+
+
+def test_terms_of_nested_sums() -> None:
+    a, b, c = (p.Variable(name) for name in "abc")
+    assert [a, b, c] == flat_terms(p.Sum((a, p.Sum((b, c)))))
+
+
+def test_signs_are_free() -> None:
+    assert [True, True, False, False] == [is_sign(value) for value in (1, -1, 2, p.Variable("a"))]
+
+
+def test_bytes_of_local_and_private_arrays() -> None:
+    import loopy as lp
+
+    shapes = [("tile", (16, 17), lp.AddressSpace.LOCAL), ("row", (5,), lp.AddressSpace.PRIVATE)]
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < 16 }", ["tile[i, 0] = i", "row[0] = tile[i, 0]", "out[i] = row[0]"],
+        [lp.TemporaryVariable(name, np.float64, shape, address_space=space) for name, shape, space in shapes] + [...],
+        lang_version=(2018, 2), seq_dependencies=True,
+    )
+    # 16 * 17 doubles and 5 doubles
+    assert (2176, 40) == array_bytes(unit)
