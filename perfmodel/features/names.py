@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from perfmodel.errors import UnknownFeatureError
+from perfmodel.features.stride import CLASS_NAMES
 
 ACCESS_BITS = (8, 16, 32, 64, 128)
 """Sizes of a memory access that features tell apart [bit]."""
@@ -15,9 +18,10 @@ ACCESS_BITS = (8, 16, 32, 64, 128)
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
 """Kinds of operation with a feature of their own; every other one is ``special``."""
 
-_STRIDE_CLASS = (
-    "uniform|stride1|stride2_[12]of2|stride3_[123]of3|stride4_[1234]of4|strideN_[1234]of4|indirect"
-)
+STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
+"""Classes of a global access; data that a kernel finds through another array is ``indirect``."""
+
+_STRIDE_CLASS = "|".join(STRIDE_CLASSES)
 _BITS = "|".join(str(bits) for bits in ACCESS_BITS)
 _KINDS = "|".join((*PLAIN_KINDS, "special"))
 
@@ -47,6 +51,20 @@ _GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile("work_groups"), "work-group", "work-groups launched"),
     (re.compile("launches"), "launch", "device kernels launched"),
 )
+
+_DTYPES = ("float32", "float64", "float16", "complex64", "complex128", "int32", "int64")
+FEATURE_NAMES: tuple[str, ...] = (
+    *(f"op_{dtype}_{kind}" for dtype in _DTYPES for kind in (*PLAIN_KINDS, "special")),
+    *(
+        f"global_{direction}_{bits}_{stride}"
+        for direction in ("load", "store", "minloadstore")
+        for bits in ACCESS_BITS
+        for stride in STRIDE_CLASSES
+    ),
+    *(f"local_{direction}_{bits}" for direction in ("load", "store") for bits in ACCESS_BITS),
+    "barrier_local", "work_groups", "launches",
+)  # fmt: skip
+"""Features of the common types. (Other types, such as uint16, have names too.)"""
 
 
 @dataclass(frozen=True)
@@ -127,3 +145,14 @@ def matches(patterns: tuple[str, ...], name: str) -> bool:
     True
     """
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
+    """Return up to three features, or names of `others`, that look most like a name; the nearest first.
+
+    Examples
+    --------
+    >>> nearest_names("launchs")
+    ['launches']
+    """
+    return get_close_matches(name, [*others, *FEATURE_NAMES], 3)
