@@ -19,16 +19,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import FamilyMismatchError
-from perfmodel.models import work_depth
-from perfmodel.models.roofline import traffic, transfer_bytes
 from perfmodel.quantities.case import Case
-from perfmodel.report.tables import seconds_text
+from perfmodel.quantities.dataflow import critical_path, work
+from perfmodel.quantities.occupancy import cores
+from perfmodel.quantities.traffic import global_bytes, transfer_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from perfmodel.predict import FittedModel
 
+FAMILY = "work_depth"
 COMPUTE_BOUND = "compute-bound"
 MEMORY_BOUND = "memory-bound"
 TOO_LITTLE_PARALLELISM = "too little parallelism"
@@ -37,7 +38,7 @@ NO_WORK = "no work"
 
 @dataclass(frozen=True)
 class Balance:
-    r"""A computation held against a machine.
+    r"""A computation, and the machine that it runs on.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ class Balance:
 
     @property
     def parallelism(self) -> float:
-        """:math:`W/D`, the nodes that can be performed at once on average; infinite without any depth."""
+        """:math:`W/D`, the nodes that can be performed at once on average; infinite without depth."""
         return self.work / self.depth if self.depth else math.inf
 
     @property
@@ -102,22 +103,22 @@ class Balance:
 
     @property
     def work_s(self) -> float:
-        """What the work takes on all cores, :math:`(W - D)/(p C_0)` [s]."""
+        """Time of the work on all cores, :math:`(W - D)/(p C_0)` [s]."""
         return max(self.work - self.depth, 0.0) / self.cores / self.rate
 
     @property
     def depth_s(self) -> float:
-        """What the longest chain takes, :math:`D/C_0` [s]."""
+        """Time of the longest chain, :math:`D/C_0` [s]."""
         return self.depth / self.rate
 
     @property
     def latency_s(self) -> float:
-        r"""What waiting along the chain takes, :math:`\alpha D` [s]."""
+        r"""Time that the chain waits for data, :math:`\alpha D` [s]."""
         return self.latency * self.depth
 
     @property
     def transfer_s(self) -> float:
-        r"""What moving the data takes, :math:`QL/\beta` [s]."""
+        r"""Time to move the data, :math:`QL/\beta` [s]."""
         return self.transfers * self.transfer_bytes / self.bandwidth
 
     @property
@@ -137,52 +138,16 @@ class Balance:
 
     @property
     def verdict(self) -> str:
-        """What bounds the computation: the largest of the four times, and what would make it smaller.
+        """What bounds the computation, by the largest of the four times.
 
-        Waiting along the chain of dependences, for its operations or for its data, is too little
-        parallelism: W/D is below p, or Q/D below what hides the latency.
+        Where the chain of dependences takes longest, for its operations or for its data, there is too
+        little parallelism: W/D is below p, or Q/D below what hides the latency.
         """
         if not (self.compute_s or self.memory_s):
             return NO_WORK
         if self.holds:
             return COMPUTE_BOUND if self.work_s >= self.depth_s else TOO_LITTLE_PARALLELISM
         return MEMORY_BOUND if self.transfer_s >= self.latency_s else TOO_LITTLE_PARALLELISM
-
-    @property
-    def text(self) -> str:
-        """The verdict with its numbers."""
-        if self.verdict == NO_WORK:
-            return f"{NO_WORK}: it computes nothing and moves nothing that costs time."
-        sign = ">=" if self.holds else "<"
-        limits = (
-            f"{self.intensity:.3g} operations and loads a byte, where this device balances at {self.machine:.3g} "
-            f"(Eq. 2.5) and with latency and depth T_comp = {seconds_text(self.compute_s)} {sign} "
-            f"T_mem = {seconds_text(self.memory_s)} (Eq. 2.4 {'holds' if self.holds else 'fails'})"
-        )
-        return f"{self.verdict}: {self._reason()}; {limits}."
-
-    def _reason(self) -> str:
-        if self.verdict == COMPUTE_BOUND:
-            return (
-                f"{self.work:.3g} operations and loads on {self.cores:.3g} lanes take {seconds_text(self.work_s)}, "
-                f"and W/D = {self.parallelism:.3g} of them can be performed at once"
-            )
-        if self.verdict == MEMORY_BOUND:
-            moved = self.transfers * self.transfer_bytes
-            return (
-                f"{moved:.3g} B at {self.bandwidth:.3g} B/s take {seconds_text(self.transfer_s)}, "
-                f"and Q/D = {self.memory_parallelism:.3g} transfers can be under way at once"
-            )
-        if self.holds:
-            return (
-                f"a chain of {self.depth:.3g} operations and loads takes {seconds_text(self.depth_s)}; only "
-                f"W/D = {self.parallelism:.3g} can be performed at once, on {self.cores:.3g} lanes"
-            )
-        return (
-            f"waiting for {self.depth:.3g} operations and loads one after the other takes "
-            f"{seconds_text(self.latency_s)}; only Q/D = {self.memory_parallelism:.3g} transfers can be under way at "
-            f"once, {self.hidden:.3g} would hide the latency"
-        )
 
 
 def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Balance:
@@ -204,14 +169,13 @@ def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> 
     MissingFactError
         If the compute units or the size of a transfer are not known.
     """
-    if model.family.name != work_depth.FAMILY.name:
-        raise FamilyMismatchError(model.family.name, work_depth.FAMILY.name)
-    case = Case(model.counted(kernel), sizes, model.facts, model.family.name)
+    if model.family.name != FAMILY:
+        raise FamilyMismatchError(model.family.name, FAMILY)
+    case = Case(model.counted(kernel), sizes, model.facts, FAMILY)
     line, weights = transfer_bytes(case), model.weights
     return Balance(
-        work=float(work_depth.work(case)), depth=float(work_depth.critical_path(case)),
-        transfers=float(traffic(case)) / line, cores=work_depth.cores(case),
-        rate=_inverse(weights["w_operation"]), latency=weights["w_latency"],
+        work=float(work(case)), depth=float(critical_path(case)), transfers=float(global_bytes(case)) / line,
+        cores=cores(case), rate=_inverse(weights["w_operation"]), latency=weights["w_latency"],
         bandwidth=_inverse(weights["w_byte"]), transfer_bytes=line,
     )  # fmt: skip
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, roof_values
 from perfmodel.facts import DeviceFacts
-from perfmodel.fitting import write_whole
+from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.report.label_places import Box, Place, box_around, label_places
-from perfmodel.report.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, roof_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +39,7 @@ def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: st
     Parameters
     ----------
     points
-        Kernels, in the order of their numbers (:func:`~perfmodel.report.roofline.roofline_points`).
+        Kernels, in the order of their numbers (:func:`~perfmodel.analyses.roofline.roofline_points`).
     facts
         What is known of the device.
     path
@@ -53,21 +52,15 @@ def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: st
     OutputError
         If the file cannot be written.
     """
-    stream = BytesIO()
-    roofline_figure(points, facts, title).savefig(stream, format="png", dpi=150)
-    write_whole(path, stream.getvalue())
+    write_figure(roofline_figure(points, facts, title), path, dpi=150)
 
 
 def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: str) -> Figure:
     """Return the picture as a matplotlib figure."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     drawn, roofs = [point for point in points if point.drawable], roof_values(facts)
     known = [key for key in _STYLES if key in roofs]
     lines = len(points) + len({point.kernel for point in points}) + len(known) + 3
-    figure = Figure(figsize=(12.0, max(6.4, 0.5 + 0.165 * lines)))
-    FigureCanvasAgg(figure)
+    figure = empty_figure(12.0, max(6.4, 0.5 + 0.165 * lines), layout=None)
     axes = figure.add_axes((0.065, 0.08, 0.545, 0.86))
     limits = _limits(drawn, roofs)
     axes.set(
