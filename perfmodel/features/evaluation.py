@@ -101,13 +101,9 @@ def _check_names(sources: FeatureSources, parameters: Mapping[str, Any]) -> None
 
 def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, float]:
     numbers = [count(**parameters) for count in sources.counts]
-    values = {
-        name: float(sum([numbers[place] for place in places])) for name, places in sources.sums
-    }
+    values = {name: float(sum([numbers[place] for place in places])) for name, places in sources.sums}
     for access in sources.unclassified:
-        code = class_code(
-            numbers[access.stride], numbers[access.footprint], numbers[access.filled]
-        )
+        code = class_code(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         name = access.prefix + CLASS_NAMES[code]
         values[name] = values.get(name, 0.0) + float(numbers[access.count])
     for load, (store, both) in _partners(values):
@@ -119,17 +115,12 @@ def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[s
     sizes = {name: np.asarray(value) for name, value in parameters.items()}
     shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
     sizes = {name: np.broadcast_to(size, shape) for name, size in sizes.items()}
-    numbers = [
-        np.broadcast_to(count.evaluate(sizes), shape) for count in sources.counts
-    ]
+    numbers = [np.broadcast_to(count.evaluate(sizes), shape) for count in sources.counts]
     values: dict[str, Any] = {
-        name: np.sum([numbers[place] for place in places], axis=0)
-        for name, places in sources.sums
+        name: np.sum([numbers[place] for place in places], axis=0) for name, places in sources.sums
     }
     for access in sources.unclassified:
-        codes = class_codes(
-            numbers[access.stride], numbers[access.footprint], numbers[access.filled]
-        )
+        codes = class_codes(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         for code in np.unique(codes):
             name = access.prefix + CLASS_NAMES[int(code)]
             here = np.where(codes == code, numbers[access.count], 0.0)
@@ -140,5 +131,4 @@ def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[s
 
 
 def _partners(values: Iterable[str]) -> list[tuple[str, tuple[str, str]]]:
-    return [(name, _PARTNERS[name]) for name in values if name in _PARTNERS and
-            _PARTNERS[name][0] in values]
+    return [(name, _PARTNERS[name]) for name in values if name in _PARTNERS and _PARTNERS[name][0] in values]

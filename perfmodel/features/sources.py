@@ -133,4 +133,3 @@ def _unclassified(row: AccessCount, position: _Positions) -> UnclassifiedAccess:
         position(footprint),
         position(filled),
     )
-

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
+from perfmodel.features import matches
 from perfmodel.quantities.case import Case
 
 
@@ -23,13 +23,13 @@ def fused_operations(case: Case) -> Any:
 
     The fused multiply-add of Karsin (2018), section 5.2.3: of each type as many pairs as there can be.
     """
-    pairs: dict[str, dict[str, Any]] = defaultdict(dict)
-    for name, value in case.features.items():
-        parts = name.split("_")
-        if parts[0] == "op" and parts[1].startswith("float") and parts[2] in ("add", "mul"):
-            pairs[parts[1]][parts[2]] = value
-    fused = sum((np.minimum(kinds.get("add", 0.0), kinds.get("mul", 0.0)) for kinds in pairs.values()), 0.0)
-    return case.total("op_*") - fused
+    values = case.features
+    pairs = (
+        np.minimum(value, values.get(name.removesuffix("add") + "mul", 0.0))
+        for name, value in values.items()
+        if matches(("op_float*_add",), name)
+    )
+    return case.total("op_*") - sum(pairs, 0.0)
 
 
 def instructions(case: Case) -> Any:

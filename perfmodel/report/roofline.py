@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.roofline import KernelPoint, roof_values
-from perfmodel.report.tables import columns_text, percent
+from perfmodel.report.tables import columns_text, finite, percent
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
@@ -31,7 +30,7 @@ def roofline_table(points: Iterable[KernelPoint], facts: DeviceFacts) -> str:
 
 
 def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict[str, Any]:
-    """Return the same as one document for programs; what is not known or not finite becomes null."""
+    """Return the same as one document for programs; NaN and infinity become null."""
     return {
         "schema": SCHEMA,
         "device": facts.name,
@@ -43,13 +42,9 @@ def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict
             {
                 "kernel": point.kernel, "variant": point.form, "sizes": point.sizes, "seconds": point.seconds,
                 "operations": point.operations, "bytes": point.bytes, "bound": point.bound,
-                "operations_per_byte": _finite(point.intensity), "attainable": _finite(point.attainable),
-                "share": _finite(point.share),
+                "operations_per_byte": finite(point.intensity), "attainable": finite(point.attainable),
+                "share": finite(point.share),
             }
             for point in points
         ],
     }  # fmt: skip
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.compare.shares import Shares
 from perfmodel.report.drawing import empty_figure, write_figure
-from perfmodel.report.tables import below_marker, percent
+from perfmodel.report.tables import below_marker, markdown_table, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,11 +67,10 @@ def shares_text(device: Shares) -> str:
             (f"{p.share:.0%}", str(p.rows), f"{p.time:.0%}", percent(p.chosen), *quartiles, percent(p.withheld),
              percent(p.blind))
         )  # fmt: skip
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     deviations = ", ".join(f"{name} {value:.2f}" for name, value in device.deviations.items())
     return (
         f"### {device.device}\n\n{device.rows} measurements, {device.tests} test cases. {_verdict(device)}\n\n"
-        f"{table}\n\nRelative residuals of the fit to all measurements: {deviations}."
+        f"{markdown_table(lines)}\n\nRelative residuals of the fit to all measurements: {deviations}."
     )
 
 
