@@ -34,7 +34,7 @@ class KernelPoint:
     kernel, form, sizes
         Name, variant and sizes in words.
     operations, bytes
-        Floating-point operations, and what must be moved in global memory [B].
+        Floating-point operations, and the bytes that must move in global memory [B].
     seconds
         Measured median [s].
     bound_s

@@ -95,7 +95,7 @@ class Expression:
 
     @cached_property
     def linear(self) -> bool:
-        """Whether the value is a sum of weights times what holds no weight."""
+        """Whether the value is a sum of weights times values without a weight."""
         own = set(self.weights)
         free = all(own.isdisjoint(variables(self.derivative(name))) for name in self.weights)
         return free and not self._constant

@@ -58,8 +58,8 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
         parameters are integers, else a float64 array of the sizes' shape. A feature that is not
         listed is zero at all sizes.
 
-        Of an access that is classified by stride and utilisation the count goes to the class that
-        it has at each size, and ``global_minloadstore_<class>`` is the smaller of the loads and
+        The count of an access goes to the class that the access has at each size, by its stride and
+        utilisation, and ``global_minloadstore_<class>`` is the smaller of the loads and
         the stores in the class (Stevens and Klöckner, section 2.1). Where the counts do not know
         the utilisation it is taken to be full.
 

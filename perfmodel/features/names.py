@@ -1,4 +1,4 @@
-"""What each feature is called, what it counts and in what unit."""
+"""The name, the unit and the definition of each feature."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from perfmodel.errors import UnknownFeatureError
 from perfmodel.features.stride import CLASS_NAMES
 
 ACCESS_BITS = (8, 16, 32, 64, 128)
-"""Sizes of a memory access that features tell apart [bit]."""
+"""Sizes of a memory access, each with features of its own [bit]."""
 
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
-"""Kinds of operation with a feature of their own; every other one is ``special``."""
+"""Kinds of operation with a feature of their own; every other kind is ``special``."""
 
 STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
 """Classes of a global access; data that a kernel finds through another array is ``indirect``."""
@@ -25,7 +25,7 @@ _STRIDE_CLASS = "|".join(STRIDE_CLASSES)
 _BITS = "|".join(str(bits) for bits in ACCESS_BITS)
 _KINDS = "|".join((*PLAIN_KINDS, "special"))
 
-# (what the name looks like, unit, what is counted)
+# (pattern of the name, unit, definition)
 _GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(rf"op_(?P<dtype>[a-z]+[0-9]*)_(?P<kind>{_KINDS})"),
@@ -76,7 +76,7 @@ class Feature:
     name
         Identifier, as in ``global_load_32_stride1``.
     unit
-        What one of it is, as in ``access``; a weight then has unit ``s/access``.
+        The thing counted, as in ``access``; a weight then has unit ``s/access``.
     definition
         What is counted, in words.
     """
@@ -92,7 +92,7 @@ def feature(name: str) -> Feature:
     Raises
     ------
     UnknownFeatureError
-        If no feature is called so.
+        If no feature has that name.
 
     Examples
     --------
@@ -109,12 +109,12 @@ def feature(name: str) -> Feature:
 
 
 def unit(name: str) -> str:
-    """Return what one unit of the feature is.
+    """Return the unit of a feature.
 
     Raises
     ------
     UnknownFeatureError
-        If no feature is called so.
+        If no feature has that name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-r"""The model of Sim et al., in Kim et al. (2012), section 4.1: computing, memory, and what of both overlaps.
+r"""The model of Sim et al., in Kim et al. (2012), section 4.1: time to compute, time for memory, and their overlap.
 
 .. math:: T = T_{comp} + T_{mem} - T_{overlap} \qquad (4.1)
 
@@ -7,9 +7,9 @@ r"""The model of Sim et al., in Kim et al. (2012), section 4.1: computing, memor
 - :math:`T_{mem}` (4.11): requests at AMAT (4.12, 4.13) over ITMLP, those in flight (4.14, 4.15).
 - :math:`T_{overlap}` (4.16, 4.17), with MWP and CWP (4.18 to 4.24).
 
-Everything is in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
+Times are in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
 4.24 cancels. F_SFU is the printed 4.10. Gamma, 64 on the authors' machine, depends on the machine: ``w_sync``.
-What the model leaves out and is put in: each launch costs ``w_launch``.
+An addition to the model: each launch costs ``w_launch``.
 
 The inputs are **estimates from static counts**, where the paper reads hardware counters:
 
@@ -17,9 +17,9 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
   power and any function are special (SFU). A warp issues one at least.
 - ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
   use (:mod:`perfmodel.quantities.dataflow`); both 1 in counts stored before dataflow was recorded.
-- O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a work-item that every guard
-  lets through has more than the mean one, a bound from above. O_bank, likewise: an issue for each serialised
-  access, where the number of ``banks`` is known.
+- O_CFdiv, which the paper only describes ("all the instructions in both paths"): the instructions of a work-item
+  that takes every path, less those of the mean work-item: an upper bound. O_bank, likewise: an issue for each
+  serialised access, where the number of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
 - miss_ratio: ``l1_miss_ratio`` times ``l2_miss_ratio``, each 1 where it is not known: then every access goes to
   memory.
@@ -77,7 +77,7 @@ def quantities(case: Case) -> dict[str, Any]:
 
 
 def divergence(case: Case, items: Any) -> Any:
-    """Return how many more instructions a work-item has that takes all paths, for each of a mean one."""
+    """Return the instructions of a work-item that takes all paths, over those of the mean one, less 1."""
     if case.counts.flow is None:
         return 0.0
     mean = case.total("op_*", "global_load_*", "global_store_*", "local_*") / items
@@ -86,7 +86,7 @@ def divergence(case: Case, items: Any) -> Any:
 
 
 def bank_conflicts(case: Case) -> Any:
-    """Return by how many the serialised accesses to local memory exceed the accesses, of all warps."""
+    """Return the serialised accesses to local memory beyond the first of each access, of all warps."""
     counts, extra = case.counts, 0.0
     if case.knows("banks"):
         for array in {row.array for row in counts.access_table if row.space == "local"}:

@@ -9,7 +9,7 @@ paper counts cycles (so the clock of Eq. 7 cancels), with rounds = #Rep:
 - Eq. 2, where it does not: :math:`T = Mem_L + Comp \cdot N`
 - Eq. 4, where neither is below N (too few warps): :math:`T = Mem + Comp + Comp/\#Mem\_insts \cdot (MWP - 1)`
 
-Readings of what is misprinted: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal;
+Misprints are read as follows: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal;
 Eq. 19 divides by the *blocks* that are active on a unit (Table 1, row 12). That the condition of Eq. 1 holds
 where Comp exceeds Mem is printed so (before Eq. 21), though section 2.2 calls that case Eq. 2's.
 

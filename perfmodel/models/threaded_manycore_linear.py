@@ -8,7 +8,7 @@ reads
 
 .. math:: T = a_1 \frac{M}{\mathcal{T} P} + a_0 \frac{T_1}{P}
 
-plus what each launch costs. It is a sum where :mod:`perfmodel.models.threaded_manycore` has a maximum, and
+plus the cost of each launch. It is a sum where :mod:`perfmodel.models.threaded_manycore` has a maximum, and
 it leaves out the span and, as Eq. 15 does, the scheduling factor.
 """
 

@@ -1,4 +1,4 @@
-"""One kernel at given sizes on a device: what the quantities of a model are computed from."""
+"""One kernel at given sizes on a device, from which the quantities of models are computed."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def picture_benefits(found: Benefits, path: str | Path, title: str) -> None:
 def benefits_figure(found: Benefits, title: str) -> Figure:
     r"""Return the picture as a matplotlib figure: the cost of memory across, that of computing up.
 
-    A is :math:`(T_{mem}, T_{comp})`, A' is shifted by what overlaps. From A' arrows lead down by
+    A is :math:`(T_{mem}, T_{comp})`, A' is shifted by :math:`T_{overlap}`. From A' arrows lead down by
     :math:`B_{serial}`, :math:`B_{itilp}` and :math:`B_{fp}` to :math:`T_{fp}`, and to the left by :math:`B_{memlp}` to
     :math:`T_{mem\_min}`.
     """

@@ -1,4 +1,4 @@
-"""Models judged, in the form of the core paper's tables: as text, CSV and JSON.
+"""Evaluations of models, in the form of the core paper's tables: as text, CSV and JSON.
 
 Table 1 of Stevens and Klöckner has the predicted and the actual time of each test kernel at each
 size on each device, with geometric means of the relative error for each kernel, each device and
@@ -37,7 +37,7 @@ _OWN = COLUMNS.index("kernel")
 
 @dataclass(frozen=True)
 class Judged:
-    """A family on a device: its model and what every protocol says of it."""
+    """A family on a device: its model and its evaluation by each protocol."""
 
     model: FittedModel
     evaluations: tuple[Evaluation, ...]
@@ -65,7 +65,7 @@ def weights_text(model: FittedModel) -> str:
 
 
 def predictions_table(evaluations: Sequence[Evaluation]) -> str:
-    """Return Table 1: a row for each case, and for each device what was measured and predicted.
+    """Return Table 1: a row for each case, with the measured and the predicted time on each device.
 
     A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the
     geometric means.
@@ -90,7 +90,7 @@ def predictions_table(evaluations: Sequence[Evaluation]) -> str:
 
 
 def figures_table(evaluations: Sequence[Evaluation]) -> str:
-    """Return the figures of each evaluation in one row, with what they mean below."""
+    """Return the figures of each evaluation in one row, with their meaning below."""
     table: list[Sequence[str]] = [
         ("family", "device", "protocol", "cases", "withheld", "error", "factor - 1", "median", "p90",
          "choices", "regret", "top-1", "tau", "inside", "width"),

@@ -12,12 +12,12 @@ HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "need
 
 
 def isolation_table(proofs: Sequence[Isolation]) -> str:
-    """Proofs as plain text, with how many of them succeeded."""
+    """Return proofs as plain text, with the number of those that succeeded."""
     return f"{columns_text([HEADER, *map(_cells, proofs)], left=3)}\n\n{_summary(proofs)}"
 
 
 def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
-    """Put one table for each device in place of what `page` has after its marker."""
+    """Return the page with one table for each device after its marker."""
     sections = [_section(proofs) for proofs in devices] or ["No device has been measured yet.\n"]
     return below_marker(page, BEGIN, sections)
 

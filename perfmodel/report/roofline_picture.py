@@ -32,7 +32,7 @@ _FONT = 7.5
 def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: str | Path, title: str) -> None:
     """Draw the roofs that the facts hold, and the points below them.
 
-    Axes are logarithmic. A filled marker is a measured rate, an open one above it what is attainable
+    Axes are logarithmic. A filled marker is a measured rate, an open one above it the attainable rate
     at that intensity. Kernels without a floating-point operation have no place on the axes and are
     named in the key only.
 
@@ -84,7 +84,7 @@ def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: st
 
 
 def _limits(points: Sequence[KernelPoint], roofs: Mapping[str, float]) -> tuple[Place, Place]:
-    """Return what the axes show: every point, and each roof's ridge."""
+    """Return the limits of the axes, which hold every point and the ridge of each roof."""
     rates = [value for point in points for value in (point.rate, point.attainable) if math.isfinite(value)]
     rates += [roofs[key] for key in PEAKS if key in roofs]
     across = [point.intensity for point in points]
@@ -94,7 +94,7 @@ def _limits(points: Sequence[KernelPoint], roofs: Mapping[str, float]) -> tuple[
 
 
 def _draw_roofs(axes: Axes, roofs: Mapping[str, float]) -> list[Box]:
-    """Draw the roofs; return boxes along them that labels keep off [pixel]."""
+    """Draw the roofs; return boxes along them, which labels must not cover [pixel]."""
     (left, right), (bottom, high) = axes.get_xlim(), axes.get_ylim()
     top = max((roofs[key] for key in PEAKS if key in roofs), default=high)
     widest = max((roofs[key] for key in BANDWIDTHS if key in roofs), default=math.inf)
@@ -134,7 +134,7 @@ def _draw_point(axes: Axes, point: KernelPoint, marker: str, colour: str) -> lis
 def _number(
     axes: Axes, points: Sequence[KernelPoint], obstacles: Sequence[Box], styles: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Write each point's number beside it, with a line to it where it had to go far."""
+    """Write the number of each point beside it, with a line to the point where it is far away."""
     scale = axes.figure.dpi / 72
     numbered = [(number, point) for number, point in enumerate(points, 1) if point.drawable]
     anchors = [tuple(axes.transData.transform((point.intensity, point.rate))) for _, point in numbered]
@@ -168,7 +168,7 @@ def _draw_key_of_roofs(axes: Axes, roofs: Mapping[str, float], known: Sequence[s
 def _draw_key_of_points(
     axes: Axes, points: Sequence[KernelPoint], styles: Mapping[str, tuple[str, str]], line: int
 ) -> None:
-    """Write what the numbers mean, with each kernel's share of what is attainable."""
+    """Write the kernel of each number, with its share of the attainable rate."""
     last = ""
     for number, point in enumerate(points, 1):
         marker, colour = styles[point.kernel]

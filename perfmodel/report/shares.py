@@ -1,4 +1,4 @@
-"""Error against the share of measurements, as a picture and as a page's tables."""
+"""Error over the share of measurements, as a picture and as tables of a page."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _draw(axes: Axes, device: Shares) -> None:
 
 
 def shares_page(page: str, devices: Sequence[Shares]) -> str:
-    """Put the devices' tables in place of what `page` has after its marker."""
+    """Return the page with the tables of the devices after its marker."""
     return below_marker(page, BEGIN, map(shares_text, devices)) + "\n"
 
 

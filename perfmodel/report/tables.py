@@ -67,7 +67,7 @@ def finite(value: Any) -> Any:
 
 
 def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
-    r"""Put sections in place of what a page has after its marker; the marker goes below a page without one.
+    r"""Return a page with sections instead of the text after its marker; a page without marker gets one at its end.
 
     Examples
     --------
