@@ -14,7 +14,7 @@ PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
     ("errors",), ("io",), ("facts",), ("counts",), ("kernels",), ("store",), ("features",), ("quantities",),
-    ("expressions",), ("models",), ("fitting",), ("predict",), ("ranking", "compare", "analyses"), ("report",),
+    ("expressions",), ("models",), ("fitting",), ("predict",), ("ranking", "compare"), ("analyses",), ("report",),
     ("calibration",), ("tuning",), ("cli",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
@@ -155,3 +155,24 @@ def test_no_name_is_both_a_module_and_a_function_of_its_package() -> None:
             names = {n for n in imported(path) if n.startswith(f"{module}.")}
             twice += [n for n in names if n in FILES and any(m == f"{n}.{n.split('.')[-1]}" for m in imported(path))]
     assert [] == sorted(twice)
+
+
+def test_no_model_imports_another() -> None:
+    """What several models compute is in ``quantities``; only the value and its helpers are shared."""
+    shared = {f"perfmodel.models.{name}" for name in ("model", "binding", "own")}
+    wrong = {
+        (module, name)
+        for module in FILES if package_of(module) == "models" and module not in {"perfmodel.models", *shared}
+        for name in dependences(module) if package_of(name) == "models" and name not in shared
+    }  # fmt: skip
+    assert set() == wrong
+
+
+@pytest.mark.parametrize("place", ["analyses", "report", "fitting.facts"])
+def test_physics_comes_from_quantities_and_not_from_models(place: str) -> None:
+    wrong = {
+        (module, name)
+        for module in FILES if module.startswith(f"perfmodel.{place}.")
+        for name in dependences(module) if name.startswith("perfmodel.models.")
+    }  # fmt: skip
+    assert set() == wrong

@@ -3,12 +3,12 @@ r"""What removing each inefficiency of a kernel could save at most, by the model
 Kim et al. (2012), section 4.1.3 and Eq. 4.25 to 4.30, in seconds:
 
 - :math:`T_{fp}` (4.25), the floating-point operations alone, at the kernel's ITILP, and :math:`T_{mem\_min}`
-  (4.26), the footprints at the device's bandwidth: there size_of_data has to be in requests for each unit.
+  (4.26), the footprints at the device's bandwidth: size_of_data is read as requests of each unit.
 - :math:`B_{itilp} = W_{parallel}` less the same at ITILP_max (4.27); :math:`B_{serial} = W_{serial}` (4.28)
 - :math:`B_{fp} = T_{comp} - T_{fp} - B_{itilp} - B_{serial}` (4.29)
 - :math:`B_{memlp} = \max(T'_{mem} - T_{mem\_min}, 0)` with :math:`T'_{mem} = T_{mem} - T_{overlap}` (4.30)
 
-All of it is estimated from static counts (:mod:`perfmodel.models.gpuperf`).
+All of it is estimated from static counts, as in :mod:`perfmodel.models.gpuperf`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import FamilyMismatchError
-from perfmodel.models import gpuperf
-from perfmodel.models.mwp_cwp import started
-from perfmodel.models.roofline import traffic
-from perfmodel.models.synchronous_parallel_throughput import register_operations
+from perfmodel.models import find_family
+from perfmodel.quantities.instructions import fused_operations
+from perfmodel.quantities.occupancy import launched
+from perfmodel.quantities.traffic import global_bytes
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
     from perfmodel.quantities.case import Case
 
+FAMILY = "gpuperf"
 _IDEALS = {
     "itilp_max": "unit_warps*insts*w_issue",  # the second term of Eq. 4.27, as avg_inst_lat / ITILP_max is an issue
-    "fp": f"unit_warps*fp_insts*w_arithmetic_latency/{gpuperf.ITILP}",  # Eq. 4.25
-    "mem_min": f"moved/unit_bytes*dram/{gpuperf.PEAK}",  # Eq. 4.26
+    "fp": "parallel*fp_insts/insts",  # Eq. 4.25: the kernel's ITILP, as in Eq. 4.3
+    "mem_min": "moved/w_bandwidth",  # Eq. 4.26
 }
 _FP = tuple(f"op_float*_{kind}" for kind in ("add", "mul", "minmax"))
 _METRICS = ("itilp", "serial", "fp", "memlp")
@@ -38,7 +39,7 @@ _METRICS = ("itilp", "serial", "fp", "memlp")
 
 @dataclass(frozen=True)
 class Benefits:
-    r"""What a kernel takes, and what could be saved of it [s].
+    r"""The time of a kernel, and how much of it could be saved [s].
 
     Parameters
     ----------
@@ -51,14 +52,14 @@ class Benefits:
     memlp_s
         :math:`B_{memlp}`, by more parallelism among memory requests.
     fp_s
-        :math:`B_{fp}`, by fewer instructions that compute nothing; below zero where the operations
-        at the kernel's ITILP take longer than all instructions at ITILP_max.
+        :math:`B_{fp}`, by fewer instructions other than floating-point operations; below zero where
+        these operations at the kernel's ITILP take longer than all instructions at ITILP_max.
     serial_s
-        :math:`B_{serial}`, by less of what is done one after the other.
+        :math:`B_{serial}`, by less serialised work.
 
     Examples
     --------
-    The baseline of section 4.1.2, whose unit is not told, with an ideal of 1000:
+    The baseline of section 4.1.2, which names no unit, with an ideal of 1000:
 
     >>> baseline = Benefits(16759, 500, 500, 1000, 200, itilp_s=6068, memlp_s=0, fp_s=9691, serial_s=0)
     >>> baseline.largest, baseline.seconds
@@ -105,7 +106,7 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
     MissingFactError
         If the compute units or the size of a transaction are not known.
     """
-    family = gpuperf.FAMILY
+    family = find_family(FAMILY)
     if model.family.name != family.name:
         raise FamilyMismatchError(model.family.name, family.name)
     widened = replace(
@@ -125,10 +126,13 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
 
 
 def _quantities(case: Case) -> dict[str, Any]:
-    """Return what the ideals need too; an addition and a multiplication are one instruction, as in #insts."""
-    fused = case.total("op_*") - register_operations(case)
+    """Return the quantities of the family and those of the ideals.
+
+    An addition and a multiplication are one instruction, as in #insts.
+    """
+    fused = case.total("op_*") - fused_operations(case)
     return {
-        **gpuperf.quantities(case),
-        "fp_insts": (case.total(*_FP) - fused) / started(case)[0],
-        "moved": traffic(case),
+        **find_family(FAMILY).quantities(case),
+        "fp_insts": (case.total(*_FP) - fused) / launched(case)[0],
+        "moved": global_bytes(case),
     }

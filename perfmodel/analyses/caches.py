@@ -18,12 +18,12 @@ EMPTY = -1
 class CacheShape:
     """A cache: its size and line in bytes, and its ways (the lines of a set).
 
-    The lines that don't fill a whole set are left out.
+    Lines that do not fill a whole set are left out.
 
     Raises
     ------
     CacheShapeError
-        One of the three is not positive, or no set fits in.
+        If one of the three is not positive, or the cache is smaller than one set.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class CacheShape:
 
 
 def hits(line: Ints, shape: CacheShape, cache: Ints | None = None) -> Bools:
-    """Return which requests find their line in the cache; every request brings its line in.
+    """Return which requests find their line in the cache; every request loads its line.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def hits(line: Ints, shape: CacheShape, cache: Ints | None = None) -> Bools:
     shape
         The cache, empty at first.
     cache : int64 array of shape (requests,), optional
-        Which of several equal caches each request goes to; one cache if left out.
+        The number of the cache that each request goes to, of several equal caches; one cache if left out.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def hits(line: Ints, shape: CacheShape, cache: Ints | None = None) -> Bools:
 
 
 def _first_hits(bank: Ints, tag: Ints, ways: int) -> Bools:
-    """Return the hits of requests sorted by bank: all banks take their next request at once."""
+    """Return the hits of requests sorted by bank; all banks are simulated together, request by request."""
     found = np.zeros(len(tag), dtype=bool)
     if not len(tag):
         return found
@@ -83,7 +83,7 @@ def _first_hits(bank: Ints, tag: Ints, ways: int) -> Bools:
     lengths = np.diff(np.append(starts, len(bank)))
     longest = np.argsort(-lengths, kind="stable")
     starts, lengths = starts[longest], lengths[longest]
-    held = np.full((len(starts), ways), EMPTY, dtype=np.int64)  # each bank's lines, the latest first
+    held = np.full((len(starts), ways), EMPTY, dtype=np.int64)  # the lines of each bank, the last used first
     place = np.arange(1, ways)
     active = np.searchsorted(-lengths, -np.arange(lengths[0]), side="left")
     for turn, banks in enumerate(active):

@@ -1,4 +1,4 @@
-"""What each act of a sub-group costs on a device, in seconds."""
+"""Latencies of the acts of a sub-group on a device, in seconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from perfmodel.counts.program.steps import Act
     from perfmodel.facts import DeviceFacts
 
-#: Kinds of operations that the arithmetic units do; any other is a special function.
+#: Kinds of operations that the arithmetic units execute; any other is a special function.
 ORDINARY = frozenset({*PLAIN_KINDS, "madd"}) - {"div", "pow"}
 
 
@@ -23,12 +23,12 @@ class Latencies:
     Attributes
     ----------
     issue_s : float
-        That an instruction of a sub-group takes to issue.
+        Time to issue an instruction of a sub-group [s].
     arithmetic_s, special_s, memory_s, local_s, barrier_s : float
         From the start of an operation, a special function, a load from global or from local memory
         and a barrier to its result [s].
     departure_s : float
-        Between two further transactions of one access to global memory.
+        Between two transactions of one access to global memory [s].
     """
 
     issue_s: float
@@ -51,7 +51,7 @@ class Latencies:
         Raises
         ------
         MissingFactError
-            If one that has no substitute is not known.
+            If a latency is not known, nor another fact that replaces it.
         """
         known = {} if facts is None else {key: fact.value for key, fact in facts.facts}
         name = "" if facts is None else facts.name
@@ -74,7 +74,7 @@ class Latencies:
         )
 
     def of_act(self, act: Act) -> float:
-        """Return an act's latency; a store to global memory lets nothing wait."""
+        """Return the latency of an act; nothing waits for a store to global memory."""
         where, kind = act
         if kind == "barrier":
             return self.barrier_s

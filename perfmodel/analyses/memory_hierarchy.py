@@ -1,17 +1,17 @@
 r"""The stochastic memory hierarchy model of Baghsorkhi et al., in Kim et al. 2012, section 4.2.3.
 
-Which requests each sub-group makes, and in which order, is known (:mod:`perfmodel.counts.trace.trace`); in
-which order those of different sub-groups and work-groups reach the caches is not.  So orders are drawn:
+The requests of each sub-group and their order are known (:mod:`perfmodel.counts.trace.trace`). The order in
+which requests of different sub-groups and work-groups reach the caches is not known. It is drawn at random:
 
-1. the sub-groups of a work-group are merged at random between each barrier and the next, every merge
-   as likely as any other;
-2. the work-groups, dealt in turn to the compute units, are merged at random in the same way, those
-   that a unit holds at once with each other and with all those of other units;
-3. each unit's requests go through its own first-level cache in that order, and what misses there
+1. between two barriers, the requests of the sub-groups of a work-group are merged at random; all
+   merges are equally likely;
+2. work-groups are dealt in turn to the compute units; the requests of all work-groups that the units
+   hold at once are merged at random in the same way;
+3. the requests of a unit go through its own first-level cache in that order; those that miss go
    through the second-level cache, which all units share.
 
-Each order drawn gives a hit rate of either level.  Their spread says what the unknown order matters:
-is it wide, the mean means little.  Loads and stores are treated alike: both bring the line in.
+Each order gives a hit rate of each level. Their spread shows how much the unknown order matters. Loads
+and stores are treated alike: both load the line into the cache.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Hierarchy:
     def of(
         cls, facts: DeviceFacts | None, units: int = 4, resident: int = 2, ways: tuple[int, int] = (8, 16)
     ) -> Hierarchy:
-        """Return a device's, from its facts l1_bytes, l2_bytes and cache_line_bytes.
+        """Return the caches of a device, from its facts l1_bytes, l2_bytes and cache_line_bytes.
 
         Raises
         ------
         MissingFactError
             If one of these is not known.
         CacheShapeError
-            If such a cache cannot be.
+            If there can be no such cache.
         """
         l1, l2, line = (int(_fact(facts, key)) for key in ("l1_bytes", "l2_bytes", "cache_line_bytes"))
         cpu = facts is not None and "device_type" in facts and facts.value("device_type") == "cpu"
@@ -84,8 +84,8 @@ class HitRates:
     Attributes
     ----------
     l1, l2 : tuple of float
-        Hits over requests of the first level; and of the second, which only those make that
-        missed in the first.
+        Hits over requests of the first level; and of the second level, which gets the requests
+        that missed in the first.
     by_array : tuple of (str, float, float)
         For each array its mean hit rate in the first level, and the mean share of its requests that
         go to memory.
@@ -94,7 +94,7 @@ class HitRates:
     groups : int
         Work-groups traced, of all launches.
     drawn : tuple of str
-        Arrays whose cells were drawn evenly because data give the index.
+        Arrays whose accessed cells were drawn at random, since the index depends on data.
     """
 
     l1: tuple[float, ...]
@@ -106,25 +106,25 @@ class HitRates:
 
     @property
     def miss_ratio_l1(self) -> float:
-        """Mean share of the requests that the first-level cache lacks."""
+        """Mean share of the requests that miss the first-level cache."""
         return 1.0 - float(np.mean(self.l1))
 
     @property
     def miss_ratio_l2(self) -> float:
-        """Mean share of the first level's misses that the second-level cache lacks too."""
+        """Mean share of the first level's misses that miss the second-level cache too."""
         return 1.0 - float(np.mean(self.l2))
 
     def interval(self, which: str, level: float = 0.9) -> tuple[float, float]:
         r"""Return the confidence interval of the mean hit rate, :math:`\bar h \pm t s/\sqrt{N}`, within [0, 1].
 
-        It holds the chance of the order only: not that of the groups sampled, nor of the model.
+        It covers the random order only, not the sample of work-groups nor errors of the model.
 
         Parameters
         ----------
         which
             ``"l1"`` or ``"l2"``.
         level
-            Probability that it should have.
+            Probability that the interval holds the mean.
         """
         rates = np.asarray(self.l1 if which == "l1" else self.l2)
         if len(rates) < 2:
@@ -160,12 +160,12 @@ def hit_rates(
     orders
         Orders drawn.
     seed
-        Of the random generator; equal seeds give equal rates.
+        Seed of the random generator; equal seeds give equal rates.
 
     Raises
     ------
     ParameterError, UntraceableError, TraceTooLongError
-        As :func:`perfmodel.counts.trace.trace.trace` does.
+        As :func:`perfmodel.counts.trace.trace.trace` raises them.
     """
     traces = trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed)
     return simulated(traces, hierarchy, orders, seed)
@@ -196,7 +196,7 @@ def simulated(traces: Sequence[Trace], hierarchy: Hierarchy, orders: int = 20, s
 
 
 def _levels(one: Trace, hierarchy: Hierarchy, generator: np.random.Generator) -> Ints:
-    """Return what answers each request at a random order: 1 or 2 (a cache), or 3 (memory)."""
+    """Return the level that answers each request in a random order: 1 or 2 (a cache), or 3 (memory)."""
     order = drawn_order(one, hierarchy.units, hierarchy.resident, generator)
     unit, line = one.group[order] % hierarchy.units, one.line[order]
     level = np.ones(len(line), np.int64)

@@ -1,7 +1,7 @@
-"""When an average sub-group, alone on a compute unit, passes each node of its work flow graph.
+"""When an average sub-group, alone on a compute unit, executes each node of its work flow graph.
 
-Instructions are issued in order; one that needs a value waits for it. Of each loop up to three
-iterations are followed, and the last stands for all that remain.
+Instructions are issued in order; an instruction that needs a value waits for it. Up to three
+iterations of each loop are followed; the last one stands for all that remain.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ FOLLOWED = 3
 
 @dataclass(frozen=True)
 class Timeline:
-    """What one average sub-group's time is made of, in seconds.
+    """The time of one average sub-group and its parts, in seconds.
 
     Attributes
     ----------
     seconds : float
-        All of it: what is issued and what is waited for.
+        The whole time: issuing and waiting.
     issued : tuple of float
-        For each node, what its instructions take to issue, over all its executions.
+        For each node, the time to issue its instructions, over all its executions.
     stalled : tuple of float
-        For each node, how long it is waited for values.
+        For each node, the time that it waits for values.
     waits : tuple of (Dependence, float)
-        The arcs that make it wait, with the seconds, longest first; a barrier's have no variable.
+        The arcs that nodes wait for, with the seconds, longest first; arcs to a barrier have no variable.
     critical : frozenset of (int, int, bool)
-        The arcs on the path that decides the time: source, target, and whether it is a data dependence.
+        The arcs of the critical path: source, target, and whether it is a data dependence.
     """
 
     seconds: float
@@ -43,7 +43,7 @@ class Timeline:
 
     @property
     def hiding(self) -> float:
-        """Sub-groups on one scheduler that together issue enough to fill all waits: 1 + stalled/issued."""
+        """Number of sub-groups on one scheduler whose instructions fill all waits: 1 + stalled/issued."""
         issued = sum(self.issued)
         return 1.0 + sum(self.stalled) / issued if issued else 1.0
 
@@ -51,7 +51,7 @@ class Timeline:
 def timeline(graph: WorkFlow, latencies: Latencies) -> Timeline:
     r"""Follow an average sub-group through its graph.
 
-    A node begins when the one before it is issued and its values are there:
+    A node begins when the node before it is issued and its values have arrived:
     :math:`b_t = \max(b_s + i_s, \max_a (r_a + l_a) - l_t)`, with :math:`i` the time to issue, :math:`r_a`
     the arrival of the value of arc a, :math:`l_a` the latency from there to the node's result and
     :math:`l_t` the longest of these; the result arrives at :math:`b_t + l_t`. A barrier waits for all
@@ -63,7 +63,7 @@ def timeline(graph: WorkFlow, latencies: Latencies) -> Timeline:
 
 
 class _Walk:
-    """The clock of a sub-group on its way, and what it has met."""
+    """The clock of a sub-group, and the events so far."""
 
     def __init__(self, graph: WorkFlow, latencies: Latencies) -> None:
         self.nodes, self.latencies = graph.nodes, latencies
@@ -78,7 +78,7 @@ class _Walk:
             self.incoming[arc.target].append(arc)
 
     def block(self, places: range, depth: int, weight: float) -> None:
-        """Pass the nodes in the same ``depth`` loops; each pass stands for ``weight`` of them."""
+        """Execute the nodes in the same ``depth`` loops; each execution stands for ``weight`` of them."""
         k = places.start
         while k < places.stop:
             end = k + 1
@@ -92,7 +92,7 @@ class _Walk:
             k = end
 
     def loop(self, places: range, depth: int, weight: float) -> None:
-        """Pass a loop: a few iterations, of which the last is repeated as often as it must be."""
+        """Execute a loop: a few iterations, of which the last one stands for all that remain."""
         passes = (1.0, *self.nodes[places.start].passes)
         trips = passes[depth + 1] / passes[depth] if passes[depth] else 0.0
         if not trips:
@@ -109,7 +109,7 @@ class _Walk:
                 self.ready[k] += rest
 
     def step(self, k: int, weight: float) -> None:
-        """Pass one node: wait for its values, issue it, and note when its result arrives."""
+        """Execute one node: wait for its values, issue it, and record when its result arrives."""
         node = self.nodes[k]
         share = node.executions / node.passes[-1] if node.passes and node.passes[-1] else min(node.executions, 1.0)
         issue, latency, arcs = self.costs(k, node)
@@ -130,7 +130,7 @@ class _Walk:
             self.waits[cause] += weight * share * stall
 
     def costs(self, k: int, node: WorkNode) -> tuple[float, float, list[tuple[Dependence, float]]]:
-        """Return the time to issue, the latency, and for each value needed what follows it."""
+        """Return the time to issue, the latency, and for each value the latency from its arrival to the result."""
         one, arcs = self.latencies, self.incoming[k]
         if node.kind == "barrier":
             open_ = [n for n in self.ready if self.nodes[n].kind in SHARED]
@@ -146,7 +146,7 @@ class _Walk:
         return node.instructions * turn, latency, [(arc, latency) for arc in arcs]
 
     def timeline(self) -> Timeline:
-        """Return what was met, and the way back along what each node waited for."""
+        """Return the times, and the critical path: back from the end along the arcs that nodes waited for."""
         critical: set[tuple[int, int, bool]] = set()
         event = len(self.events) - 1
         while event > 0:

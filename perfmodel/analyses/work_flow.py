@@ -1,10 +1,10 @@
 """The work flow graph of Baghsorkhi et al., in Kim et al. 2012, section 4.2.2.
 
-A node is what an average sub-group does at a place of the schedule: accesses to global or to local
-memory, a barrier, or a statement's operations. Transition arcs lead from a node to the one that is
-executed next; data-dependence arcs from a load, or a result, to its use. With a device's latencies a
-transition weighs what its source takes to issue, and a dependence what lies between the source's
-start and the value's arrival (:mod:`perfmodel.analyses.timeline`).
+A node is a step of the schedule, as an average sub-group executes it: accesses to global or to local
+memory, a barrier, or the operations of a statement. Transition arcs lead from a node to the node that
+is executed next; data-dependence arcs lead from a load, or a result, to its use. With the latencies of
+a device a transition takes the time to issue its source, and a dependence the time from the source's
+start to the value's arrival (:mod:`perfmodel.analyses.timeline`).
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ LOADS = (("global", "load"), ("local", "load"))
 
 @dataclass(frozen=True)
 class WorkNode:
-    """A place that control passes.
+    """A step of the schedule.
 
     Attributes
     ----------
     kind : str
         ``"entry"``, ``"exit"``, ``"barrier"``, ``"global"``, ``"local"`` or ``"compute"``.
     statement : str
-        The statement that it is a part of, or the launch's name.
+        The statement that it belongs to, or the name of the launch.
     loops : tuple of str
         The loops around it, outermost first.
     executions : float
-        How often a sub-group passes it, on average over the launch.
+        How often a sub-group executes it, on average over the launch.
     passes : tuple of float
-        How often the body of each of the loops is run, on average.
+        How often the body of each of the loops is executed, on average.
     acts : tuple of (Act, int)
-        What it does each time.
+        The acts of one execution, each with its number.
     arrays : tuple of str
         The arrays accessed.
     serial : float
@@ -66,18 +66,18 @@ class WorkNode:
 
 @dataclass(frozen=True)
 class Dependence:
-    """A value that one node makes and another needs.
+    """A value that one node computes or loads and another needs.
 
     Attributes
     ----------
     source, target : int
         Positions of the nodes.
     variable : str
-        What holds the value.
+        The variable that holds the value.
     carried : str
         The outermost loop between whose iterations it passes, or "".
     path : tuple of Act
-        What the target does between the value's arrival and its own result.
+        The acts of the target between the value's arrival and its own result.
     """
 
     source: int
@@ -91,8 +91,8 @@ class Dependence:
 class WorkFlow:
     """Nodes in the order of the schedule, and arcs between their positions.
 
-    ``transitions`` are (source, target, loop); ``loop`` names that to whose beginning an arc leads
-    back, and is "" for any other.
+    ``transitions`` are (source, target, loop); ``loop`` names the loop to whose start an arc leads
+    back, and is "" for all other arcs.
     """
 
     name: str
@@ -111,14 +111,14 @@ def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 
     sizes
         All size parameters.
     line_bytes
-        What one transaction with global memory moves [B].
+        Size of one transaction with global memory [B].
 
     Raises
     ------
     FlowUnknownError
-        The counts were stored before dataflow was recorded.
+        If the counts were stored before dataflow was recorded.
     ParameterError, AssumptionError
-        A size is missing or does not fit the assumptions.
+        If a size is missing or breaks the assumptions.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 
 
 
 class _Building:
-    """Takes the statements of the dataflow graph apart."""
+    """The work flow graph while it is built: each statement becomes loads, operations and a store."""
 
     def __init__(self, counts: KernelCounts, flow: Flow, sizes: Mapping[str, int], line_bytes: int) -> None:
         self.counts, self.sizes, self.line_bytes, self.graph = counts, sizes, line_bytes, flow.graph
@@ -186,7 +186,7 @@ class _Building:
         self.inner += list(self.inside(step, roles))
 
     def passes(self, node: FlowNode) -> tuple[float, ...]:
-        """Return how often the body of each loop around a node is run."""
+        """Return how often the body of each loop around a node is executed."""
         return tuple(
             self.averages.executions(node.launch, node.loops[:depth + 1]) for depth in range(len(node.loops))
         )
@@ -202,7 +202,7 @@ class _Building:
             yield Dependence(roles["compute"], roles["store"], step.writings[0].variable, "")
 
     def dependences(self) -> Iterable[Dependence]:
-        """Return all data-dependence arcs, of those between the same nodes the one with the longest path."""
+        """Return the data-dependence arcs: for each variable between two nodes, the arc with the longest path."""
         arcs = list(self.inner)
         for arc in self.graph.dependences:
             source, target = _last(self.roles[arc.source]), self.target(arc.target, arc.path)
@@ -232,7 +232,7 @@ class _Building:
                 yield from ((part[-1], target, loop) for target, loop in dict.fromkeys(self.following(number, "")))
 
     def following(self, number: int, loop: str) -> Iterable[tuple[int, str]]:
-        """Yield what comes after a node of the dataflow graph, past those in which nothing is done."""
+        """Yield the nodes after a node of the dataflow graph; nodes without any act are skipped."""
         for arc in self.graph.transitions:
             if arc.source == number and not (loop and arc.loop):
                 target = self.parts[arc.target]
@@ -252,7 +252,7 @@ class _Building:
 
 
 def _after_loads(reading: Reading) -> tuple[Act, ...]:
-    """Return what a statement does to a value once it is loaded."""
+    """Return the acts of a statement on a value after it is loaded."""
     last = max(k for k, act in enumerate(reading.path) if act in LOADS)
     return reading.path[last + 1:]
 

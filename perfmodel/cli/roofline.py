@@ -18,9 +18,10 @@ Every = Annotated[bool, typer.Option("--all-sizes", help="Not only each kernel's
 
 def command(source: Source, out: Out = None, all_sizes: Every = False, json: Json = False) -> None:
     """Print how near the test kernels of a device come to the best that its measurements reached."""
+    from perfmodel.analyses.roofline import largest, roofline_points
     from perfmodel.facts import DeviceFacts
     from perfmodel.fitting.device_folder import measured_folder
-    from perfmodel.report.roofline import largest, roofline_document, roofline_points, roofline_table
+    from perfmodel.report.roofline import roofline_document, roofline_table
     from perfmodel.report.roofline_picture import picture_roofline
 
     _, tests = measured_folder(source)

@@ -1,1 +1,8 @@
-"""The language of model expressions."""
+"""The language in which models write their formulas: parsing, checks, derivatives, ranges and generated code."""
+
+from __future__ import annotations
+
+from perfmodel.expressions.dimensions import weight_units
+from perfmodel.expressions.expression import Expression, linear, parse
+
+__all__ = ["Expression", "linear", "parse", "weight_units"]

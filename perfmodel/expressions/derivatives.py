@@ -1,4 +1,4 @@
-"""Derivatives of expressions, with zeros and ones taken out."""
+"""Derivatives of expressions, without factors of one and terms of zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perfmodel.expressions.functions import FUNCTIONS, call
 
 
 class Derivative:
-    """Derivative of expressions by one variable; what occurs twice is derived once.
+    """The derivative by one variable; a subexpression that occurs twice is derived once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Units of an expression's weights, as far as it tells that what it adds up are seconds."""
+"""Units of the weights of an expression whose value is in seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from pymbolic.primitives import Call, If, Power, Product, Quotient, Sum, Variable
 
 from perfmodel.expressions.expression import Expression
-from perfmodel.expressions.variables import children
+from perfmodel.expressions.trees import children
 from perfmodel.features import unit
 
 UNKNOWN = "?"
@@ -17,9 +17,9 @@ _SAME = ("max", "min", "abs")
 def weight_units(expression: Expression) -> dict[str, str]:
     """Return the unit of each weight of an expression over features whose value is in seconds.
 
-    What is added up, compared by ``max`` and chosen from is in seconds; then a weight times a
-    feature is, and the unit of both follows. Exponents and the sharpness of ``smooth_max`` are
-    pure numbers. Where nothing follows the unit is ``?``.
+    Terms of a sum, arguments of ``max`` and branches of ``where`` are in seconds too; so is a weight
+    times a feature, which gives the unit of the weight. Exponents and the sharpness of
+    ``smooth_max`` are pure numbers. A unit that cannot be found is ``?``.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def weight_units(expression: Expression) -> dict[str, str]:
 
 
 def _seconds(tree: Any, expression: Expression, found: dict[str, str]) -> None:
-    """Take note of the weights in a tree whose value is in seconds."""
+    """Add to `found` the units of the weights in a tree whose value is in seconds."""
     match tree:
         case Sum():
             inside: tuple[Any, ...] = tree.children
@@ -70,7 +70,7 @@ def _factors(tree: Any, expression: Expression, found: dict[str, str]) -> None:
 
 
 def _flatten(tree: Any, above: list[Any], below: list[Any]) -> None:
-    """Collect the factors of a product or quotient that are no numbers."""
+    """Collect the factors of a product or quotient, without numbers."""
     match tree:
         case int() | float():
             pass

@@ -1,13 +1,13 @@
-r"""The language in which a family says how features and weights become seconds.
+r"""The language of formulas that compute seconds from features and weights.
 
 An expression is text: numbers, features, weights (names that begin with ``w_``), ``+ - * / **``,
 ``where(condition, a, b)`` (or ``a if condition else b``) and the functions of
 :data:`perfmodel.expressions.functions.FUNCTIONS`. It may use *parts*, named steps defined before it,
 and *sums*: a sum stands for :math:`\sum_f w_f f` over features that it names, with a weight ``w_``
-+ feature for each. An expression is checked before use: every name is known, it is differentiable
-by every weight (of ``max`` and ``where`` it is the derivative of the branch taken; functions that
-jump are for features only), and with features and weights from
-zero up it cannot be negative as far as the ranges of its pieces tell.
++ feature for each. An expression is checked before use: every name is known; it is differentiable
+by every weight (``max`` and ``where`` have the derivative of the branch taken; functions that jump
+are for features only); and it cannot be negative, as far as the ranges of its pieces show, while
+features and weights are not.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ import numpy as np
 import numpy.typing as npt
 from pymbolic.primitives import Product, Sum, Variable
 
-from perfmodel import features as feature_names
 from perfmodel.errors import UnknownFeatureError
-from perfmodel.expressions.code import function_of
+from perfmodel.expressions.code_generation import function_of
 from perfmodel.expressions.derivatives import Derivative
 from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES
 from perfmodel.expressions.parsing import Parser, Term
-from perfmodel.expressions.variables import variables
+from perfmodel.expressions.trees import variables
+from perfmodel.features import unit
 
 
 @dataclass(frozen=True)
 class Expression:
-    """A checked expression; :func:`parse` makes it.
+    """A checked expression, as :func:`parse` returns it.
 
     Parameters
     ----------
     text
-        What it was made from.
+        The text that was parsed.
     tree
         As a pymbolic expression.
     features
-        Names in it that are no weights, in order of appearance.
+        Names in it other than weights, in order of appearance.
     weights
         Names in it that begin with ``w_``, in order of appearance.
     """
@@ -57,7 +57,7 @@ class Expression:
         Parameters
         ----------
         features
-            Number, or array, by name; arrays are broadcast. What is not listed is zero.
+            Number, or array, by name; arrays are broadcast. A name that is not listed is zero.
         weights
             A number for each of :attr:`weights`, in order.
 
@@ -95,14 +95,14 @@ class Expression:
 
     @cached_property
     def linear(self) -> bool:
-        """Whether the value is a sum of weights times what holds no weight."""
+        """Whether the value is a sum of weights times values without a weight."""
         own = set(self.weights)
         free = all(own.isdisjoint(variables(self.derivative(name))) for name in self.weights)
         return free and not self._constant
 
     @property
     def _constant(self) -> bool:
-        """Whether something is left where all weights are zero, as random features tell."""
+        """Whether the value is not zero where all weights are zero, tried at random features."""
         if not self.weights:
             return True
         draw = np.random.default_rng(0).uniform(1, 2, (len(self.features), 16))
@@ -139,15 +139,15 @@ def parse(
     text
         The expression.
     names
-        Names that stand for numbers of a kernel, beside those of features.
+        Names of numbers of a kernel other than features.
     parts
         Text of named steps, each of which may use those before it.
     sums
         For each sum's name the features that it adds up.
     constants
-        Numbers to put in place of names or weights, such as facts of a device.
+        Numbers that replace names or weights, such as facts of a device.
     bounds
-        Where weights lie; those that are not given lie from zero up.
+        Lower and upper bound of weights; without one a weight is not negative.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def _sum_of(features: Collection[str]) -> Term:
 
 def _is_feature(name: str) -> bool:
     try:
-        feature_names.unit(name)
+        unit(name)
     except UnknownFeatureError:
         return False
     return True

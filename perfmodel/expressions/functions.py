@@ -22,14 +22,14 @@ class Function:
     Parameters
     ----------
     arguments
-        How many arguments; with ``more`` that many or more, taken from left to right two at a time.
+        Number of arguments; with ``more`` that number or more, taken from left to right two at a time.
     scalar, array
         The value for floats and for NumPy arrays.
     derivatives
-        By each argument: from the arguments to the derivative, as expressions. None of a function
-        that jumps, which may be called on what holds no weight only.
+        For each argument a function from the arguments to the derivative, as expressions. None for a
+        function that jumps; its arguments must not hold a weight.
     interval
-        From the arguments' ranges to the range of the value.
+        Function from the arguments' ranges to the range of the value.
     """
 
     arguments: int
@@ -92,7 +92,7 @@ def _smooth_max_of_floats(a: float, b: float, sharpness: float) -> float:
 
 
 def _guarded(function: Callable[[float], float], at_pole: float) -> Callable[[float], float]:
-    """Let a function of the math module answer as NumPy's does where it would raise an error."""
+    """Return a function of the math module that returns what NumPy's does instead of raising an error."""
 
     def value(x: float) -> float:
         try:
@@ -126,7 +126,7 @@ def _abs_interval(x: Interval) -> Interval:
 
 
 def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
-    """Return the derivatives of what is its first argument where a condition on both holds."""
+    """Return the derivatives of a function that returns its first argument where `first` holds, else the second."""
     return (
         lambda a, b: If(Comparison(a, first, b), 1, 0),
         lambda a, b: If(Comparison(a, second, b), 1, 0),
@@ -172,7 +172,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "ceil": Function(1, np.ceil, np.ceil, None, _rounded(math.ceil)),
     }
 )  # fmt: skip
-"""What an expression may call, by name."""
+"""The functions that an expression may call, by name."""
 
 ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
@@ -187,7 +187,7 @@ ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "opposite": np.logical_not,
     }
 )
-"""What generated code for arrays may call."""
+"""The functions that generated code for arrays may call."""
 
 
 def _power(base: float, exponent: float) -> float:
@@ -216,4 +216,4 @@ SCALAR_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "opposite": lambda part: not part,
     }
 )
-"""What generated code for floats may call."""
+"""The functions that generated code for floats may call."""

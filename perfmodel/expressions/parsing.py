@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, NoReturn
 
 from pymbolic.primitives import (
@@ -23,8 +24,8 @@ from pymbolic.primitives import (
 
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions import ranges
-from perfmodel.expressions.functions import FUNCTIONS, Interval, call
-from perfmodel.expressions.vocabulary import nearest
+from perfmodel.expressions.functions import FUNCTIONS, Function, Interval, call
+from perfmodel.features import nearest_names
 
 _COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -43,7 +44,7 @@ class Term:
     tree
         As a pymbolic expression.
     range
-        Where its value lies if all features and weights are at least zero.
+        Range of its value if no feature and no weight is negative.
     weighted
         Whether it holds a weight.
     """
@@ -58,14 +59,14 @@ Names = Mapping[str, Term]
 
 @dataclass
 class Parser:
-    """Turns one text into a term.
+    """Parser of one text into a term.
 
     Parameters
     ----------
     text
         The expression.
     terms
-        What the names stand for that are no weights.
+        The terms that names stand for; other names are weights and features.
     known
         Whether a name that is not in `terms` is a feature.
     """
@@ -90,11 +91,23 @@ class Parser:
 
     def term(self, node: ast.expr) -> Term:
         """Return the term of a node of Python's syntax tree."""
-        visit = getattr(self, f"_{type(node).__name__}", None)
-        if visit is None:
-            self.fail(node, "this is not in the language of expressions", _LANGUAGE)
-        found: Term = visit(node)
-        return found
+        match node:
+            case ast.Constant():
+                return self._constant(node)
+            case ast.Name():
+                return self._name(node)
+            case ast.UnaryOp():
+                return self._unary(node)
+            case ast.BinOp():
+                return self._binary(node)
+            case ast.Call():
+                return self._call(node)
+            case ast.IfExp():
+                return self._choice(node.test, node.body, node.orelse)
+        return self._foreign(node)
+
+    def _foreign(self, node: ast.expr) -> NoReturn:
+        self.fail(node, "this is not in the language of expressions", _LANGUAGE)
 
     def fail(self, node: ast.expr, problem: str, advice: str) -> NoReturn:
         """Raise the error that points to a node."""
@@ -106,13 +119,13 @@ class Parser:
         lines = self.text.splitlines(keepends=True)
         return sum(len(one) for one in lines[: line - 1]) + column - (1 if line == 1 else 0)
 
-    def _Constant(self, node: ast.Constant) -> Term:  # noqa: N802
+    def _constant(self, node: ast.Constant) -> Term:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fail(node, f"{value!r} is no number", _LANGUAGE)
         return Term(value, (float(value), float(value)))
 
-    def _Name(self, node: ast.Name) -> Term:  # noqa: N802
+    def _name(self, node: ast.Name) -> Term:
         name = node.id
         if name in self.terms:
             return self._watched(node, self.terms[name])
@@ -120,23 +133,23 @@ class Parser:
             return Term(Variable(name), weighted=True)
         if self.known(name):
             return Term(Variable(name))
-        near = nearest(name, [*self.terms, *FUNCTIONS])
+        near = nearest_names(name, [*self.terms, *FUNCTIONS])
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return self.fail(
             node, f"'{name}' is neither a feature nor a weight",
             f"{hint}Weights begin with w_; features are named like op_float32_add or launches",
         )  # fmt: skip
 
-    def _UnaryOp(self, node: ast.UnaryOp) -> Term:  # noqa: N802
+    def _unary(self, node: ast.UnaryOp) -> Term:
         inner = self.term(node.operand)
         if isinstance(node.op, ast.UAdd):
             return inner
         if not isinstance(node.op, ast.USub):
-            self.fail(node, "this is not in the language of expressions", _LANGUAGE)
+            self._foreign(node)
         tree = -inner.tree if isinstance(inner.tree, int | float) else Product((-1, inner.tree))
         return self._watched(node, Term(tree, ranges.negative(inner.range), inner.weighted), inner)
 
-    def _BinOp(self, node: ast.BinOp) -> Term:  # noqa: N802
+    def _binary(self, node: ast.BinOp) -> Term:
         left, right = self.term(node.left), self.term(node.right)
         a, b = left.tree, right.tree
         weighted = left.weighted or right.weighted
@@ -158,39 +171,31 @@ class Parser:
                     f"write {_ROUNDING[type(node.op)]}, where a and b hold no weight",
                 )  # fmt: skip
             case _:
-                self.fail(node, "this is not in the language of expressions", _LANGUAGE)
+                self._foreign(node)
         return self._watched(node, Term(tree, interval, weighted), left, right)
 
-    def _Call(self, node: ast.Call) -> Term:  # noqa: N802
+    def _call(self, node: ast.Call) -> Term:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name == "where" and len(node.args) == 3 and not node.keywords:
-            return self._chosen(*node.args)
+            return self._choice(*node.args)
         function = FUNCTIONS.get(name)
         if function is None or node.keywords:
             self.fail(node.func, "there is no such function", f"choose one of: {_CALLABLE}")
         given = [self.term(argument) for argument in node.args]
+        self._check_arguments(node, name, function, given)
+        return self._watched(node, _applied(name, function, given), *given)
+
+    def _check_arguments(self, node: ast.Call, name: str, function: Function, given: Sequence[Term]) -> None:
         if not (len(given) == function.arguments or (function.more and len(given) > 2)):
             wanted = f"{function.arguments} arguments" + (" or more" if function.more else "")
             self.fail(node, f"{name} has {len(given)} arguments here", f"give it {wanted}")
-        weighted = any(term.weighted for term in given)
-        if weighted and function.derivatives is None:
+        if function.derivatives is None and any(term.weighted for term in given):
             self.fail(
                 node, f"{name} is not differentiable, since it jumps, and a weight stands in it",
                 f"use {name} only on features",
             )  # fmt: skip
-        found = given[0]
-        if function.more:
-            for term in given[1:]:
-                found = Term(call(name, found.tree, term.tree), function.interval(found.range, term.range))
-        else:
-            trees, intervals = (term.tree for term in given), (term.range for term in given)
-            found = Term(call(name, *trees), function.interval(*intervals))
-        return self._watched(node, Term(found.tree, found.range, weighted), *given)
 
-    def _IfExp(self, node: ast.IfExp) -> Term:  # noqa: N802
-        return self._chosen(node.test, node.body, node.orelse)
-
-    def _chosen(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> Term:
+    def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> Term:
         condition, then, other = self._condition(test), self.term(yes), self.term(no)
         tree = If(condition, then.tree, other.tree)
         return Term(tree, ranges.hull(then.range, other.range), then.weighted or other.weighted)
@@ -207,7 +212,17 @@ class Parser:
         return Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
 
     def _watched(self, node: ast.expr, made: Term, *parts: Term) -> Term:
-        """Remember the first step that makes something negative of what is not."""
+        """Return the term; remember the first node whose value can be negative though no part of it can."""
         if self.sign_lost_at is None and made.range[0] < 0 <= min((part.range[0] for part in parts), default=0):
             self.sign_lost_at = node
         return made
+
+
+def _applied(name: str, function: Function, given: Sequence[Term]) -> Term:
+    """Return the call of a function; one of any number of arguments takes them from left to right, two at a time."""
+
+    def applied(*terms: Term) -> Term:
+        tree = call(name, *(term.tree for term in terms))
+        return Term(tree, function.interval(*(term.range for term in terms)), any(term.weighted for term in terms))
+
+    return reduce(applied, given) if function.more else applied(*given)

@@ -1,4 +1,4 @@
-"""Ranges of sums, products, quotients and powers, from the ranges of what they are made of."""
+"""Ranges of sums, products, quotients and powers, from the ranges of their operands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plus(a: Interval, b: Interval) -> Interval:
 
 
 def negative(a: Interval) -> Interval:
-    """Return the range of the number with the other sign."""
+    """Return the range of the negated value."""
     return -a[1], -a[0]
 
 
@@ -34,7 +34,7 @@ def times(a: Interval, b: Interval) -> Interval:
 
 
 def over(a: Interval, b: Interval) -> Interval:
-    """Return the range of a quotient; a divisor that can be zero is taken not to be."""
+    """Return the range of a quotient; the divisor is taken not to be zero."""
     if b[0] < 0 < b[1]:
         return EVERYTHING
     inverse = sorted(
@@ -44,7 +44,7 @@ def over(a: Interval, b: Interval) -> Interval:
 
 
 def power(base: Interval, exponent: Interval) -> Interval:
-    """Return the range of a power, as far as a plain look tells."""
+    """Return a range that holds the power; it can be wider than needed."""
     if exponent[0] == exponent[1] and exponent[0] % 2 == 0:
         return 0.0, math.inf
     if base[0] < 0:
@@ -55,5 +55,5 @@ def power(base: Interval, exponent: Interval) -> Interval:
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """Return the range of what is either the one or the other."""
+    """Return the range of a value that lies in one of two ranges."""
     return min(a[0], b[0]), max(a[1], b[1])

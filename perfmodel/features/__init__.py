@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from perfmodel.features.evaluation import Values, evaluate, plan, total
-from perfmodel.features.names import Feature, feature, matches, operation_feature, unit
+from perfmodel.features.evaluation import Values, evaluate, total
+from perfmodel.features.names import (
+    FEATURE_NAMES,
+    Feature,
+    feature,
+    matches,
+    nearest_names,
+    operation_feature,
+    unit,
+)
 from perfmodel.features.stride import stride_class
 
 __all__ = [
+    "FEATURE_NAMES",
     "Feature",
     "Values",
     "evaluate",
     "feature",
     "matches",
+    "nearest_names",
     "operation_feature",
-    "plan",
     "stride_class",
     "total",
     "unit",

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from perfmodel.errors import ParameterError
-from perfmodel.features.names import ACCESS_BITS, matches
-from perfmodel.features.plan import Plan, build_plan
+from perfmodel.features.names import FEATURE_NAMES, matches
+from perfmodel.features.sources import FeatureSources, find_sources
 from perfmodel.features.stride import CLASS_NAMES, class_code, class_codes
 
 if TYPE_CHECKING:
@@ -20,25 +20,24 @@ if TYPE_CHECKING:
 Values = Mapping[str, Any]
 """Feature name to a float, or to a float64 array of the sizes' shape."""
 
-_plans: WeakKeyDictionary[KernelCounts, Plan] = WeakKeyDictionary()
+_known: WeakKeyDictionary[KernelCounts, FeatureSources] = WeakKeyDictionary()
 
 # load feature -> (store feature, the smaller of the two)
 _PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        f"global_load_{rest}": (f"global_store_{rest}", f"global_minloadstore_{rest}")
-        for rest in (
-            f"{bits}_{name}" for bits in ACCESS_BITS for name in (*CLASS_NAMES.values(), "indirect")
-        )
+        name: (name.replace("load", "store"), name.replace("load", "minloadstore"))
+        for name in FEATURE_NAMES
+        if name.startswith("global_load_")
     }
 )
 
 
-def plan(counts: KernelCounts) -> Plan:
-    """Return the plan of a counted kernel, built when it is first asked for."""
-    known = _plans.get(counts)
-    if known is None:
-        known = _plans[counts] = build_plan(counts)
-    return known
+def sources_of(counts: KernelCounts) -> FeatureSources:
+    """Return the counts that the features of a kernel are made of; they are kept as long as the kernel's counts."""
+    found = _known.get(counts)
+    if found is None:
+        found = _known[counts] = find_sources(counts)
+    return found
 
 
 def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
@@ -59,8 +58,8 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
         parameters are integers, else a float64 array of the sizes' shape. A feature that is not
         listed is zero at all sizes.
 
-        Of an access that is classified by stride and utilisation the count goes to the class that
-        it has at each size, and ``global_minloadstore_<class>`` is the smaller of the loads and
+        The count of an access goes to the class that the access has at each size, by its stride and
+        utilisation, and ``global_minloadstore_<class>`` is the smaller of the loads and
         the stores in the class (Stevens and Klöckner, section 2.1). Where the counts do not know
         the utilisation it is taken to be full.
 
@@ -72,11 +71,11 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
     AssumptionError
         If a size breaks the kernel's assumptions.
     """
-    kernel_plan = plan(counts)
-    _check_names(kernel_plan, parameters)
+    sources = sources_of(counts)
+    _check_names(sources, parameters)
     if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
-        return _at_arrays(kernel_plan, parameters)
-    return _at_point(kernel_plan, parameters)
+        return _at_arrays(sources, parameters)
+    return _at_point(sources, parameters)
 
 
 def total(values: Values, patterns: tuple[str, ...]) -> Any:
@@ -90,8 +89,8 @@ def total(values: Values, patterns: tuple[str, ...]) -> Any:
     return sum((value for name, value in values.items() if matches(patterns, name)), 0.0)
 
 
-def _check_names(kernel_plan: Plan, parameters: Mapping[str, Any]) -> None:
-    allowed = kernel_plan.parameters
+def _check_names(sources: FeatureSources, parameters: Mapping[str, Any]) -> None:
+    allowed = sources.parameters
     for name in allowed:
         if name not in parameters:
             raise ParameterError(name, "is missing", allowed)
@@ -100,15 +99,11 @@ def _check_names(kernel_plan: Plan, parameters: Mapping[str, Any]) -> None:
             raise ParameterError(name, "is unknown", allowed)
 
 
-def _at_point(kernel_plan: Plan, parameters: Mapping[str, Any]) -> dict[str, float]:
-    numbers = [count(**parameters) for count in kernel_plan.quantities]
-    values = {
-        name: float(sum([numbers[place] for place in places])) for name, places in kernel_plan.sums
-    }
-    for access in kernel_plan.open_accesses:
-        code = class_code(
-            numbers[access.stride], numbers[access.footprint], numbers[access.filled]
-        )
+def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, float]:
+    numbers = [count(**parameters) for count in sources.counts]
+    values = {name: float(sum([numbers[place] for place in places])) for name, places in sources.sums}
+    for access in sources.unclassified:
+        code = class_code(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         name = access.prefix + CLASS_NAMES[code]
         values[name] = values.get(name, 0.0) + float(numbers[access.count])
     for load, (store, both) in _partners(values):
@@ -116,21 +111,16 @@ def _at_point(kernel_plan: Plan, parameters: Mapping[str, Any]) -> dict[str, flo
     return values
 
 
-def _at_arrays(kernel_plan: Plan, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {name: np.asarray(value) for name, value in parameters.items()}
     shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
     sizes = {name: np.broadcast_to(size, shape) for name, size in sizes.items()}
-    numbers = [
-        np.broadcast_to(count.evaluate(sizes), shape) for count in kernel_plan.quantities
-    ]
+    numbers = [np.broadcast_to(count.evaluate(sizes), shape) for count in sources.counts]
     values: dict[str, Any] = {
-        name: np.sum([numbers[place] for place in places], axis=0)
-        for name, places in kernel_plan.sums
+        name: np.sum([numbers[place] for place in places], axis=0) for name, places in sources.sums
     }
-    for access in kernel_plan.open_accesses:
-        codes = class_codes(
-            numbers[access.stride], numbers[access.footprint], numbers[access.filled]
-        )
+    for access in sources.unclassified:
+        codes = class_codes(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         for code in np.unique(codes):
             name = access.prefix + CLASS_NAMES[int(code)]
             here = np.where(codes == code, numbers[access.count], 0.0)
@@ -141,5 +131,4 @@ def _at_arrays(kernel_plan: Plan, parameters: Mapping[str, Any]) -> dict[str, An
 
 
 def _partners(values: Iterable[str]) -> list[tuple[str, tuple[str, str]]]:
-    return [(name, _PARTNERS[name]) for name in values if name in _PARTNERS and
-            _PARTNERS[name][0] in values]
+    return [(name, _PARTNERS[name]) for name in values if name in _PARTNERS and _PARTNERS[name][0] in values]

@@ -1,27 +1,31 @@
-"""What each feature is called, what it counts and in what unit."""
+"""The name, the unit and the definition of each feature."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from perfmodel.errors import UnknownFeatureError
+from perfmodel.features.stride import CLASS_NAMES
 
 ACCESS_BITS = (8, 16, 32, 64, 128)
-"""Sizes of a memory access that features tell apart [bit]."""
+"""Sizes of a memory access, each with features of its own [bit]."""
 
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise")
-"""Kinds of operation with a feature of their own; every other one is ``special``."""
+"""Kinds of operation with a feature of their own; every other kind is ``special``."""
 
-_STRIDE_CLASS = (
-    "uniform|stride1|stride2_[12]of2|stride3_[123]of3|stride4_[1234]of4|strideN_[1234]of4|indirect"
-)
+STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")
+"""Classes of a global access; data that a kernel finds through another array is ``indirect``."""
+
+_STRIDE_CLASS = "|".join(STRIDE_CLASSES)
 _BITS = "|".join(str(bits) for bits in ACCESS_BITS)
 _KINDS = "|".join((*PLAIN_KINDS, "special"))
 
-# (what the name looks like, unit, what is counted)
+# (pattern of the name, unit, definition)
 _GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(rf"op_(?P<dtype>[a-z]+[0-9]*)_(?P<kind>{_KINDS})"),
@@ -48,6 +52,20 @@ _GRAMMAR: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (re.compile("launches"), "launch", "device kernels launched"),
 )
 
+_DTYPES = ("float32", "float64", "float16", "complex64", "complex128", "int32", "int64")
+FEATURE_NAMES: tuple[str, ...] = (
+    *(f"op_{dtype}_{kind}" for dtype in _DTYPES for kind in (*PLAIN_KINDS, "special")),
+    *(
+        f"global_{direction}_{bits}_{stride}"
+        for direction in ("load", "store", "minloadstore")
+        for bits in ACCESS_BITS
+        for stride in STRIDE_CLASSES
+    ),
+    *(f"local_{direction}_{bits}" for direction in ("load", "store") for bits in ACCESS_BITS),
+    "barrier_local", "work_groups", "launches",
+)  # fmt: skip
+"""Features of the common types. (Other types, such as uint16, have names too.)"""
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -58,7 +76,7 @@ class Feature:
     name
         Identifier, as in ``global_load_32_stride1``.
     unit
-        What one of it is, as in ``access``; a weight then has unit ``s/access``.
+        The thing counted, as in ``access``; a weight then has unit ``s/access``.
     definition
         What is counted, in words.
     """
@@ -74,7 +92,7 @@ def feature(name: str) -> Feature:
     Raises
     ------
     UnknownFeatureError
-        If no feature is called so.
+        If no feature has that name.
 
     Examples
     --------
@@ -91,12 +109,12 @@ def feature(name: str) -> Feature:
 
 
 def unit(name: str) -> str:
-    """Return what one unit of the feature is.
+    """Return the unit of a feature.
 
     Raises
     ------
     UnknownFeatureError
-        If no feature is called so.
+        If no feature has that name.
 
     Examples
     --------
@@ -127,3 +145,14 @@ def matches(patterns: tuple[str, ...], name: str) -> bool:
     True
     """
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
+    """Return up to three features, or names of `others`, that look most like a name; the nearest first.
+
+    Examples
+    --------
+    >>> nearest_names("launchs")
+    ['launches']
+    """
+    return get_close_matches(name, [*others, *FEATURE_NAMES], 3)

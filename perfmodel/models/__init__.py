@@ -1,6 +1,6 @@
 """Model families: one small file each, with a module-level value ``FAMILY``.
 
-A file put into this folder is found by itself; there is no list to add it to.
+Every file in this folder is found by itself; there is no list of them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def find_family(name: str | Family) -> Family:
     Parameters
     ----------
     name
-        A family's name, or what defines one: ``expr:`` and an expression over features and weights
+        A family's name, or the definition of one: ``expr:`` and an expression over features and weights
         (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``.
 
     Raises

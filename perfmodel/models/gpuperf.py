@@ -1,4 +1,4 @@
-r"""The model of Sim et al., in Kim et al. (2012), section 4.1: computing, memory, and what of both overlaps.
+r"""The model of Sim et al., in Kim et al. (2012), section 4.1: time to compute, time for memory, and their overlap.
 
 .. math:: T = T_{comp} + T_{mem} - T_{overlap} \qquad (4.1)
 
@@ -7,19 +7,19 @@ r"""The model of Sim et al., in Kim et al. (2012), section 4.1: computing, memor
 - :math:`T_{mem}` (4.11): requests at AMAT (4.12, 4.13) over ITMLP, those in flight (4.14, 4.15).
 - :math:`T_{overlap}` (4.16, 4.17), with MWP and CWP (4.18 to 4.24).
 
-Everything is in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
+Times are in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
 4.24 cancels. F_SFU is the printed 4.10. Gamma, 64 on the authors' machine, depends on the machine: ``w_sync``.
-What the model leaves out and is put in: each launch costs ``w_launch``.
+An addition to the model: each launch costs ``w_launch``.
 
 The inputs are **estimates from static counts**, where the paper reads hardware counters:
 
-- instructions: of :func:`perfmodel.models.mwp_cwp.instructions`, averages over all work-items; a division, a
+- instructions: of :func:`perfmodel.quantities.instructions.instructions`, averages over all work-items; a division, a
   power and any function are special (SFU). A warp issues one at least.
 - ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
-  use (:mod:`perfmodel.counts.flow.flow`); both 1 in counts stored before dataflow was recorded.
-- O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a work-item that every guard
-  lets through has more than the mean one, a bound from above. O_bank, likewise: an issue for each serialised
-  access, where the number of ``banks`` is known.
+  use (:mod:`perfmodel.quantities.dataflow`); both 1 in counts stored before dataflow was recorded.
+- O_CFdiv, which the paper only describes ("all the instructions in both paths"): the instructions of a work-item
+  that takes every path, less those of the mean work-item: an upper bound. O_bank, likewise: an issue for each
+  serialised access, where the number of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
 - miss_ratio: ``l1_miss_ratio`` times ``l2_miss_ratio``, each 1 where it is not known: then every access goes to
   memory.
@@ -27,17 +27,17 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from perfmodel.models.model import Family, Weight
-from perfmodel.models.mwp_cwp import accesses, instructions, occupancy, started, transactions
-from perfmodel.models.roofline import transfer_bytes
 from perfmodel.quantities.case import Case
-
-if TYPE_CHECKING:
-    from perfmodel.counts.flow.chains import Parallelism
+from perfmodel.quantities.dataflow import instruction_parallelism, memory_parallelism
+from perfmodel.quantities.instructions import instructions
+from perfmodel.quantities.occupancy import active_units, launched
+from perfmodel.quantities.traffic import transfer_bytes
+from perfmodel.quantities.transactions import global_accesses, subgroup_transactions
 
 FERMI_SPECIAL_SHARE = 4 / 32
 SPECIAL = ("op_float*_special", "op_float*_div", "op_float*_pow")
@@ -46,18 +46,16 @@ MISS_RATIOS = ("l1_miss_ratio", "l2_miss_ratio")
 
 def quantities(case: Case) -> dict[str, Any]:
     """Return the inputs of Table 4.1: instructions are those of one warp, without special ones."""
-    counts = case.counts
-    items, started_warps = started(case)
-    units, groups, warps = occupancy(case)
-    amounts, apart, sizes = accesses(case)
+    items, all_warps = launched(case)
+    units, groups, warps = active_units(case)
+    amounts, apart, sizes = global_accesses(case)
     mem = amounts.sum(0)
     special = case.total(*SPECIAL) / items
     insts = np.maximum(instructions(case) / items - special, 1)
-    moves = (amounts * transactions(case, apart, sizes)).sum(0) / np.where(mem > 0, mem, 1)
+    moves = (amounts * subgroup_transactions(case, apart, sizes)).sum(0) / np.where(mem > 0, mem, 1)
     share = FERMI_SPECIAL_SHARE
     if case.knows("special_units_per_unit", "lanes_per_unit"):
         share = case.fact("special_units_per_unit") / case.fact("lanes_per_unit")
-    flow = counts.flow
     return {
         "insts": insts,
         "mem_insts": mem / items,
@@ -65,12 +63,12 @@ def quantities(case: Case) -> dict[str, Any]:
         "sync_insts": case.total("barrier_local") / items,
         "sfu_issues": special / share * np.clip(special / insts - share, 0, 1),  # Eq. 4.9 and 4.10
         "diverged": divergence(case, items),
-        "conflicts": bank_conflicts(case) / started_warps,
-        "unit_warps": started_warps / units,
+        "conflicts": bank_conflicts(case) / all_warps,
+        "unit_warps": all_warps / units,
         "warps": groups * warps,
         "others": (groups * warps - 1) / (groups * warps),
-        "ilp": parallelism(case, flow.instruction_parallelism) if flow else 1.0,
-        "mlp": parallelism(case, flow.memory_parallelism) if flow else 1.0,
+        "ilp": instruction_parallelism(case),
+        "mlp": memory_parallelism(case),
         "more_transactions": np.maximum(moves, 1) - 1,
         "miss_ratio": float(np.prod([case.known(key, 1.0) for key in MISS_RATIOS])),
         "unit_bytes": transfer_bytes(case) * units,
@@ -78,13 +76,8 @@ def quantities(case: Case) -> dict[str, Any]:
     }
 
 
-def parallelism(case: Case, found: Parallelism) -> Any:
-    """Return how many of a work-item's acts can be in flight at once, at least 1."""
-    return np.maximum(case.value(found.total) / np.maximum(case.value(found.serial), 1), 1)
-
-
 def divergence(case: Case, items: Any) -> Any:
-    """Return how many more instructions a work-item has that takes all paths, for each of a mean one."""
+    """Return the instructions of a work-item that takes all paths, over those of the mean one, less 1."""
     if case.counts.flow is None:
         return 0.0
     mean = case.total("op_*", "global_load_*", "global_store_*", "local_*") / items
@@ -93,7 +86,7 @@ def divergence(case: Case, items: Any) -> Any:
 
 
 def bank_conflicts(case: Case) -> Any:
-    """Return by how many the serialised accesses to local memory exceed the accesses, of all warps."""
+    """Return the serialised accesses to local memory beyond the first of each access, of all warps."""
     counts, extra = case.counts, 0.0
     if case.knows("banks"):
         for array in {row.array for row in counts.access_table if row.space == "local"}:

@@ -13,42 +13,59 @@ goes to memory; in all later ones the L2 cache hits (section 2.4), and they take
 First, the issue of the instructions before the first access, is estimated as Comp / #Mem_insts, a mean
 period. That Eq. 20 and 22 let later warps compute for that long only is printed so.
 
-An extension, the measured or simulated miss ratio m (fact ``l2_miss_ratio``, which
-:mod:`perfmodel.analyses.memory_hierarchy` gives), puts m + (1 - m) h in place of h; without it m is
-the paper's 0.
+An extension: with a measured or simulated miss ratio m (fact ``l2_miss_ratio``, from
+:mod:`perfmodel.analyses.memory_hierarchy`), h becomes m + (1 - m) h; without it m is 0, as in the paper.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.models import mwp_cwp
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.case import Case
-
-MISS_RATIO = "l2_miss_ratio"
+from perfmodel.quantities.warps import WARP_UNITS, warp_quantities
 
 
 def quantities(case: Case) -> dict[str, Any]:
-    """Return the inputs of Table 1, and the shares of later accesses that the L2 cache lacks and holds."""
-    miss = float(case.known(MISS_RATIO, 0.0))
-    return {**mwp_cwp.quantities(case), "misses": miss, "hits": 1 - miss}
+    """Return the inputs of Table 1, and the shares of later accesses that miss and hit the L2 cache."""
+    miss = float(case.known("l2_miss_ratio", 0.0))
+    return {**warp_quantities(case), "misses": miss, "hits": 1 - miss}
 
 
-LATER = "(misses + hits*w_l2_latency/w_memory_latency)"
-CACHED_PERIODS = f"max(warps/{mwp_cwp.MWP} - 1, 0)"  # #Cache_hit_mem
+MWP = "min(latency/departure, w_bandwidth*latency/(warp_bytes*units), warps)"  # Eq. 5, with 6 and 7
+CWP = "min((memory + compute)/compute, warps)"  # Eq. 9 and 10
+OTHERS = f"max({MWP} - 1, 0)"
+LATER = "(misses + hits*w_l2_latency/w_memory_latency)"  # h
+FEW = f"max(period*{OTHERS} + memory*{LATER}, memory + compute)"  # Eq. 20
+MANY = f"memory + memory*{LATER}*max(warps/{MWP} - 1, 0) + period*{OTHERS}"  # Eq. 21
+COMPUTING = f"max(period*warps + latency*{LATER}, latency + compute)"  # Eq. 22
+ENOUGH = f"where({CWP} >= {MWP} or compute > memory, {MANY}, {COMPUTING})"
+CHOSEN = f"where({MWP} >= warps and {CWP} >= warps, {FEW}, {ENOUGH})"
 
 FAMILY = Family(
     name="mwp_cwp_l2",
-    citation=f"{mwp_cwp.CITATION}, Eq. 1 to 22",
-    quantities=quantities,
-    units={**mwp_cwp.UNITS, "misses": "", "hits": ""},
-    weights=(*mwp_cwp.WEIGHTS, Weight("w_l2_latency", "s/operation", start=1e-7, lower=1e-11, fact="l2_latency_s")),
-    parts=mwp_cwp.PARTS,
-    expression=mwp_cwp.by_case(
-        few=f"max(period*{mwp_cwp.OTHERS} + memory*{LATER}, memory + compute)",  # Eq. 20
-        many=f"memory + memory*{LATER}*{CACHED_PERIODS} + period*{mwp_cwp.OTHERS}",  # Eq. 21
-        computing=f"max(period*warps + latency*{LATER}, latency + compute)",  # Eq. 22
+    citation=(
+        "X. Wang, A. Lou: GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, 2017, "
+        "Eq. 1 to 22"
     ),
+    quantities=quantities,
+    units={**WARP_UNITS, "misses": "", "hits": ""},
+    weights=(
+        Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s"),
+        Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s"),
+        Weight("w_departure_coalesced", "s", start=4e-9, lower=1e-13, fact="departure_coalesced_s"),
+        Weight("w_departure_uncoalesced", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s"),
+        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s"),
+        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s"),
+        Weight("w_l2_latency", "s/operation", start=1e-7, lower=1e-11, fact="l2_latency_s"),
+    ),
+    parts={
+        "latency": "w_memory_latency + uncoalesced*more_per_mw*w_departure_uncoalesced",  # Eq. 8, with 11 and 12
+        "departure": "w_departure_uncoalesced*per_mw*uncoalesced + w_departure_coalesced*coalesced",  # Eq. 15
+        "memory": "latency*mem_insts",  # Eq. 16
+        "compute": "w_issue*insts",  # Eq. 17
+        "period": "compute/periods",
+    },
+    expression=f"w_launch*launched + rounds*where(mem_insts > 0, {CHOSEN}, compute*warps)",
     additive=False,
 )

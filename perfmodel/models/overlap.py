@@ -17,14 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfmodel.errors import ChargedTwiceError
-from perfmodel.expressions.vocabulary import FEATURE_NAMES
-from perfmodel.features import matches
+from perfmodel.features import FEATURE_NAMES, matches
 from perfmodel.models.model import Family, Weight
-from perfmodel.models.stevens_kloeckner_2016 import FAMILY as LINEAR
 
+MEMORY = ("global_load_*", "global_store_*", "global_minloadstore_*")
+ON_CHIP = (
+    "local_load_*", "op_float*_add", "op_float*_mul", "op_float*_div", "op_float*_pow", "op_float*_minmax",
+    "op_float*_special", "barrier_local",
+)  # fmt: skip
 OVERHEAD = ("work_groups", "launches")
-MEMORY = tuple(pattern for pattern in LINEAR.features if pattern.startswith("global_"))
-ON_CHIP = tuple(pattern for pattern in LINEAR.features if pattern not in (*MEMORY, *OVERHEAD))
 
 
 def overlap(

@@ -13,7 +13,7 @@ from pymbolic.primitives import Call, Variable
 from perfmodel.errors import ExpressionError, FamilyFileError
 from perfmodel.expressions.dimensions import weight_units
 from perfmodel.expressions.expression import parse
-from perfmodel.expressions.variables import children
+from perfmodel.expressions.trees import children
 from perfmodel.models.model import Family, Weight
 
 EXPRESSION = "expr:"

@@ -8,7 +8,7 @@ reads
 
 .. math:: T = a_1 \frac{M}{\mathcal{T} P} + a_0 \frac{T_1}{P}
 
-plus what each launch costs. It is a sum where :mod:`perfmodel.models.threaded_manycore` has a maximum, and
+plus the cost of each launch. It is a sum where :mod:`perfmodel.models.threaded_manycore` has a maximum, and
 it leaves out the span and, as Eq. 15 does, the scheduling factor.
 """
 
@@ -16,25 +16,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.models import threaded_manycore as tmm
-from perfmodel.models.model import Family
+from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.case import Case
-
-_TAKEN = ("work_per_core", "transactions_per_thread", "launched")
+from perfmodel.quantities.instructions import fast_work
+from perfmodel.quantities.occupancy import cores, items_held
+from perfmodel.quantities.transactions import row_transactions
 
 
 def quantities(case: Case) -> dict[str, Any]:
     """Return T_1/P, M/(T P) and the launches."""
-    found = tmm.quantities(case)
-    return {name: found[name] for name in _TAKEN}
+    return {
+        "work_per_core": fast_work(case) / cores(case),
+        "transactions_per_thread": row_transactions(case) / items_held(case),
+        "launched": case.value(case.counts.launches()),
+    }
 
 
 FAMILY = Family(
     name="threaded_manycore_linear",
-    citation=f"{tmm.CITATION}, Eq. 15",
+    citation=(
+        "L. Ma, R. D. Chamberlain, K. Agrawal: Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
+        "Eq. 15"
+    ),
     quantities=quantities,
-    units={name: tmm.UNITS[name] for name in _TAKEN},
-    weights=tmm.WEIGHTS,
+    units={"work_per_core": "operation", "transactions_per_thread": "transaction", "launched": "launch"},
+    weights=(
+        Weight("w_operation", "s/operation", start=1e-9),
+        Weight("w_latency", "s/transaction", start=1e-7),
+        Weight("w_launch", "s/launch", start=1e-5),
+    ),
     parts={
         "compute": "w_operation*work_per_core",
         "memory": "w_latency*transactions_per_thread",

@@ -10,12 +10,12 @@ r"""The work-depth model with input and output: Kim et al. (2012), chapter 2.
 The work W are the nodes of the kernel's graph: operations and, as in figure 2.3, the loads of global
 and local memory that fetch their operands, over all work-items. The depth D are the nodes on the
 longest chain of dependences: sequential trips multiply, parallel inames enter once
-(:mod:`perfmodel.counts.flow.flow`). QL is the traffic of the footprints
-(:func:`perfmodel.models.roofline.traffic`). A core is a lane, ``lanes_per_unit`` of each compute unit;
-where nobody told that, as many as a sub-group has. :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta` are fitted, and,
-what the chapter leaves out, what a launch costs.
+(:mod:`perfmodel.quantities.dataflow`). QL is the traffic of the footprints
+(:func:`perfmodel.quantities.traffic.global_bytes`). A core is a lane, ``lanes_per_unit`` of each compute unit;
+where that is not known, as many as a sub-group has. :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta` are fitted, and
+the cost of a launch, which the chapter leaves out.
 
-What bounds a kernel, and the balance inequality 2.4, say :mod:`perfmodel.report.balance`.
+:mod:`perfmodel.analyses.balance` says what bounds a kernel, by the balance inequality 2.4.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.errors import FlowUnknownError
 from perfmodel.models.model import Family, Weight
-from perfmodel.models.roofline import traffic
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.dataflow import critical_path, work
+from perfmodel.quantities.occupancy import cores
+from perfmodel.quantities.traffic import global_bytes
 
 
 def quantities(case: Case) -> dict[str, Any]:
@@ -36,42 +37,9 @@ def quantities(case: Case) -> dict[str, Any]:
     return {
         "steps": depth + np.maximum(nodes - depth, 0.0) / p,
         "depth": depth,
-        "moved": traffic(case),
+        "moved": global_bytes(case),
         "launched": case.value(case.counts.launches()),
     }
-
-
-def work(case: Case) -> Any:
-    """Return W: the operations and loads of all work-items."""
-    counts = case.counts
-    loads = [row.count for row in counts.access_table if row.direction == "load" and row.space != "private"]
-    return sum((case.value(count) for count in (*(row.count for row in counts.operation_table), *loads)), 0.0)
-
-
-def critical_path(case: Case) -> Any:
-    """Return D: the operations and loads on the longest chain of dependences.
-
-    Raises
-    ------
-    FlowUnknownError
-        The counts were stored before dataflow was recorded.
-    """
-    flow = case.counts.flow
-    if flow is None:
-        raise FlowUnknownError(case.counts.name)
-    rows = (row for row in flow.depth.rows if row.is_operation or row.kind == "load")
-    return sum((case.value(row.count) for row in rows), 0.0)
-
-
-def cores(case: Case) -> float:
-    """Return p: the lanes of all compute units.
-
-    Raises
-    ------
-    MissingFactError
-        If the number of compute units is not known.
-    """
-    return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
 
 
 FAMILY = Family(

@@ -1,4 +1,4 @@
-"""One kernel at given sizes on a device: what the quantities of a model are computed from."""
+"""One kernel at given sizes on a device, from which the quantities of models are computed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from perfmodel.errors import MissingFactError
 
 if TYPE_CHECKING:
     from perfmodel.counts import Count, KernelCounts
+    from perfmodel.counts.flow.flow import Parallelism
     from perfmodel.facts import DeviceFacts
     from perfmodel.features import Values
 
@@ -32,7 +33,7 @@ class Case:
     facts
         What is known of the device; None where nothing is.
     family
-        Who asks, for messages.
+        Name of the model that needs the quantities, for messages.
     """
 
     counts: KernelCounts
@@ -54,8 +55,12 @@ class Case:
         """
         return features.total(self.features, patterns)
 
-    def value(self, count: Count) -> Any:
-        """Return a count at the sizes: a float, or a float64 array of the sizes' shape."""
+    def sum(self, *counts: Count) -> Any:
+        """Return the sum of counts at the sizes; zero of none."""
+        return sum((self.value(count) for count in counts), 0.0)
+
+    def value(self, count: Count | Parallelism) -> Any:
+        """Return a count, or a ratio of two, at the sizes: a float, or a float64 array of the sizes' shape."""
         if any(isinstance(size, np.ndarray | list | tuple) for size in self.parameters.values()):
             sizes = {name: np.asarray(size) for name, size in self.parameters.items()}
             shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
@@ -68,7 +73,7 @@ class Case:
         Raises
         ------
         MissingFactError
-            If nobody gave it; the message says which family needs it and where to put it.
+            If it is not known; the message says which family needs it and where to put it.
         """
         if not self.knows(key):
             device = "" if self.facts is None else self.facts.name
@@ -76,9 +81,9 @@ class Case:
         return self.known(key)
 
     def knows(self, *keys: str) -> bool:
-        """Return whether somebody gave all these facts of the device."""
+        """Return whether all these facts of the device are known."""
         return self.facts is not None and all(key in self.facts for key in keys)
 
     def known(self, key: str, otherwise: Any = None) -> Any:
-        """Return a fact of the device, or something else where nobody gave it."""
+        """Return a fact of the device, or `otherwise` where it is not known."""
         return self.facts.value(key) if self.facts is not None and key in self.facts else otherwise

@@ -1,4 +1,4 @@
-"""Tables and pictures of what models predict."""
+"""Tables and pictures of predictions, evaluations and analyses; nothing is computed here."""
 
 from __future__ import annotations
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.fitting import write_whole
+from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.report.tables import seconds_text
 
 if TYPE_CHECKING:
@@ -27,23 +26,17 @@ def picture_benefits(found: Benefits, path: str | Path, title: str) -> None:
     OutputError
         If the file cannot be written.
     """
-    stream = BytesIO()
-    benefits_figure(found, title).savefig(stream, format="png", dpi=150)
-    write_whole(path, stream.getvalue())
+    write_figure(benefits_figure(found, title), path, dpi=150)
 
 
 def benefits_figure(found: Benefits, title: str) -> Figure:
     r"""Return the picture as a matplotlib figure: the cost of memory across, that of computing up.
 
-    A is :math:`(T_{mem}, T_{comp})`, A' is shifted by what overlaps. From A' arrows lead down by
+    A is :math:`(T_{mem}, T_{comp})`, A' is shifted by :math:`T_{overlap}`. From A' arrows lead down by
     :math:`B_{serial}`, :math:`B_{itilp}` and :math:`B_{fp}` to :math:`T_{fp}`, and to the left by :math:`B_{memlp}` to
     :math:`T_{mem\_min}`.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.6, 5.6), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = empty_figure(7.6, 5.6)
     axes = figure.add_subplot()
     largest = max(found.memory_s, found.compute_s, found.ideal_compute_s, found.ideal_memory_s)
     unit, name = next(((u, n) for u, n in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if largest >= u), (1e-9, "ns"))

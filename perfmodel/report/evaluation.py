@@ -1,4 +1,4 @@
-"""Models judged, in the form of the core paper's tables: as text, CSV and JSON.
+"""Evaluations of models, in the form of the core paper's tables: as text, CSV and JSON.
 
 Table 1 of Stevens and Klöckner has the predicted and the actual time of each test kernel at each
 size on each device, with geometric means of the relative error for each kernel, each device and
@@ -7,15 +7,22 @@ over all; Table 2 the weights of each device.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, figures
-from perfmodel.report.tables import columns_text, kernels, percent, seconds_text, weights_table, withheld_note
+from perfmodel.report.tables import (
+    columns_text,
+    csv_text,
+    finite,
+    kernels,
+    percent,
+    time_cells,
+    weights_table,
+    withheld_note,
+)
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
@@ -30,7 +37,7 @@ _OWN = COLUMNS.index("kernel")
 
 @dataclass(frozen=True)
 class Judged:
-    """A family on a device: its model and what every protocol says of it."""
+    """A family on a device: its model and its evaluation by each protocol."""
 
     model: FittedModel
     evaluations: tuple[Evaluation, ...]
@@ -58,7 +65,7 @@ def weights_text(model: FittedModel) -> str:
 
 
 def predictions_table(evaluations: Sequence[Evaluation]) -> str:
-    """Return Table 1: a row for each case, and for each device what was measured and predicted.
+    """Return Table 1: a row for each case, with the measured and the predicted time on each device.
 
     A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the
     geometric means.
@@ -70,7 +77,7 @@ def predictions_table(evaluations: Sequence[Evaluation]) -> str:
     table = [head + ["all devices"] * several]
     for kernel in sorted(kernels(rows)):
         for case in dict.fromkeys(_case(row) for row in rows if row.kernel == kernel):
-            cells = (_cells(cases.get(case)) for cases in found)
+            cells = (time_cells(cases[case]) if case in cases else ("-",) * 3 for cases in found)
             table.append([*case, *(cell for three in cells for cell in three), *[""] * several])
         table.append(_means(kernel, [[r for r in one.rows if r.kernel == kernel] for one in evaluations]))
     table.append(_means("all", [one.rows for one in evaluations]))
@@ -83,7 +90,7 @@ def predictions_table(evaluations: Sequence[Evaluation]) -> str:
 
 
 def figures_table(evaluations: Sequence[Evaluation]) -> str:
-    """Return the figures of each evaluation in one row, with what they mean below."""
+    """Return the figures of each evaluation in one row, with their meaning below."""
     table: list[Sequence[str]] = [
         ("family", "device", "protocol", "cases", "withheld", "error", "factor - 1", "median", "p90",
          "choices", "regret", "top-1", "tau", "inside", "width"),
@@ -112,20 +119,14 @@ def figures_table(evaluations: Sequence[Evaluation]) -> str:
 
 def predictions_csv(evaluations: Sequence[Evaluation]) -> str:
     """Return every case of every evaluation as CSV, seconds and relative errors as numbers."""
-    return _csv(COLUMNS, (_record(one, row) for one in evaluations for row in one.rows))
+    return csv_text(COLUMNS, (_record(one, row) for one in evaluations for row in one.rows))
 
 
 def weights_csv(models: Sequence[FittedModel]) -> str:
     """Return Table 2 as CSV: each model's weights with units and standard errors."""
     names = ("family", "device", "feature", "weight", "standard_error", "unit")
-    return _csv(
-        names,
-        (
-            dict(zip(names, (model.family.name, model.device, *weight), strict=True))
-            for model in models
-            for weight in _weights(model)
-        ),
-    )
+    cells = ((model.family.name, model.device, *weight) for model in models for weight in _weights(model))
+    return csv_text(names, (dict(zip(names, row, strict=True)) for row in cells))
 
 
 def document(judged: Sequence[Judged]) -> dict[str, Any]:
@@ -145,9 +146,9 @@ def document(judged: Sequence[Judged]) -> dict[str, Any]:
                     {
                         "protocol": each.protocol,
                         "level": each.level,
-                        "figures": {key: _finite(value) for key, value in asdict(each.figures).items()},
+                        "figures": {key: finite(value) for key, value in asdict(each.figures).items()},
                         "rows": [
-                            {key: _finite(value) for key, value in list(_record(each, row).items())[_OWN:]}
+                            {key: finite(value) for key, value in list(_record(each, row).items())[_OWN:]}
                             for row in each.rows
                         ],
                     }
@@ -172,13 +173,6 @@ def _case(row: Comparison) -> tuple[str, str, str]:
     return row.kernel, row.form, row.sizes
 
 
-def _cells(row: Comparison | None) -> tuple[str, str, str]:
-    if row is None:
-        return "-", "-", "-"
-    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
-    return seconds_text(row.measured), predicted, percent(row.relative_error)
-
-
 def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
     """Return the row of geometric means: of each device and, of several, over them all."""
     means = [cell for part in parts for cell in ("", "", percent(figures(part).error))]
@@ -193,15 +187,3 @@ def _record(one: Evaluation, row: Comparison) -> dict[str, Any]:
         row.measured, row.predicted, low, high, row.relative_error, " ".join(row.needs),
     )  # fmt: skip
     return dict(zip(COLUMNS, cells, strict=True))
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _csv(names: Sequence[str], records: Any) -> str:
-    text = StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable, Sequence
-from io import StringIO
 from typing import Any
 
 from perfmodel.compare.side_by_side import COMPARED, Contender
-from perfmodel.report.tables import columns_text, kernels, percent, seconds_text
+from perfmodel.report.tables import columns_text, csv_text, finite, kernels, percent, seconds_text
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
@@ -74,7 +72,7 @@ def _problems(contenders: Sequence[Contender]) -> str:
 def families_records(contenders: Sequence[Contender]) -> list[dict[str, Any]]:
     """Return the figures as rows of :data:`COLUMNS`: of each device, family, protocol and kernel, and over all.
 
-    What could not be fitted has one row with its problem; what nothing can be said of is None.
+    A family that could not be fitted has one row with its problem; a figure that is not known is None.
     """
     rows: list[dict[str, Any]] = []
     for one in contenders:
@@ -86,7 +84,7 @@ def families_records(contenders: Sequence[Contender]) -> list[dict[str, Any]]:
                 f = one.figures(each.protocol, kernel)
                 rows.append({
                     **own, "protocol": each.protocol, "kernel": kernel or "all", "cases": f.cases,
-                    **{name: _finite(getattr(f, name)) for name in ("error", "factor", "regret", "top1", "tau")},
+                    **{name: finite(getattr(f, name)) for name in ("error", "factor", "regret", "top1", "tau")},
                     "weights": one.weights, "fit_s": one.fit_s, "predict_s": one.predict_s, "withheld": one.withheld,
                 })  # fmt: skip
     return rows
@@ -94,17 +92,9 @@ def families_records(contenders: Sequence[Contender]) -> list[dict[str, Any]]:
 
 def families_csv(contenders: Sequence[Contender]) -> str:
     """Return :func:`families_records` as CSV."""
-    text = StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(families_records(contenders))
-    return text.getvalue()
+    return csv_text(COLUMNS, families_records(contenders))
 
 
 def families_document(contenders: Sequence[Contender]) -> dict[str, Any]:
     """Return :func:`families_records` as one document for programs."""
     return {"schema": SCHEMA, "rows": families_records(contenders)}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

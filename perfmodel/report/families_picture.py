@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare import Contender
 from perfmodel.compare.side_by_side import COMPARED
-from perfmodel.fitting import write_whole
+from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.report.tables import kernels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Colours run from an error of 5 % to one of 500 %, evenly on a logarithmic axis.
 RANGE = (0.05, 5.0)
@@ -34,21 +34,20 @@ def picture_families(devices: Sequence[Sequence[Contender]], path: str | Path) -
     OutputError
         If the file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    write_figure(families_figure(devices), path)
 
+
+def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
+    """Return the maps: a column for each device, a row for each protocol."""
     judged = [[one for one in contenders if one.evaluations] for contenders in devices]
     height = 1.4 + 0.3 * max(map(len, judged))
-    figure = Figure(figsize=(1.8 + 5.6 * len(judged), len(COMPARED) * height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = empty_figure(1.8 + 5.6 * len(judged), len(COMPARED) * height)
     grid = figure.subplots(len(COMPARED), len(judged), squeeze=False, sharey="col")
     for row, protocol in zip(grid, COMPARED, strict=True):
         for axes, contenders in zip(row, judged, strict=True):
             _draw(axes, contenders, protocol, last=protocol == COMPARED[-1])
             axes.set_title(f"{contenders[0].device}, protocol {protocol}", fontsize="small")
-    stream = BytesIO()
-    figure.savefig(stream, format="png", dpi=130)
-    write_whole(path, stream.getvalue())
+    return figure
 
 
 def _draw(axes: Axes, contenders: Sequence[Contender], protocol: str, last: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfmodel.report.tables import below_marker, columns_text, seconds_text
+from perfmodel.report.tables import below_marker, columns_text, markdown_table, seconds_text
 from perfmodel.store.isolation import Isolation
 
 BEGIN = "<!-- what follows is drawn by scripts/isolation --redraw -->"
@@ -12,12 +12,12 @@ HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "need
 
 
 def isolation_table(proofs: Sequence[Isolation]) -> str:
-    """Proofs as plain text, with how many of them succeeded."""
+    """Return proofs as plain text, with the number of those that succeeded."""
     return f"{columns_text([HEADER, *map(_cells, proofs)], left=3)}\n\n{_summary(proofs)}"
 
 
 def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
-    """Put one table for each device in place of what `page` has after its marker."""
+    """Return the page with one table for each device after its marker."""
     sections = [_section(proofs) for proofs in devices] or ["No device has been measured yet.\n"]
     return below_marker(page, BEGIN, sections)
 
@@ -25,8 +25,8 @@ def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
 def _section(proofs: Sequence[Isolation]) -> str:
     first = proofs[0]
     rows = [HEADER, ("---",) * 3 + ("---:",) * 5 + ("---",), *map(_cells, proofs)]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"## {first.device}\n\n{first.platform}, driver {first.driver}. {_summary(proofs)}\n\n{table}\n"
+    heading = f"## {first.device}\n\n{first.platform}, driver {first.driver}. {_summary(proofs)}"
+    return f"{heading}\n\n{markdown_table(rows)}\n"
 
 
 def _summary(proofs: Sequence[Isolation]) -> str:

@@ -1,4 +1,4 @@
-"""Where labels of points go so that none lies on another or on a point."""
+"""Places for the labels of points, so that no label covers another label or a point."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Place: TypeAlias = tuple[float, float]
 Box: TypeAlias = tuple[float, float, float, float]
 
 ANGLES = (0, 180, 90, 270, 45, 135, 315, 225, 22, 158, 338, 202, 68, 112, 292, 248)
-"""Directions in which a place is looked for, in this order [degree]."""
+"""Directions from the anchor that are tried, in this order [degree]."""
 RINGS = 12
 
 
 def label_places(
     anchors: Sequence[Place], size: Place, obstacles: Sequence[Box], bounds: Box, gap: float
 ) -> tuple[Place, ...]:
-    """Return the middle of each label, near its anchor where nothing else is.
+    """Return the middle of each label: the free place that is nearest to its anchor.
 
-    Rings of places around the anchor are tried from near to far. Where all are taken the last one
-    that lies within the bounds is, however crowded.
+    Rings of places around the anchor are tried from near to far. Where no place is free, the last
+    place within the bounds is taken.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def label_places(
     bounds
         The box that labels stay in.
     gap
-        Distance from an anchor to the nearest edge of a label, at the least.
+        Least distance from an anchor to the nearest edge of a label.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where the parts of a work flow graph's picture go: frames of loops, lanes of arcs."""
+"""Layout of the picture of a work flow graph: frames of loops, lanes of arcs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Frame(NamedTuple):
 
 
 class MergedArc(NamedTuple):
-    """All values that go from one node to another."""
+    """All data dependences from one node to another, drawn as one arc."""
 
     ends: tuple[int, int]
     label: str
@@ -45,7 +45,7 @@ def frames(graph: WorkFlow) -> list[Frame]:
 
 
 def merged(graph: WorkFlow, time: Timeline | None = None) -> list[MergedArc]:
-    """Return one arc for each pair of nodes, with its variables and for how long it lets wait."""
+    """Return one arc for each pair of nodes, labelled with its variables and how long the target waits."""
     waits = {} if time is None else dict(time.waits)
     pairs = dict.fromkeys((arc.source, arc.target) for arc in graph.dependences)
     found = []

@@ -1,8 +1,7 @@
-"""The distribution of hit rates over the orders in which requests may reach the caches, as a picture."""
+"""Pictures of hit rates over the orders in which requests can reach the caches."""
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,20 +9,18 @@ import numpy as np
 
 from perfmodel.analyses.memory_hierarchy import HitRates
 from perfmodel.errors import PictureFormatError
-from perfmodel.fitting import write_whole
+from perfmodel.report.drawing import empty_figure, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg")
-NARROWEST = 0.02  # hit rates that an axis shows at least, so that a narrow distribution looks narrow
+NARROWEST = 0.02  # least range of hit rates on an axis, so that a narrow distribution looks narrow
 
 
 def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str, level: float = 0.9) -> None:
-    """Draw a histogram of either cache's hit rates, and what answers each array's requests.
-
-    A line marks the mean, a band its confidence interval. The two upper panels are alike wide: a
-    distribution that is narrow there depends little on the order.
+    """Write a picture of the hit rates of both caches (:func:`hit_rates_figure`).
 
     Parameters
     ----------
@@ -43,13 +40,18 @@ def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str, level: 
     OutputError
         If the file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     if Path(path).suffix not in FORMATS:
         raise PictureFormatError(str(path), FORMATS)
-    figure = Figure(figsize=(8.0, 4.2 + 0.28 * len(rates.by_array)), layout="constrained")
-    FigureCanvasAgg(figure)
+    write_figure(hit_rates_figure(rates, title, level), path)
+
+
+def hit_rates_figure(rates: HitRates, title: str, level: float = 0.9) -> Figure:
+    """Return a histogram of each cache's hit rates, and the shares of each array's requests that each memory answers.
+
+    A line marks the mean, a band its confidence interval. The axes of both histograms have the same
+    width: a distribution that looks narrow depends little on the order.
+    """
+    figure = empty_figure(8.0, 4.2 + 0.28 * len(rates.by_array))
     panels = figure.subplot_mosaic(
         [["l1", "l2"], ["arrays", "arrays"]], height_ratios=(2.6, 0.7 + 0.28 * len(rates.by_array))
     )
@@ -60,9 +62,7 @@ def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str, level: 
     _draw_arrays(panels["arrays"], rates)
     sample = f"{len(rates.l1)} orders of {rates.requests} requests of {rates.groups} work-groups"
     figure.suptitle(f"{title}\n{sample}", fontsize="medium")
-    stream = BytesIO()
-    figure.savefig(stream, format=Path(path).suffix[1:], dpi=130)
-    write_whole(path, stream.getvalue())
+    return figure
 
 
 def _draw_rates(axes: Axes, rates: HitRates, which: str, level: float, width: float) -> None:

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare import Comparison, figures
-from perfmodel.fitting import write_whole
+from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.report.tables import kernels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*X"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, title: str) -> None:
-    """Draw predicted against measured times on logarithmic axes.
-
-    Each kernel has a colour, a marker and its geometric-mean relative error in the legend. The
-    diagonal is a perfect prediction; the band around it holds those within a factor of two.
-    Predictions that are withheld or not positive have no place on a logarithmic axis; their
-    number is written below the legend's entries.
+    """Write a picture of predicted against measured times (:func:`predicted_measured_figure`).
 
     Parameters
     ----------
@@ -40,31 +35,31 @@ def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, tit
     OutputError
         If the file cannot be written.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    write_figure(predicted_measured_figure(rows, title), path, dpi=150)
 
-    figure = Figure(figsize=(6.0, 5.8), layout="constrained")
-    FigureCanvasAgg(figure)
+
+def predicted_measured_figure(rows: Sequence[Comparison], title: str) -> Figure:
+    """Return predicted against measured times on logarithmic axes.
+
+    Each kernel has a colour, a marker and its geometric-mean relative error in the legend. The
+    diagonal is a perfect prediction; the band around it holds those within a factor of two.
+    Predictions that are withheld or not positive have no place on a logarithmic axis; the legend
+    gives their number.
+    """
+    figure = empty_figure(6.0, 5.8)
     axes = figure.add_subplot()
     _draw_band(axes, rows)
     for place, kernel in enumerate(kernels(rows)):
         _draw_kernel(axes, place, kernel, [row for row in rows if row.kernel == kernel])
     axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="measured time [s]",
-        ylabel="predicted time [s]",
-        title=title,
-        aspect="equal",
+        xscale="log", yscale="log", xlabel="measured time [s]", ylabel="predicted time [s]", title=title, aspect="equal"
     )
     axes.grid(True, which="major", color="0.9")
     axes.set_axisbelow(True)
     axes.legend(
         loc="best", fontsize="small", framealpha=0.95, title="kernel (geometric-mean error)"
     )
-    stream = BytesIO()
-    figure.savefig(stream, format="png", dpi=150)
-    write_whole(path, stream.getvalue())
+    return figure
 
 
 def _draw_band(axes: Axes, rows: Sequence[Comparison]) -> None:

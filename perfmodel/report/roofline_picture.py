@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, roof_values
 from perfmodel.facts import DeviceFacts
-from perfmodel.fitting import write_whole
+from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.report.label_places import Box, Place, box_around, label_places
-from perfmodel.report.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, roof_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,14 +32,14 @@ _FONT = 7.5
 def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: str | Path, title: str) -> None:
     """Draw the roofs that the facts hold, and the points below them.
 
-    Axes are logarithmic. A filled marker is a measured rate, an open one above it what is attainable
+    Axes are logarithmic. A filled marker is a measured rate, an open one above it the attainable rate
     at that intensity. Kernels without a floating-point operation have no place on the axes and are
     named in the key only.
 
     Parameters
     ----------
     points
-        Kernels, in the order of their numbers (:func:`~perfmodel.report.roofline.roofline_points`).
+        Kernels, in the order of their numbers (:func:`~perfmodel.analyses.roofline.roofline_points`).
     facts
         What is known of the device.
     path
@@ -53,21 +52,15 @@ def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: st
     OutputError
         If the file cannot be written.
     """
-    stream = BytesIO()
-    roofline_figure(points, facts, title).savefig(stream, format="png", dpi=150)
-    write_whole(path, stream.getvalue())
+    write_figure(roofline_figure(points, facts, title), path, dpi=150)
 
 
 def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: str) -> Figure:
     """Return the picture as a matplotlib figure."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     drawn, roofs = [point for point in points if point.drawable], roof_values(facts)
     known = [key for key in _STYLES if key in roofs]
     lines = len(points) + len({point.kernel for point in points}) + len(known) + 3
-    figure = Figure(figsize=(12.0, max(6.4, 0.5 + 0.165 * lines)))
-    FigureCanvasAgg(figure)
+    figure = empty_figure(12.0, max(6.4, 0.5 + 0.165 * lines), layout=None)
     axes = figure.add_axes((0.065, 0.08, 0.545, 0.86))
     limits = _limits(drawn, roofs)
     axes.set(
@@ -91,7 +84,7 @@ def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: st
 
 
 def _limits(points: Sequence[KernelPoint], roofs: Mapping[str, float]) -> tuple[Place, Place]:
-    """Return what the axes show: every point, and each roof's ridge."""
+    """Return the limits of the axes, which hold every point and the ridge of each roof."""
     rates = [value for point in points for value in (point.rate, point.attainable) if math.isfinite(value)]
     rates += [roofs[key] for key in PEAKS if key in roofs]
     across = [point.intensity for point in points]
@@ -101,7 +94,7 @@ def _limits(points: Sequence[KernelPoint], roofs: Mapping[str, float]) -> tuple[
 
 
 def _draw_roofs(axes: Axes, roofs: Mapping[str, float]) -> list[Box]:
-    """Draw the roofs; return boxes along them that labels keep off [pixel]."""
+    """Draw the roofs; return boxes along them, which labels must not cover [pixel]."""
     (left, right), (bottom, high) = axes.get_xlim(), axes.get_ylim()
     top = max((roofs[key] for key in PEAKS if key in roofs), default=high)
     widest = max((roofs[key] for key in BANDWIDTHS if key in roofs), default=math.inf)
@@ -141,7 +134,7 @@ def _draw_point(axes: Axes, point: KernelPoint, marker: str, colour: str) -> lis
 def _number(
     axes: Axes, points: Sequence[KernelPoint], obstacles: Sequence[Box], styles: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Write each point's number beside it, with a line to it where it had to go far."""
+    """Write the number of each point beside it, with a line to the point where it is far away."""
     scale = axes.figure.dpi / 72
     numbered = [(number, point) for number, point in enumerate(points, 1) if point.drawable]
     anchors = [tuple(axes.transData.transform((point.intensity, point.rate))) for _, point in numbered]
@@ -175,7 +168,7 @@ def _draw_key_of_roofs(axes: Axes, roofs: Mapping[str, float], known: Sequence[s
 def _draw_key_of_points(
     axes: Axes, points: Sequence[KernelPoint], styles: Mapping[str, tuple[str, str]], line: int
 ) -> None:
-    """Write what the numbers mean, with each kernel's share of what is attainable."""
+    """Write the kernel of each number, with its share of the attainable rate."""
     last = ""
     for number, point in enumerate(points, 1):
         marker, colour = styles[point.kernel]

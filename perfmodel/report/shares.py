@@ -1,19 +1,19 @@
-"""Error against the share of measurements, as a picture and as a page's tables."""
+"""Error over the share of measurements, as a picture and as tables of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare.shares import Shares
-from perfmodel.fitting import write_whole
-from perfmodel.report.tables import below_marker, percent
+from perfmodel.report.drawing import empty_figure, write_figure
+from perfmodel.report.tables import below_marker, markdown_table, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 BEGIN = "<!-- what follows is drawn by scripts/choice -->"
 QUARTER = 0.25
@@ -21,16 +21,15 @@ QUARTER = 0.25
 
 def picture_shares(devices: Sequence[Shares], path: str | Path) -> None:
     """Draw for each device the error of chosen and of random shares of its measurements."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    write_figure(shares_figure(devices), path)
 
-    figure = Figure(figsize=(4.8 * len(devices), 4.2), layout="constrained")
-    FigureCanvasAgg(figure)
+
+def shares_figure(devices: Sequence[Shares]) -> Figure:
+    """Return the errors over the share of measurements, a panel for each device."""
+    figure = empty_figure(4.8 * len(devices), 4.2)
     for axes, device in zip(figure.subplots(1, len(devices), squeeze=False)[0], devices, strict=True):
         _draw(axes, device)
-    stream = BytesIO()
-    figure.savefig(stream, format="png", dpi=130)
-    write_whole(path, stream.getvalue())
+    return figure
 
 
 def _draw(axes: Axes, device: Shares) -> None:
@@ -53,12 +52,12 @@ def _draw(axes: Axes, device: Shares) -> None:
 
 
 def shares_page(page: str, devices: Sequence[Shares]) -> str:
-    """Put the devices' tables in place of what `page` has after its marker."""
+    """Return the page with the tables of the devices after its marker."""
     return below_marker(page, BEGIN, map(shares_text, devices)) + "\n"
 
 
 def shares_text(device: Shares) -> str:
-    """A device's section of the page."""
+    """Return the section of the page for one device."""
     header = ("share", "rows", "time", "chosen", "random: quarter", "median", "three quarters", "withheld",
               "chosen, times predicted")  # fmt: skip
     lines = [header, tuple("---:" for _ in header)]
@@ -68,11 +67,10 @@ def shares_text(device: Shares) -> str:
             (f"{p.share:.0%}", str(p.rows), f"{p.time:.0%}", percent(p.chosen), *quartiles, percent(p.withheld),
              percent(p.blind))
         )  # fmt: skip
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     deviations = ", ".join(f"{name} {value:.2f}" for name, value in device.deviations.items())
     return (
         f"### {device.device}\n\n{device.rows} measurements, {device.tests} test cases. {_verdict(device)}\n\n"
-        f"{table}\n\nRelative residuals of the fit to all measurements: {deviations}."
+        f"{markdown_table(lines)}\n\nRelative residuals of the fit to all measurements: {deviations}."
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
+from typing import Any
 
 from perfmodel.compare import Comparison, figures
 
@@ -44,8 +47,27 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     return "\n".join(lines)
 
 
+def markdown_table(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows of cells as a table in Markdown, whose second row aligns the columns."""
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
+    """Return records as CSV with a header of names."""
+    text = StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()
+
+
+def finite(value: Any) -> Any:
+    """Return a value for JSON, which knows no NaN and no infinity: None in their place."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
-    r"""Put sections in place of what a page has after its marker; the marker goes below a page without one.
+    r"""Return a page with sections instead of the text after its marker; a page without marker gets one at its end.
 
     Examples
     --------
@@ -83,7 +105,7 @@ def error_table(rows: Sequence[Comparison]) -> str:
     for kernel in kernels(rows):
         own = [row for row in rows if row.kernel == kernel]
         several = len({row.form for row in own}) > 1
-        table += [_cells(row, several) for row in own]
+        table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in own]
         table.append((kernel, "geometric mean", "", "", percent(figures(own).error)))
     table.append(("all", "geometric mean", "", "", percent(figures(rows).error)))
     return "\n".join([columns_text(table, left=2), *withheld_note(rows)])
@@ -98,10 +120,10 @@ def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
     return (f"{withheld} of {len(rows)} predictions withheld; never measured: {needs}",)
 
 
-def _cells(row: Comparison, several: bool) -> tuple[str, str, str, str, str]:
+def time_cells(row: Comparison) -> tuple[str, str, str]:
+    """Return the measured and the predicted time and the relative error as text."""
     predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
-    case = f"{row.form} {row.sizes}" if several else row.sizes
-    return row.kernel, case, seconds_text(row.measured), predicted, percent(row.relative_error)
+    return seconds_text(row.measured), predicted, percent(row.relative_error)
 
 
 def percent(error: float | None) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.timeline import Timeline
 from perfmodel.analyses.work_flow import WorkFlow, WorkNode
 from perfmodel.errors import PictureFormatError
-from perfmodel.fitting import write_whole
+from perfmodel.io import write_whole
+from perfmodel.report.drawing import empty_figure, figure_bytes
 from perfmodel.report.layout import Frame, frames, lanes, merged
 from perfmodel.report.tables import seconds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".dot")
 WIDTH = 3.0  # of a node's box, where rows are 1 apart
@@ -27,11 +28,7 @@ _CRITICAL, _DATA, _CONTROL = "#c00000", "#0072b2", "0.35"
 
 
 def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = None) -> None:
-    """Draw the nodes from the top down, loops as frames around them, and the arcs.
-
-    Transitions are grey, on the left where a loop begins anew; data dependences are blue curves on
-    the right, dashed where the value comes from an earlier iteration. With a timeline the arcs of
-    the critical path are red, and bars tell what each node takes to issue and how long it is waited.
+    """Write a work flow graph as a picture (:func:`work_flow_figure`) or as text for Graphviz.
 
     Parameters
     ----------
@@ -40,7 +37,7 @@ def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = No
     path
         A ``.png``, ``.svg`` or ``.dot`` file.
     time
-        What the device makes of the graph, if it is known.
+        When a device executes each node, if that is known.
 
     Raises
     ------
@@ -52,7 +49,9 @@ def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = No
     suffix = Path(path).suffix
     if suffix not in FORMATS:
         raise PictureFormatError(str(path), FORMATS)
-    content = dot_text(graph, time).encode() if suffix == ".dot" else _picture(graph, time, suffix[1:])
+    content = (
+        dot_text(graph, time).encode() if suffix == ".dot" else figure_bytes(work_flow_figure(graph, time), suffix[1:])
+    )
     write_whole(path, content)
 
 
@@ -76,7 +75,7 @@ def dot_text(graph: WorkFlow, time: Timeline | None = None) -> str:
 
 
 def title(node: WorkNode) -> str:
-    """Return in words what a node does."""
+    """Return the label of a node: its acts and arrays."""
     if node.kind in ("entry", "exit", "barrier"):
         return node.kind
     if node.kind == "compute":
@@ -92,21 +91,20 @@ def _details(node: WorkNode) -> str:
     return node.statement if node.kind in ("entry", "exit") else f"{node.statement}: {node.executions:.6g} times"
 
 
-def _picture(graph: WorkFlow, time: Timeline | None, form: str) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def work_flow_figure(graph: WorkFlow, time: Timeline | None = None) -> Figure:
+    """Return a figure with the nodes from top to bottom, loops as frames around them, and the arcs.
 
-    rows = len(graph.nodes)
-    figure = Figure(figsize=(8.0 if time is None else 11.0, 1.3 + 0.62 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
+    Transitions are grey, on the left where a loop begins its next iteration; data dependences are
+    blue lines on the right, dashed where the value comes from an earlier iteration. With a timeline
+    the arcs of the critical path are red, and bars show how long each node issues and waits.
+    """
+    figure = empty_figure(8.0 if time is None else 11.0, 1.3 + 0.62 * len(graph.nodes))
     panels = [figure.add_subplot()] if time is None else list(figure.subplots(1, 2, sharey=True, width_ratios=(3, 1)))
     figure.suptitle(f"work flow graph of {graph.name}, an average sub-group")
     _draw_graph(panels[0], graph, time)
     if time is not None:
         _draw_bars(panels[1], time)
-    stream = BytesIO()
-    figure.savefig(stream, format=form, dpi=130)
-    return stream.getvalue()
+    return figure
 
 
 def _draw_graph(axes: Axes, graph: WorkFlow, time: Timeline | None) -> None:

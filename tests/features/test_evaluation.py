@@ -5,6 +5,7 @@ import pytest
 
 from perfmodel import features
 from perfmodel.errors import ParameterError
+from perfmodel.features.evaluation import sources_of
 from tests.standins import Access, Counts, Operation, count
 
 ONE, ZERO = count("1", ""), count("0", "")
@@ -119,7 +120,7 @@ def test_a_wrong_size_is_named(name, sizes):
     assert f"'{name}'" in str(caught.value)
 
 
-def test_a_plan_is_built_once():
+def test_the_sources_of_features_are_found_once():
     counts = copy_like()
-    assert features.plan(counts) is features.plan(counts)
-    assert features.plan(counts) is not features.plan(copy_like())
+    assert sources_of(counts) is sources_of(counts)
+    assert sources_of(counts) is not sources_of(copy_like())

@@ -1,24 +1,17 @@
-"""The model of Sim et al.: its inputs, its equations and bounds, and the benefit metrics."""
+"""The model of Sim et al.: its inputs, its equations and bounds."""
 
 from __future__ import annotations
-
-from dataclasses import fields
 
 import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.analyses.benefits import Benefits, potential_benefits
 from perfmodel.counts import count
-from perfmodel.errors import FamilyMismatchError
 from perfmodel.expressions.expression import parse
 from perfmodel.facts import Fact
 from perfmodel.facts.documents import published
-from perfmodel.fitting import FitOptions, FittedWeights, Residuals, Weight
 from perfmodel.models import find_family
-from perfmodel.predict import FittedModel
 from perfmodel.quantities.case import Case
-from perfmodel.report.benefits_picture import picture_benefits
 
 FAMILY = find_family("gpuperf")
 C2050 = published("tesla-c2050")
@@ -198,70 +191,6 @@ def test_the_c2050_and_c2070_are_the_paper_s():
         told = [device.value(key) for key in ("clock_hz", "memory_bandwidth_bytes_per_s", "global_transaction_bytes")]
         assert [1.15e9, 144e9, 128] == told
         assert pytest.approx(1 / 1.15e9) == device.value("issue_s")  # 32/32 cycles
-
-
-# }}}
-
-# {{{ benefits
-
-
-def model(family="gpuperf", **changes):
-    values = {**WEIGHTS, **changes}
-    fitted = FittedWeights(
-        family=family, device="NVIDIA Tesla C2050", subgroup_size=32, options=FitOptions(), rows=1, measurements="0",
-        rank=8, condition=1.0, degrees_of_freedom=1, converged=True, notes=(), features=tuple(values),
-        residuals=Residuals(geometric_mean=0.0, median=0.0, largest=0.0),
-        weights={
-            name: Weight(value=number, unit=FAMILY.weight_unit(name), standard_error=None, marks=())
-            for name, number in values.items()
-        },
-    )  # fmt: skip
-    return FittedModel(fitted, C2050, find_family(family))
-
-
-@pytest.mark.parametrize("text", ["out[i] = a[i]", "out[i] = (a[i] + 1)*(a[i] + 2)*exp(a[8*i])", "out[i] = exp(a[i])"])
-@pytest.mark.parametrize("n", [64, 2**16])
-def test_the_metrics_identities(text, n):
-    counts = counted(text)
-    found, q = potential_benefits(model(), counts, {"n": n}), quantities(counts, n)
-    wanted = {name: number * 1e-9 for name, number in printed(q).items()}
-    at_max = q["insts"] * q["unit_warps"] * 18e-9 / 18  # ITILP_max is 18 cycles over one
-    assert pytest.approx(wanted["parallel"] - at_max) == found.itilp_s  # 4.27
-    assert pytest.approx(wanted["serial"]) == found.serial_s  # 4.28
-    saved = found.itilp_s + found.serial_s + found.fp_s
-    assert pytest.approx(wanted["parallel"] + wanted["serial"] - saved) == found.ideal_compute_s  # 4.29
-    rest = wanted["memory"] - wanted["overlap"]
-    assert pytest.approx(max(rest - found.ideal_memory_s, 0)) == found.memlp_s  # 4.30
-    assert pytest.approx(wanted["parallel"] + wanted["serial"] + rest) == found.seconds
-    seconds = model().predict(counts, n=n, allow_unmeasured=True).seconds
-    assert pytest.approx(seconds) == found.seconds
-
-
-def test_the_ideals():
-    found = potential_benefits(model(), counted("out[i] = a[i]*a[i]"), {"n": 2**16})
-    assert pytest.approx(2 * 4 * 2**16 / 144e9) == found.ideal_memory_s  # 4.26: every byte once, at the bandwidth
-    assert pytest.approx(2**16 / 32 / 14 * 1e-9) == found.ideal_compute_s  # 4.25: a product each, at full ITILP
-    assert pytest.approx(0) == found.itilp_s
-
-
-def test_one_warp_lacks_parallelism():
-    found = potential_benefits(model(), counted("out[i] = 3*a[i]", width=32, assumptions="n=32"), {"n": 32})
-    # A product, two accesses and their addresses, in a chain: 18 cycles each that could be one.
-    assert pytest.approx(5 * (18 - 1) * 1e-9) == found.itilp_s
-    assert found.itilp_s > found.ideal_compute_s
-
-
-def test_a_model_of_another_family_is_told():
-    with pytest.raises(FamilyMismatchError) as caught:
-        potential_benefits(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
-    assert ("roofline", "gpuperf") == (caught.value.found, caught.value.needed)
-
-
-@pytest.mark.parametrize("scale", [0.0, 1e-9, 1e-3, 5.0])
-def test_the_picture_is_drawn(scale, tmp_path):
-    numbers = dict(zip((field.name for field in fields(Benefits)), (9, 6, 4, 3, 1, 2, 1, 3, 1), strict=True))
-    picture_benefits(Benefits(**{name: scale * n for name, n in numbers.items()}), tmp_path / "b.png", "a kernel")
-    assert b"\x89PNG" == (tmp_path / "b.png").read_bytes()[:4]
 
 
 # }}}

@@ -9,8 +9,7 @@ from perfmodel.cli import application
 from perfmodel.errors import ExpressionError, FamilyFileError
 from perfmodel.expressions.dimensions import weight_units
 from perfmodel.expressions.expression import parse
-from perfmodel.expressions.vocabulary import FEATURE_NAMES, nearest
-from perfmodel.features import unit
+from perfmodel.features import FEATURE_NAMES, nearest_names, unit
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import Weight
 from tests.cli.test_evaluate import DATA
@@ -111,7 +110,7 @@ def test_names_that_are_offered_are_features():
     assert len(FEATURE_NAMES) == len(set(FEATURE_NAMES))
     for name in FEATURE_NAMES:
         assert unit(name)
-    assert "launches" == nearest("launch")[0]
+    assert "launches" == nearest_names("launch")[0]
 
 
 def test_files(tmp_path):

@@ -11,8 +11,8 @@ from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
 from perfmodel.models.binding import bind, known_weights
-from perfmodel.models.roofline import local_traffic, traffic, transfer_bytes
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.traffic import local_bytes
 
 FAMILY = find_family("roofline")
 ROOFS = {
@@ -90,35 +90,6 @@ def test_types_have_their_own_peaks_and_their_times_add_up():
     assert pytest.approx(LAUNCH + 640 / 1e3) == seconds(double, slow, n=640)
 
 
-@pytest.mark.parametrize(
-    ("index", "moved"),
-    [
-        ("i", lambda n: 4 * n),
-        ("2*i", lambda n: 4 * (2 * n - 1)),  # lines are fetched whole, gaps and all
-        ("100*i", lambda n: 64 * n),  # each cell is in a line of its own
-        ("0*i", lambda n: 4),
-    ],
-)
-def test_gaps_are_moved_as_far_as_a_line_spans_them(index, moved):
-    counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", a=lp.auto)
-    assert moved(1024) + 4 * 1024 == pytest.approx(traffic(case(counts, n=1024)), rel=2e-3)
-
-
-def test_what_is_read_again_moves_once():
-    counts = counted("{[i, k]: 0 <= i < n and 0 <= k < 50}", "out[i] = sum(k, a[i] * a[i])")
-    assert 8 * 640 == traffic(case(counts, n=640))
-
-
-def test_cells_that_depend_on_data_count_by_the_access():
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "out[i] = a[at[i]]",
-        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("at", np.int32, shape="n"), ...],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    assert 12 * 640 == traffic(case(counts, n=640))
-
-
 def test_local_memory_moves_a_shared_cell_once_for_a_sub_group():
     t_unit = lp.make_kernel(
         "{[g, l, m]: 0 <= g < n and 0 <= l, m < 64}",
@@ -130,23 +101,9 @@ def test_local_memory_moves_a_shared_cell_once_for_a_sub_group():
     t_unit = lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0", "m": "l.0"})
     counts = count(t_unit, subgroup_size=32)
     stored, loaded, shared = 4 * 64 * 10, 4 * 64 * 10, 4 * 2 * 10
-    assert stored + loaded + shared == local_traffic(case(counts, n=10))
+    assert stored + loaded + shared == local_bytes(case(counts, n=10))
     bound = (stored + loaded + shared) / 1e3
     assert pytest.approx(LAUNCH + bound) == seconds(counts, facts(local_bandwidth_bytes_per_s=1e3), n=10)
-
-
-def test_the_size_of_a_transfer_is_the_first_that_is_known():
-    def told(**known):
-        made_up = {key: Fact(value, "B", "made up") for key, value in known.items()}
-        return Case(ADD, {"n": 64}, DeviceFacts.from_mapping("toy", "none", "0", made_up), "roofline")
-
-    assert 32 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64, global_transaction_bytes=32))
-    assert 64 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64))
-    assert 128 == transfer_bytes(told(cache_line_bytes=128))
-    for known in (told(), Case(ADD, {"n": 64}, None, "roofline")):
-        with pytest.raises(MissingFactError) as caught:
-            transfer_bytes(known)
-        assert ("global_transaction_bytes", "roofline") == (caught.value.key, caught.value.family)
 
 
 def test_a_roof_that_nobody_gave_is_told_or_fitted():

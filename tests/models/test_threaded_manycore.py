@@ -14,7 +14,6 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import published
 from perfmodel.models import find_family
 from perfmodel.models.binding import bind
-from perfmodel.models.threaded_manycore import active_blocks, transactions
 from perfmodel.quantities.case import Case
 
 FAMILY, LINEAR = find_family("threaded_manycore"), find_family("threaded_manycore_linear")
@@ -152,50 +151,6 @@ def test_the_linear_form_is_equation_15():
 
 
 # {{{ quantities
-
-
-@pytest.mark.parametrize(
-    ("known", "expected"),
-    [
-        ({}, 8),
-        ({"max_groups_per_unit": 32}, 24),  # 1536 work-items of 64
-        ({"max_groups_per_unit": 32, "registers_per_work_item": 40}, 12),  # 32768 registers
-        ({"max_items_per_unit": 200}, 3),
-        ({"max_items_per_unit": 32}, 1),  # one group always runs
-        ({"local_memory_bytes": 0}, 8),  # not used
-    ],
-)
-def test_equation_4(known, expected):
-    assert expected == active_blocks(Case(counted(), {"n": 64}, device(**known), ""))
-
-
-def test_local_memory_limits_active_blocks(tiled):
-    tile, counts = tiled
-    assert ACTIVE[tile] == active_blocks(Case(counts, {"n": 512}, GTX480, ""))
-    few = device(local_memory_bytes=2 * 8 * tile**2 + 7)
-    assert min(2, ACTIVE[tile]) == active_blocks(Case(counts, {"n": 512}, few, ""))
-
-
-def test_registers_are_left_out_where_nobody_tells_them():
-    some = device("registers_per_unit", registers_per_work_item=10_000)
-    assert 8 == active_blocks(Case(counted(), {"n": 64}, some, ""))
-
-
-@pytest.mark.parametrize(
-    ("index", "width", "each"),
-    [
-        ("i", 64, 1 / 32),
-        ("0*i", 64, 1 / 32),
-        ("2*i", 64, 2 / 32),
-        ("100*i", 64, 1),
-        ("i", 8, 1 / 8),  # shorter rows of work-items, each a chunk of its own
-        ("i", 1, 1),
-        ("where[i]", 64, 1 + 1 / 32),
-    ],
-)
-def test_transactions(index, width, each):
-    found = transactions(Case(counted(index, width), {"n": 1024}, GTX480, ""))
-    assert 1024 * (each + 1 / min(width, 32)) == pytest.approx(found)  # and the store
 
 
 def test_one_long_work_item_takes_its_span():

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 
 import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import FlowUnknownError, MissingFactError
+from perfmodel.errors import FlowUnknownError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
 from perfmodel.models.binding import bind
-from perfmodel.models.work_depth import cores, critical_path, work
 from perfmodel.quantities.case import Case
 
 FAMILY = find_family("work_depth")
@@ -54,42 +52,6 @@ def chain():
     return counted("{[i]: 0 <= i < n}", "out[0] = sum(i, a[i])")
 
 
-def test_figure_2_3_has_31_nodes_of_which_5_are_on_the_critical_path():
-    found = case(tree(16))
-    assert (31, 5) == (work(found), critical_path(found))
-    assert pytest.approx(6.2) == work(found) / critical_path(found)
-
-
-@pytest.mark.parametrize("leaves", [2, 4, 8, 32])
-def test_a_tree_is_as_deep_as_its_height(leaves):
-    found = case(tree(leaves))
-    assert (2 * leaves - 1, 1 + math.log2(leaves)) == (work(found), critical_path(found))
-
-
-@pytest.mark.parametrize("n", [16, 1000])
-def test_a_sequential_sum_is_as_deep_as_long(n):
-    # A load and n additions to an accumulator that begins with zero: figure 2.2.
-    found = case(chain(), n=n)
-    assert (2 * n, n + 1) == (work(found), critical_path(found))
-    assert work(found) / critical_path(found) < 2
-
-
-@pytest.mark.parametrize("n", [32, 320])
-def test_parallel_inames_enter_the_depth_once(n):
-    serial = "{[i, k]: 0 <= i < n and 0 <= k < m}"
-    loop = counted(serial, "out[i] = sum(k, a[i, k])", assumptions="n, m >= 1")
-    lanes = counted(serial, "out[i] = sum(k, a[i, k])", parallel={"i": "g.0"}, assumptions="n, m >= 1")
-    assert 2 * n * 7 == work(case(loop, n=n, m=7)) == work(case(lanes, n=n, m=7))
-    assert 8 == critical_path(case(lanes, n=n, m=7))
-    assert 8 == critical_path(case(loop, n=n, m=7))  # the rows' sums do not wait for each other either
-
-
-def test_trips_of_nested_loops_multiply():
-    nested = "{[i, k]: 0 <= i < n and 0 <= k < m}"
-    found = case(counted(nested, "out[0] = sum((i, k), a[i, k])", assumptions="n, m >= 1"), n=20, m=30)
-    assert 601 == critical_path(found)
-
-
 def test_brent_s_bound_and_io_time():
     found = case(chain(), n=1000)
     quantities = FAMILY.quantities(found)
@@ -99,14 +61,6 @@ def test_brent_s_bound_and_io_time():
     order = {"w_operation": 1e-9, "w_latency": 2e-9, "w_byte": 1e-10, "w_launch": 5e-6}
     seconds = model.value(quantities, [order[name] for name in model.weights])
     assert pytest.approx(5e-6 + max(steps * 1e-9, 1001 * 2e-9 + 4004 * 1e-10)) == seconds
-
-
-def test_a_core_is_a_lane():
-    assert 128 == cores(case(chain(), n=1))
-    assert 4 * 32 == cores(case(chain(), facts(lanes_per_unit=None), n=1))  # the sub-group's
-    with pytest.raises(MissingFactError) as caught:
-        cores(case(chain(), facts(compute_units=None), n=1))
-    assert ("compute_units", "work_depth") == (caught.value.key, caught.value.family)
 
 
 def test_what_computes_nothing_has_no_time_below_zero():

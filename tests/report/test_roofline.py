@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel.analyses.roofline import KernelPoint, roofline_points
 from perfmodel.cli import application
 from perfmodel.errors import OutputError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.report.label_places import box_around, label_places, overlap
-from perfmodel.report.roofline import KernelPoint, largest, roofline_document, roofline_points, roofline_table
+from perfmodel.report.roofline import roofline_document, roofline_table
 from perfmodel.report.roofline_picture import picture_roofline, roofline_figure
-from perfmodel.store import Measurements
-from tests.fitting.facts.test_roofs import BANDWIDTH, LOCAL, PEAK, SUM, TILE, facts, kernel, measured, row
+from tests.fitting.facts.test_roofs import BANDWIDTH, LOCAL, PEAK, facts, measured
 
 DEVICE = Path(__file__).parents[2] / "fitted_weights" / "intel-xeon"
 ROOFS = {
@@ -39,29 +39,6 @@ POINTS = (
 )  # fmt: skip
 
 
-def test_a_point_is_operations_over_bytes_and_seconds():
-    one = point()
-    assert (10.0, 1e11, 2e11, 0.5) == (one.intensity, one.rate, one.attainable, one.share)
-    assert not point(operations=0.0).drawable
-    assert math.inf == point(moved=0.0).intensity
-
-
-def test_points_lie_under_the_lowest_roof():
-    # 64 work-items add 16 numbers each of one that they load: 1024 operations and 512 bytes a group.
-    add, tile = kernel(SUM), kernel(TILE, local=True)
-    rows = (row(add, 1000, 1e-3, None, kernel="add"), row(tile, 1000, 1e-3, None, kernel="tile"))
-    found = Measurements(rows, {one.hash: one.to_json() for one in (add, tile)}, facts=facts(**ROOFS))
-    (one, other) = roofline_points(found)
-    assert ("add", "n=1000", 2.0, "memory") == (one.kernel, one.sizes, one.intensity, one.bound)
-    assert pytest.approx(min(PEAK, 2 * BANDWIDTH)) == one.attainable
-    assert pytest.approx(1024e3 / 1e-3) == one.rate
-    assert ("memory", pytest.approx(512e3 / BANDWIDTH)) == (other.bound, other.bound_s)
-    (slow,) = roofline_points(
-        Measurements(rows[1:], found.counts_documents, facts=facts(**{**ROOFS, "local_bandwidth_bytes_per_s": 1e9}))
-    )
-    assert ("local", pytest.approx(512e3 / 1e9)) == (slow.bound, slow.bound_s)
-
-
 def test_a_roof_that_is_not_known_leaves_what_is_attainable_open():
     (first, *_) = roofline_points(measured())
     assert math.isnan(first.attainable)
@@ -69,11 +46,6 @@ def test_a_roof_that_is_not_known_leaves_what_is_attainable_open():
     assert {} == told["roofs"]
     assert None is told["kernels"][0]["attainable"] is told["kernels"][0]["share"]
     assert "no roofs are known" in roofline_table([first], facts())
-
-
-def test_the_largest_sizes_are_the_last_of_each_variant():
-    points = [point(sizes="n=8"), point(sizes="n=16"), point(form="tiled")]
-    assert (points[1], points[2]) == largest(points)
 
 
 def test_the_table_has_roofs_with_sources_and_a_row_for_each_point():
@@ -127,10 +99,48 @@ def test_the_picture_has_a_number_for_each_point_on_it_and_all_in_the_key():
     check_no_overlap(figure)
 
 
-@pytest.mark.parametrize("known", [{}, {"peak_flops_float32": PEAK}, {"memory_bandwidth_bytes_per_s": BANDWIDTH}])
-def test_a_picture_can_lack_roofs_and_points(known):
-    roofline_figure(POINTS, facts(**known), "toy")
-    roofline_figure((), facts(**known), "toy")
+def test_axes_are_logarithmic_and_have_units():
+    picture, _ = roofline_figure(POINTS, facts(**ROOFS), "toy").axes
+    assert ("log", "log", "toy") == (picture.get_xscale(), picture.get_yscale(), picture.get_title(loc="left"))
+    assert "operational intensity [floating-point operations / byte of global memory]" == picture.get_xlabel()
+    assert "performance [floating-point operations / s]" == picture.get_ylabel()
+
+
+def markers(axes):
+    """The places of the filled markers, measured rates, and of the open ones, attainable rates."""
+    found = {True: [], False: []}
+    for line in axes.lines:
+        if line.get_marker() not in ("None", ""):
+            found[line.get_markerfacecolor() != "white"].append((line.get_xdata()[0], line.get_ydata()[0]))
+    return found[True], found[False]
+
+
+def test_measured_rates_are_filled_and_attainable_rates_open():
+    picture, _ = roofline_figure(POINTS, facts(**ROOFS), "toy").axes
+    # 1e9 operations in 10 and 7 ms at 10 op/B, 1e8 operations in 10 ms at 1/4 op/B; each could take 5 ms.
+    measured, attainable = markers(picture)
+    assert [(10, 1e11), (10, 1e9 / 7e-3), (0.25, 1e10)] == [pytest.approx(place) for place in measured]
+    assert [(10, 2e11), (10, 2e11), (0.25, 2e10)] == [pytest.approx(place) for place in attainable]
+
+
+def test_roofs_are_lines_at_their_values():
+    picture, _ = roofline_figure(POINTS, facts(**ROOFS), "toy").axes
+    roofs = [line for line in picture.lines if line.get_color() == "0.25"]
+    assert 3 == len(roofs)  # two peaks and global memory; local memory has no line over this axis
+    slopes = [line.get_ydata()[0] / line.get_xdata()[0] for line in roofs if line.get_ydata()[0] != line.get_ydata()[1]]
+    assert [BANDWIDTH] == pytest.approx(slopes)
+    peaks = {line.get_ydata()[0] for line in roofs if line.get_ydata()[0] == line.get_ydata()[1]}
+    assert {PEAK, PEAK / 4} == peaks
+
+
+@pytest.mark.parametrize(
+    ("known", "lines"), [({}, 0), ({"peak_flops_float32": PEAK}, 1), ({"memory_bandwidth_bytes_per_s": BANDWIDTH}, 1)]
+)
+@pytest.mark.parametrize("points", [POINTS, ()])
+def test_a_picture_can_lack_roofs_and_points(known, lines, points):
+    picture, _ = roofline_figure(points, facts(**known), "toy").axes
+    assert lines == sum(line.get_color() == "0.25" for line in picture.lines)
+    assert sum(point.drawable for point in points) == len(markers(picture)[0])
 
 
 def test_a_picture_that_cannot_be_written(tmp_path):

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import pytest
-
-from perfmodel.errors import OutputError
 from perfmodel.report import (
     Comparison,
     error_table,
-    picture_predicted_measured,
     weights_table,
 )
 
@@ -41,22 +37,3 @@ op_float32_add  2.000e-12  s/operation"""
         {"launches": 1.5e-5, "op_float32_add": 2e-12},
         {"launches": "s/launch", "op_float32_add": "s/operation"},
     )
-
-
-def test_the_picture_is_a_png(tmp_path):
-    path = tmp_path / "new" / "picture.png"
-    picture_predicted_measured(ROWS, path, "a title")
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert [path] == list(path.parent.iterdir())
-
-
-def test_nothing_to_draw_is_still_a_picture(tmp_path):
-    picture_predicted_measured((), tmp_path / "none.png", "nothing")
-    picture_predicted_measured(ROWS[3:], tmp_path / "withheld.png", "withheld")
-    assert 2 == len(list(tmp_path.iterdir()))
-
-
-def test_a_picture_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError):
-        picture_predicted_measured(ROWS, tmp_path / "file" / "picture.png", "a title")

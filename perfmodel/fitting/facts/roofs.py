@@ -4,7 +4,7 @@ Williams, Waterman and Patterson (2009) take the roofs of the roofline model fro
 to reach them. Here these are, among all measured rows without a flag:
 
 - global memory: unit-stride kernels that move at least :data:`BEYOND` times what the second-level caches
-  hold, where that is known; the bytes are :func:`perfmodel.models.roofline.traffic`. The same kernels
+  hold, where that is known; the bytes are :func:`perfmodel.quantities.traffic.global_bytes`. The same kernels
   within the caches give one more roof, if it is higher.
 - operations: those that isolate a floating-point operation of the type.
 - local memory: all that use it; a tiled product may well be better at it than what isolates it.
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import Fact
 from perfmodel.fitting.design import label
-from perfmodel.models.roofline import local_traffic, traffic
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.traffic import global_bytes, local_bytes
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
@@ -77,7 +77,7 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
     measurements
         Measured kernels of one device with their counts.
     """
-    streams = tuple(_rates(measurements, _isolates("global_*_stride1"), traffic))
+    streams = tuple(_rates(measurements, _isolates("global_*_stride1"), global_bytes))
     large = BEYOND * _cached_bytes(measurements.facts)
     beyond = [one for one in streams if one.amount >= large]
     within = [one for one in streams if BEYOND * one.amount <= large]
@@ -89,7 +89,7 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
         pattern = f"op_{dtype}_*"
         rates = _rates(measurements, _isolates(pattern), partial(_total, pattern))
         found.append(_roof(f"peak_flops_{dtype}", "operation/s", tuple(rates)))
-    local = tuple(_rates(measurements, _every, local_traffic))
+    local = tuple(_rates(measurements, _every, local_bytes))
     found.append(_roof("local_bandwidth_bytes_per_s", "B/s", local))
     return tuple(roof for roof in found if roof is not None)
 

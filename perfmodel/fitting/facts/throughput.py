@@ -22,7 +22,7 @@ from scipy.optimize import nnls
 
 from perfmodel.facts import Fact
 from perfmodel.fitting.linear.least_squares import Array
-from perfmodel.models.synchronous_parallel_throughput import FAMILY, PER_OPERATION
+from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
@@ -182,9 +182,9 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
     if facts is not None:
         facts = facts.updated({"oversubscription": Fact(int(hides), "", "assumed, to see what fits")})
     counts = measurements.counts[row.counts_hash]
-    case = Case(counts, row.parameters, facts, FAMILY.name)
-    found = {name: float(value) for name, value in FAMILY.quantities(case).items()}
-    return {**found, "items": case.value(counts.work_items())}
+    case = Case(counts, row.parameters, facts, "synchronous_parallel_throughput")
+    found = {name: float(value) for name, value in busiest_core(case).items()}
+    return {**found, "launched": case.value(counts.launches()), "items": case.value(counts.work_items())}
 
 
 def _bent_line(rows: _Rows) -> _Line | None:

@@ -1,4 +1,4 @@
-"""The names in an expression."""
+"""The parts and the variables of an expression's tree."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def variables(tree: Any) -> tuple[str, ...]:
 
 
 def children(tree: Any) -> tuple[Any, ...]:
-    """Return the trees that a tree is made of."""
+    """Return the trees directly below a tree."""
     match tree:
         case Sum() | Product() | LogicalAnd() | LogicalOr():
             return tuple(tree.children)

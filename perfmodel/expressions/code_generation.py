@@ -1,4 +1,4 @@
-"""From expressions to Python functions, for floats and for arrays."""
+"""Python functions that compute expressions, for floats and for arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pymbolic.primitives import (
 
 
 class Writer:
-    """Writes one assignment for each distinct step of some expressions.
+    """Writes one assignment for each distinct subexpression.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Writer:
         self._written: dict[Any, str] = {}
 
     def write(self, tree: Any) -> str:
-        """Return the text that stands for a tree, after writing what it needs."""
+        """Return the name or number that stands for a tree, after the assignments that it needs."""
         if isinstance(tree, int | float):
             return f"({tree!r})" if tree < 0 else repr(tree)
         if isinstance(tree, Variable):
@@ -87,7 +87,7 @@ class Writer:
     def _power(self, base: Any, exponent: Any) -> str:
         if exponent == 2:
             return f"{self.write(base)}*{self.write(base)}"
-        # Integers to a negative power are an error of NumPy's.
+        # NumPy raises an error for an integer to a negative power.
         place = repr(float(exponent)) if isinstance(exponent, int) else self.write(exponent)
         return f"power({self.write(base)}, {place})"
 
@@ -107,9 +107,9 @@ def function_of(
     weights: Sequence[str],
     library: Mapping[str, Callable[..., Any]],
 ) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:
-    """Return the function from feature values and weights, in order, to the values of the trees.
+    """Return the function that computes the trees from feature values and weights, both in order.
 
-    Only names of the language of expressions and of `library` occur in the code that is made.
+    The code calls nothing but the functions of `library`.
     """
     names = {name: f"x{i}" for i, name in enumerate(features)}
     names.update({name: f"w{i}" for i, name in enumerate(weights)})

@@ -1,8 +1,8 @@
-"""From counts to feature values: what can be settled once for a kernel is settled once.
+"""The counts that the features of a kernel are made of, found once for each kernel.
 
-A *plan* lists the distinct :class:`~perfmodel.counts.Count` values that a kernel's features need
-and which feature each of them goes to. Only accesses whose stride class depends on the sizes are
-left for each evaluation.
+:class:`FeatureSources` lists the distinct :class:`~perfmodel.counts.Count` values and to which
+feature each of them is added. Only the accesses whose stride class depends on the sizes are left to
+be classified at each evaluation.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class OpenAccess:
-    """A global access whose stride class is known only at given sizes.
+class UnclassifiedAccess:
+    """A global access whose stride class depends on the sizes.
 
     Parameters
     ----------
     prefix
         Its feature's name up to the class, as in ``global_load_32_``.
     count, stride, footprint, filled
-        Positions in :attr:`Plan.quantities`.
+        Positions in :attr:`FeatureSources.counts`.
     """
 
     prefix: str
@@ -40,58 +40,59 @@ class OpenAccess:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to evaluate for a kernel's features.
+class FeatureSources:
+    """The counts of a kernel and the features that they are added to.
 
     Parameters
     ----------
     parameters
         Size parameters of the kernel, sorted.
-    quantities
+    counts
         Distinct counts; each is evaluated once.
     sums
-        For each feature whose name is settled, the positions of the quantities it sums.
-    open_accesses
+        For each feature whose name does not depend on the sizes, the positions of the counts that it sums.
+    unclassified
         Accesses to classify at each size.
     """
 
     parameters: tuple[str, ...]
-    quantities: tuple[Count, ...]
+    counts: tuple[Count, ...]
     sums: tuple[tuple[str, tuple[int, ...]], ...]
-    open_accesses: tuple[OpenAccess, ...]
+    unclassified: tuple[UnclassifiedAccess, ...]
 
 
 class _Positions:
-    """Distinct counts in the order in which they were first asked for."""
+    """Distinct counts, each with its position: that of the first call."""
 
     def __init__(self) -> None:
-        self.quantities: list[Count] = []
+        self.counts: list[Count] = []
         self._places: dict[str, int] = {}
 
     def __call__(self, count: Count) -> int:
         # as text: comparing counts as functions takes isl longer than evaluating one twice
         key = json.dumps(count.to_json(), sort_keys=True)
-        place = self._places.setdefault(key, len(self.quantities))
-        if place == len(self.quantities):
-            self.quantities.append(count)
+        place = self._places.setdefault(key, len(self.counts))
+        if place == len(self.counts):
+            self.counts.append(count)
         return place
 
 
-def build_plan(counts: KernelCounts) -> Plan:
-    """Return the plan of a counted kernel."""
+def find_sources(counts: KernelCounts) -> FeatureSources:
+    """Return the counts that the features of a counted kernel are made of."""
     position = _Positions()
     sums: dict[str, list[int]] = {}
-    open_accesses = []
     for name, count in _settled(counts):
         sums.setdefault(name, []).append(position(count))
-    for row in counts.access_table:
-        if row.space == "global" and _settled_class(row) is None:
-            open_accesses.append(_open_access(row, position))
-    return Plan(
+    unclassified = tuple(
+        _unclassified(row, position)
+        for row in counts.access_table
+        if row.space == "global" and _settled_class(row) is None
+    )
+    return FeatureSources(
         counts.parameters,
-        tuple(position.quantities),
+        tuple(position.counts),
         tuple((name, tuple(places)) for name, places in sums.items()),
-        tuple(open_accesses),
+        unclassified,
     )
 
 
@@ -120,17 +121,15 @@ def _settled_class(row: AccessCount) -> str | None:
     return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
 
 
-def _open_access(row: AccessCount, position: _Positions) -> OpenAccess:
-    # Without a footprint the utilisation is unknown; the row itself then stands for both, which
-    # is the class of full use.
+def _unclassified(row: AccessCount, position: _Positions) -> UnclassifiedAccess:
+    # Without a footprint the utilisation is unknown and taken to be full: both counts are equal.
     footprint, filled = row.footprint, row.filled
     if footprint is None or filled is None:
         footprint = filled = row.count
-    return OpenAccess(
+    return UnclassifiedAccess(
         f"global_{row.direction}_{row.bits}_",
         position(row.count),
         position(row.stride),
         position(footprint),
         position(filled),
     )
-

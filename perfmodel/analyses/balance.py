@@ -1,0 +1,184 @@
+r"""What bounds a kernel, by the work-depth model and its balance inequality.
+
+Kim et al. (2012), section 2.5, Eq. 2.4: a computation of work W, depth D and Q transfers can run at the peak of
+a machine of p cores, :math:`C_0` operations a second each, latency :math:`\alpha`, bandwidth :math:`\beta` and
+transfers of size L if its time to compute (Eq. 2.1) is not below its time to move data (Eq. 2.3):
+
+.. math::
+
+    \frac{p C_0}{\beta} \left(1 + \frac{\alpha \beta / L}{Q / D}\right)
+    \le \frac{W}{Q L} \left(1 + \frac{p - 1}{W / D}\right)
+
+The paper prints p for p - 1; only with p - 1 is this the same as :math:`T_{comp} \ge T_{mem}`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.errors import FamilyMismatchError
+from perfmodel.quantities.case import Case
+from perfmodel.quantities.dataflow import critical_path, work
+from perfmodel.quantities.occupancy import cores
+from perfmodel.quantities.traffic import global_bytes, transfer_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from perfmodel.predict import FittedModel
+
+FAMILY = "work_depth"
+COMPUTE_BOUND = "compute-bound"
+MEMORY_BOUND = "memory-bound"
+TOO_LITTLE_PARALLELISM = "too little parallelism"
+NO_WORK = "no work"
+
+
+@dataclass(frozen=True)
+class Balance:
+    r"""A computation, and the machine that it runs on.
+
+    Parameters
+    ----------
+    work, depth
+        W and D [nodes].
+    transfers
+        Q, each of `transfer_bytes`.
+    cores
+        p.
+    rate
+        :math:`C_0`, of one core [nodes/s]; infinite where computing costs nothing.
+    latency
+        :math:`\alpha` [s].
+    bandwidth
+        :math:`\beta` [B/s]; infinite where moving data costs nothing.
+    transfer_bytes
+        L [B].
+
+    Examples
+    --------
+    The tree of figure 2.3, which sums 16 numbers, can use about six processors, but not 64:
+
+    >>> tree = Balance(31, 5, 1, cores=64, rate=1e9, latency=0.0, bandwidth=1e12, transfer_bytes=64)
+    >>> tree.parallelism, tree.verdict
+    (6.2, 'too little parallelism')
+    """
+
+    work: float
+    depth: float
+    transfers: float
+    cores: float
+    rate: float
+    latency: float
+    bandwidth: float
+    transfer_bytes: float
+
+    @property
+    def parallelism(self) -> float:
+        """:math:`W/D`, the nodes that can be performed at once on average; infinite without depth."""
+        return self.work / self.depth if self.depth else math.inf
+
+    @property
+    def memory_parallelism(self) -> float:
+        """:math:`Q/D`, the transfers that can be under way at once on average."""
+        return self.transfers / self.depth if self.depth else math.inf
+
+    @property
+    def hidden(self) -> float:
+        r""":math:`\alpha\beta/L`, the transfers under way at once that hide the latency (Little's law)."""
+        return self.latency * self.bandwidth / self.transfer_bytes if self.latency else 0.0
+
+    @property
+    def machine(self) -> float:
+        r""":math:`p C_0/\beta`, the balance of the machine [nodes/B]."""
+        return self.cores * self.rate / self.bandwidth if math.isfinite(self.bandwidth) else 0.0
+
+    @property
+    def intensity(self) -> float:
+        """:math:`W/(QL)` of the computation [nodes/B]; infinite where nothing is moved."""
+        moved = self.transfers * self.transfer_bytes
+        return self.work / moved if moved else math.inf
+
+    @property
+    def work_s(self) -> float:
+        """Time of the work on all cores, :math:`(W - D)/(p C_0)` [s]."""
+        return max(self.work - self.depth, 0.0) / self.cores / self.rate
+
+    @property
+    def depth_s(self) -> float:
+        """Time of the longest chain, :math:`D/C_0` [s]."""
+        return self.depth / self.rate
+
+    @property
+    def latency_s(self) -> float:
+        r"""Time that the chain waits for data, :math:`\alpha D` [s]."""
+        return self.latency * self.depth
+
+    @property
+    def transfer_s(self) -> float:
+        r"""Time to move the data, :math:`QL/\beta` [s]."""
+        return self.transfers * self.transfer_bytes / self.bandwidth
+
+    @property
+    def compute_s(self) -> float:
+        """Eq. 2.1 [s]."""
+        return self.depth_s + self.work_s
+
+    @property
+    def memory_s(self) -> float:
+        """Eq. 2.3 [s]."""
+        return self.latency_s + self.transfer_s
+
+    @property
+    def holds(self) -> bool:
+        """Whether Eq. 2.4 holds: the data can be moved while the machine computes."""
+        return self.compute_s >= self.memory_s
+
+    @property
+    def verdict(self) -> str:
+        """What bounds the computation, by the largest of the four times.
+
+        Where the chain of dependences takes longest, for its operations or for its data, there is too
+        little parallelism: W/D is below p, or Q/D below what hides the latency.
+        """
+        if not (self.compute_s or self.memory_s):
+            return NO_WORK
+        if self.holds:
+            return COMPUTE_BOUND if self.work_s >= self.depth_s else TOO_LITTLE_PARALLELISM
+        return MEMORY_BOUND if self.transfer_s >= self.latency_s else TOO_LITTLE_PARALLELISM
+
+
+def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Balance:
+    r"""Return what bounds a kernel at given sizes on the device of a fitted ``work_depth`` model.
+
+    Parameters
+    ----------
+    model
+        Of the family ``work_depth``; its weights are :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta`.
+    kernel
+        A Loopy ``TranslationUnit``, or its counts.
+    sizes
+        Every size parameter of the kernel.
+
+    Raises
+    ------
+    FamilyMismatchError
+        If the model is of another family.
+    MissingFactError
+        If the compute units or the size of a transfer are not known.
+    """
+    if model.family.name != FAMILY:
+        raise FamilyMismatchError(model.family.name, FAMILY)
+    case = Case(model.counted(kernel), sizes, model.facts, FAMILY)
+    line, weights = transfer_bytes(case), model.weights
+    return Balance(
+        work=float(work(case)), depth=float(critical_path(case)), transfers=float(global_bytes(case)) / line,
+        cores=cores(case), rate=_inverse(weights["w_operation"]), latency=weights["w_latency"],
+        bandwidth=_inverse(weights["w_byte"]), transfer_bytes=line,
+    )  # fmt: skip
+
+
+def _inverse(cost: float) -> float:
+    return 1 / cost if cost else math.inf

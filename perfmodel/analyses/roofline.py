@@ -1,0 +1,123 @@
+"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
+
+The roof of a kernel is the largest of its times to compute, to move data in global memory and to
+move data in local memory, each at the device's measured peak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfmodel.compare.comparison import in_words, volume
+from perfmodel.quantities.case import Case
+from perfmodel.quantities.instructions import float_operations
+from perfmodel.quantities.traffic import global_bytes, local_bytes
+
+if TYPE_CHECKING:
+    from perfmodel.facts import DeviceFacts
+    from perfmodel.store import Measurement, Measurements
+
+PEAKS = ("peak_flops_float32", "peak_flops_float64")
+BANDWIDTHS = ("memory_bandwidth_bytes_per_s", "cache_bandwidth_bytes_per_s")
+LOCAL = "local_bandwidth_bytes_per_s"
+
+
+@dataclass(frozen=True)
+class KernelPoint:
+    """A measured kernel at one size.
+
+    Parameters
+    ----------
+    kernel, form, sizes
+        Name, variant and sizes in words.
+    operations, bytes
+        Floating-point operations, and the bytes that must move in global memory [B].
+    seconds
+        Measured median [s].
+    bound_s
+        The least time that the roofs allow [s]; NaN where one of them is not known.
+    bound
+        Which roof is the lowest: ``compute``, ``memory`` or ``local``.
+    """
+
+    kernel: str
+    form: str
+    sizes: str
+    operations: float
+    bytes: float
+    seconds: float
+    bound_s: float
+    bound: str
+
+    @property
+    def intensity(self) -> float:
+        """Operations a byte; infinite where nothing is moved."""
+        return self.operations / self.bytes if self.bytes else math.inf
+
+    @property
+    def rate(self) -> float:
+        """Operations a second, as measured."""
+        return self.operations / self.seconds
+
+    @property
+    def attainable(self) -> float:
+        """Operations a second below the lowest roof (Eq. 4.31); NaN where a roof is not known."""
+        return self.operations / self.bound_s if self.bound_s else math.inf
+
+    @property
+    def share(self) -> float:
+        """Measured rate over attainable rate: the least time over the measured one."""
+        return self.bound_s / self.seconds
+
+    @property
+    def drawable(self) -> bool:
+        """Whether it has a place on logarithmic axes."""
+        return self.operations > 0 and self.bytes > 0
+
+
+def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
+    """Return the roofs that are known of a device, by the fact's key."""
+    return {key: float(facts.value(key)) for key in (*PEAKS, *BANDWIDTHS, LOCAL) if key in facts}
+
+
+def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
+    """Return every measured case as a point below the roofs that the measurements' facts give.
+
+    Raises
+    ------
+    MissingFactError
+        If the size of a transfer is not known.
+    """
+    roofs = roof_values(measurements.facts) if measurements.facts is not None else {}
+    rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
+    return tuple(_point(measurements, row, roofs) for row in rows)
+
+
+def _point(measurements: Measurements, row: Measurement, roofs: Mapping[str, float]) -> KernelPoint:
+    case = Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts, "roofline")
+    single, double = map(float, float_operations(case))
+    moved = float(global_bytes(case))
+    times = {
+        "compute": _time(single, roofs.get(PEAKS[0])) + _time(double, roofs.get(PEAKS[1])),
+        "memory": _time(moved, roofs.get(BANDWIDTHS[0])),
+        "local": _time(float(local_bytes(case)), roofs.get(LOCAL)),
+    }
+    bound = max(times, key=lambda name: (math.isnan(times[name]), times[name]))
+    return KernelPoint(
+        row.kernel, in_words(row.variant), in_words(row.parameters), single + double, moved, row.median, times[bound],
+        bound,
+    )  # fmt: skip
+
+
+def _time(amount: float, rate: float | None) -> float:
+    if not amount:
+        return 0.0
+    return amount / rate if rate else math.nan
+
+
+def largest(points: Iterable[KernelPoint]) -> tuple[KernelPoint, ...]:
+    """Return of each kernel's variant the last point: that of its largest sizes, if they are in order."""
+    return tuple({(point.kernel, point.form): point for point in points}.values())

@@ -1,0 +1,110 @@
+"""How many work-groups, work-items and sub-groups a launch has, and how many of them a device holds at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from perfmodel.quantities.case import Case
+
+
+def cores(case: Case) -> float:
+    """Return the cores of the device [lane]: ``compute_units`` times ``lanes_per_unit``, else times the sub-group size.
+
+    Kim et al. (2012), section 2.5: a core p performs one operation at a time.
+
+    Raises
+    ------
+    MissingFactError
+        If the number of compute units is not known.
+    """
+    return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
+
+
+def items_per_group(case: Case) -> float:
+    """Return the work-items of one work-group."""
+    return float(np.prod(case.counts.launch.group_shape))
+
+
+def groups_per_launch(case: Case) -> Any:
+    """Return the work-groups of one launch, the mean over all launches."""
+    return case.value(case.counts.work_groups()) / np.maximum(case.value(case.counts.launches()), 1)
+
+
+def launched(case: Case) -> tuple[Any, Any]:
+    """Return the work-items and the sub-groups of all launches, each at least 1; a sub-group may be partly filled."""
+    shapes = [(float(np.prod(row.group_shape)), case.value(row.work_groups)) for row in case.counts.launch_table]
+    items = sum((size * groups for size, groups in shapes), 0.0)
+    subgroups = sum((-(-size // case.counts.subgroup_size) * groups for size, groups in shapes), 0.0)
+    return np.maximum(items, 1), np.maximum(subgroups, 1)
+
+
+def groups_held(case: Case) -> float:
+    r"""Return the most work-groups that a compute unit holds at once, at least 1; infinite where no fact limits them.
+
+    .. math:: \min(B_{max}, \lfloor T_{max}/T_r \rfloor, \lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor)
+
+    with :math:`T_r` work-items, :math:`S_B` bytes of local memory and :math:`R_T T_r` registers for each group. The
+    limits are the facts ``max_groups_per_unit``, ``max_items_per_unit``, ``local_memory_bytes`` and
+    ``registers_per_unit``; a limit that is not known is left out (Ma et al. 2014, Eq. 4).
+    """
+    launch, items = case.counts.launch, items_per_group(case)
+    needs = {
+        "max_groups_per_unit": 1.0, "max_items_per_unit": items, "local_memory_bytes": launch.local_bytes,
+        "registers_per_unit": items * case.known("registers_per_work_item", 0),
+    }  # fmt: skip
+    limits = (case.fact(key) // need for key, need in needs.items() if need and case.knows(key))
+    return float(max(min(limits, default=np.inf), 1.0))
+
+
+def active_groups(case: Case) -> float:
+    """Return :math:`B_a`, the work-groups that a compute unit holds at once (Ma et al. 2014, Eq. 4).
+
+    As :func:`groups_held`, but the limits of the device have to be known; only registers are optional.
+
+    Raises
+    ------
+    MissingFactError
+        If the most work-groups or work-items of a compute unit are not known, or, for a kernel
+        that uses local memory, the size of local memory.
+    """
+    needed = ("max_groups_per_unit", "max_items_per_unit", "local_memory_bytes")
+    for key in needed if case.counts.launch.local_bytes else needed[:2]:
+        case.fact(key)
+    return groups_held(case)
+
+
+def items_held(case: Case) -> float:
+    r"""Return the work-items that the device holds at once, :math:`\mathcal{T} P = B_a T_r U` for U compute units.
+
+    These are the threads per core times the cores of Ma et al. (2014), Eq. 6.
+    """
+    return active_groups(case) * items_per_group(case) * float(case.fact("compute_units"))
+
+
+def scheduling_factor(case: Case) -> Any:
+    r"""Return the places for work-groups over the work-groups, :math:`\lceil B_r/(B_a U) \rceil B_a U / B_r \ge 1`.
+
+    Ma et al. (2014), Eq. 3: the last of several rounds leaves places empty. :math:`B_r` are the work-groups of a
+    launch; both sides of the quotient are summed over all launches.
+    """
+    places = active_groups(case) * float(case.fact("compute_units"))
+    filled, requested = 0.0, 0.0
+    for row in case.counts.launch_table:
+        launches, groups = case.value(row.launches), case.value(row.work_groups)
+        rounds = np.ceil(groups / np.maximum(launches, 1) / places)
+        filled, requested = filled + rounds * places * launches, requested + groups
+    return np.where(requested > 0, filled / np.maximum(requested, 1), 1.0)[()]
+
+
+def active_units(case: Case) -> tuple[Any, Any, float]:
+    """Return the compute units in use, the work-groups that each holds at once, and a work-group's sub-groups.
+
+    The work-groups of a launch are dealt evenly to the units; each unit holds at most :func:`groups_held`
+    (Wang and Lou 2017, Eq. 18).
+    """
+    per_launch = groups_per_launch(case)
+    units = np.clip(per_launch, 1, float(case.fact("compute_units")))
+    subgroups = -(-items_per_group(case) // case.counts.subgroup_size)
+    return units, np.clip(np.ceil(per_launch / units), 1, groups_held(case)), subgroups

@@ -1,0 +1,40 @@
+"""Empty figures, and figures written to files."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from perfmodel.io import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def empty_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
+    """Return a figure of a width and height in inches, which needs no window and no ``pyplot``."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout=layout)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130) -> bytes:
+    """Return a figure as the content of a file of a format: ``png`` or ``svg``."""
+    stream = BytesIO()
+    figure.savefig(stream, format=form, dpi=dpi)
+    return stream.getvalue()
+
+
+def write_figure(figure: Figure, path: str | Path, dpi: int = 130) -> None:
+    """Write a figure as a file of the format that the name ends in; PNG where it ends in another.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi))

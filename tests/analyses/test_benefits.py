@@ -1,0 +1,69 @@
+"""The benefit metrics of Sim et al., against the printed equations and by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.analyses.benefits import Benefits, potential_benefits
+from perfmodel.errors import FamilyMismatchError
+from perfmodel.fitting import FitOptions, FittedWeights, Residuals, Weight
+from perfmodel.models import find_family
+from perfmodel.predict import FittedModel
+from tests.models.test_gpuperf import C2050, FAMILY, WEIGHTS, counted, printed, quantities
+
+
+def model(family="gpuperf", **changes):
+    values = {**WEIGHTS, **changes}
+    fitted = FittedWeights(
+        family=family, device="NVIDIA Tesla C2050", subgroup_size=32, options=FitOptions(), rows=1, measurements="0",
+        rank=8, condition=1.0, degrees_of_freedom=1, converged=True, notes=(), features=tuple(values),
+        residuals=Residuals(geometric_mean=0.0, median=0.0, largest=0.0),
+        weights={
+            name: Weight(value=number, unit=FAMILY.weight_unit(name), standard_error=None, marks=())
+            for name, number in values.items()
+        },
+    )  # fmt: skip
+    return FittedModel(fitted, C2050, find_family(family))
+
+
+@pytest.mark.parametrize("text", ["out[i] = a[i]", "out[i] = (a[i] + 1)*(a[i] + 2)*exp(a[8*i])", "out[i] = exp(a[i])"])
+@pytest.mark.parametrize("n", [64, 2**16])
+def test_the_metrics_identities(text, n):
+    counts = counted(text)
+    found, q = potential_benefits(model(), counts, {"n": n}), quantities(counts, n)
+    wanted = {name: number * 1e-9 for name, number in printed(q).items()}
+    at_max = q["insts"] * q["unit_warps"] * 18e-9 / 18  # ITILP_max is 18 cycles over one
+    assert pytest.approx(wanted["parallel"] - at_max) == found.itilp_s  # 4.27
+    assert pytest.approx(wanted["serial"]) == found.serial_s  # 4.28
+    saved = found.itilp_s + found.serial_s + found.fp_s
+    assert pytest.approx(wanted["parallel"] + wanted["serial"] - saved) == found.ideal_compute_s  # 4.29
+    rest = wanted["memory"] - wanted["overlap"]
+    assert pytest.approx(max(rest - found.ideal_memory_s, 0)) == found.memlp_s  # 4.30
+    assert pytest.approx(wanted["parallel"] + wanted["serial"] + rest) == found.seconds
+    seconds = model().predict(counts, n=n, allow_unmeasured=True).seconds
+    assert pytest.approx(seconds) == found.seconds
+
+
+def test_the_ideals():
+    found = potential_benefits(model(), counted("out[i] = a[i]*a[i]"), {"n": 2**16})
+    assert pytest.approx(2 * 4 * 2**16 / 144e9) == found.ideal_memory_s  # 4.26: every byte once, at the bandwidth
+    assert pytest.approx(2**16 / 32 / 14 * 1e-9) == found.ideal_compute_s  # 4.25: a product each, at full ITILP
+    assert pytest.approx(0) == found.itilp_s
+
+
+def test_one_warp_lacks_parallelism():
+    found = potential_benefits(model(), counted("out[i] = 3*a[i]", width=32, assumptions="n=32"), {"n": 32})
+    # A product, two accesses and their addresses, in a chain: 18 cycles each that could be one.
+    assert pytest.approx(5 * (18 - 1) * 1e-9) == found.itilp_s
+    assert found.itilp_s > found.ideal_compute_s
+
+
+def test_a_model_of_another_family_is_told():
+    with pytest.raises(FamilyMismatchError) as caught:
+        potential_benefits(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
+    assert ("roofline", "gpuperf") == (caught.value.found, caught.value.needed)
+
+
+def test_the_largest_benefit_has_a_name():
+    found = Benefits(9.0, 6.0, 4.0, 3.0, 1.0, itilp_s=2.0, memlp_s=1.0, fp_s=3.0, serial_s=1.0)
+    assert (11.0, "fp") == (found.seconds, found.largest)

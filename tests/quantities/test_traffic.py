@@ -1,0 +1,65 @@
+"""Bytes moved, against closed forms."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.errors import MissingFactError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.quantities.case import Case
+from perfmodel.quantities.traffic import global_bytes, local_bytes, transfer_bytes
+from tests.models.test_roofline import ADD, case, counted
+from tests.quantities.tiles import tile
+
+
+@pytest.mark.parametrize(
+    ("index", "moved"),
+    [
+        ("i", lambda n: 4 * n),
+        ("2*i", lambda n: 4 * (2 * n - 1)),  # lines are fetched whole, gaps and all
+        ("100*i", lambda n: 64 * n),  # each cell is in a line of its own
+        ("0*i", lambda n: 4),
+    ],
+)
+def test_gaps_are_moved_as_far_as_a_line_spans_them(index, moved):
+    counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", a=lp.auto)
+    assert moved(1024) + 4 * 1024 == pytest.approx(global_bytes(case(counts, n=1024)), rel=2e-3)
+
+
+def test_what_is_read_again_moves_once():
+    counts = counted("{[i, k]: 0 <= i < n and 0 <= k < 50}", "out[i] = sum(k, a[i] * a[i])")
+    assert 8 * 640 == global_bytes(case(counts, n=640))
+
+
+def test_cells_that_depend_on_data_count_by_the_access():
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "out[i] = a[at[i]]",
+        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("at", np.int32, shape="n"), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    assert 12 * 640 == global_bytes(case(counts, n=640))
+
+
+def test_the_size_of_a_transfer_is_the_first_that_is_known():
+    def told(**known):
+        made_up = {key: Fact(value, "B", "made up") for key, value in known.items()}
+        return Case(ADD, {"n": 64}, DeviceFacts.from_mapping("toy", "none", "0", made_up), "roofline")
+
+    assert 32 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64, global_transaction_bytes=32))
+    assert 64 == transfer_bytes(told(cache_line_bytes=128, l2_line_bytes=64))
+    assert 128 == transfer_bytes(told(cache_line_bytes=128))
+    for known in (told(), Case(ADD, {"n": 64}, None, "roofline")):
+        with pytest.raises(MissingFactError) as caught:
+            transfer_bytes(known)
+        assert ("global_transaction_bytes", "roofline") == (caught.value.key, caught.value.family)
+
+
+@pytest.mark.parametrize("stride", [0, 1, 4])
+def test_local_bytes_of_a_tile(stride):
+    # 10 work-groups of 64 store 4 bytes each and load as many, or a shared cell once for each of two sub-groups.
+    loaded = 4 * 2 if stride == 0 else 4 * 64
+    assert 10 * (4 * 64 + loaded) == local_bytes(case(tile(stride), n=640))
