@@ -10,12 +10,14 @@ import pytest
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "perfmodel"
 ROW = re.compile(r"^\| `(?P<module>[\w/]+\.py)` \| (?P<tests>.+) \|$", re.MULTILINE)
+DEFINITION = re.compile(r"^(def|class) (?!__getattr__)", re.MULTILINE)
+README = (TESTS / "README.md").read_text(encoding="utf-8")
 MODULES = {
     path.relative_to(PACKAGE).as_posix()
     for path in PACKAGE.rglob("*.py")
-    if path.name != "__init__.py" or re.search(r"^(def|class) (?!__getattr__)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    if path.name != "__init__.py" or DEFINITION.search(path.read_text(encoding="utf-8"))
 }
-ROWS = {row["module"]: re.findall(r"`([^`]+)`", row["tests"]) for row in ROW.finditer((TESTS / "README.md").read_text())}
+ROWS = {row["module"]: re.findall(r"`([^`]+)`", row["tests"]) for row in ROW.finditer(README)}
 
 
 def same_named(module: str) -> Path:
@@ -39,10 +41,9 @@ def test_a_line_is_needed_and_true(module: str) -> None:
 
 def test_a_test_has_a_module() -> None:
     """Tests that mirror no module say so in tests/README.md."""
-    readme = (TESTS / "README.md").read_text()
     for path in TESTS.rglob("test_*.py"):
         relative = path.relative_to(TESTS)
         module = relative.parent / f"{path.stem.removeprefix('test_')}.py"
         package = PACKAGE / relative.parent / "__init__.py"
         mirrors = (PACKAGE / module).is_file() or (package.is_file() and path.stem == f"test_{relative.parent.name}")
-        assert mirrors or f"`{relative.as_posix()}`" in readme, relative
+        assert mirrors or f"`{relative.as_posix()}`" in README, relative
