@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.compare import compare, figures
+from perfmodel.compare import compare, summarise
 from perfmodel.compare.verdict import judge
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folder
@@ -43,7 +43,7 @@ class FittedFamilies:
     def verdict(self, family: str = CORE) -> str:
         """Return the errors of a family's predictions of the test kernels, and the verdict on them, as text."""
         rows = compare(self.models[family], self.tests)
-        found = judge(figures(rows))
+        found = judge(summarise(rows))
         reasons = "\n".join(f"- {reason}" for reason in found.reasons)
         return f"{family} on {self.tests.device}\n\n{error_table(rows)}\n\nverdict: {found.text}\n{reasons}\n"
 

@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.compare.side_by_side import Contender, on_common_cases, side_by_side
+from perfmodel.compare.side_by_side import Contender, compare_families, on_common_cases
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
-from perfmodel.fitting.fit_design import FitOptions
+from perfmodel.fitting.options import FitOptions
 from perfmodel.models import families, find_family
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def contenders(
     twice = [replace(one, name=f"{one.name} (measured)") for one in chosen if _takes(one, plain[0], known)]
     options, found = FitOptions(fit_facts=not given_facts), []
     begin(f"families on {known.device}", len(chosen) + len(twice))
-    for one in chain(side_by_side(*plain, chosen, options), side_by_side(*measured, twice, options)):
+    for one in chain(compare_families(*plain, chosen, options), compare_families(*measured, twice, options)):
         advance(f"{one.family}: {one.problem}" if one.problem else one.family)
         found.append(one)
     return on_common_cases(sorted(found, key=lambda one: one.family))

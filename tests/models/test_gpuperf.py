@@ -14,7 +14,7 @@ from perfmodel.errors import FamilyMismatchError
 from perfmodel.expressions.expression import parse
 from perfmodel.facts import Fact
 from perfmodel.facts.documents import published
-from perfmodel.fitting import FitOptions, FittedWeights, Residuals, Weight
+from perfmodel.fitting import FitOptions, FittedWeight, FittedWeights, Residuals
 from perfmodel.models import find_family
 from perfmodel.predict import FittedModel
 from perfmodel.quantities.case import Case
@@ -212,7 +212,7 @@ def model(family="gpuperf", **changes):
         rank=8, condition=1.0, degrees_of_freedom=1, converged=True, notes=(), features=tuple(values),
         residuals=Residuals(geometric_mean=0.0, median=0.0, largest=0.0),
         weights={
-            name: Weight(value=number, unit=FAMILY.weight_unit(name), standard_error=None, marks=())
+            name: FittedWeight(value=number, unit=FAMILY.weight_unit(name), standard_error=None, marks=())
             for name, number in values.items()
         },
     )  # fmt: skip

@@ -9,7 +9,13 @@ import numpy.typing as npt
 
 from perfmodel.errors import ConfoundedFeaturesError, TooFewRowsError
 from perfmodel.fitting.linear import diagnosis
-from perfmodel.fitting.linear.least_squares import Array, Solution, least_squares, plain_solution, proportional_groups
+from perfmodel.fitting.linear.least_squares import (
+    Array,
+    Solution,
+    plain_solution,
+    proportional_groups,
+    solve_least_squares,
+)
 from perfmodel.fitting.linear.robust import reweighted
 from perfmodel.fitting.linear.rows import TrainingRows
 
@@ -87,7 +93,7 @@ def fit_linear(
         len(target),
         loss,
     )
-    solution = least_squares(*weighted(weights), nonnegative, ridge)
+    solution = solve_least_squares(*weighted(weights), nonnegative, ridge)
     left = _expanded(solution.confounded, spread_out)
     if left and not (merge or ridge):
         raise ConfoundedFeaturesError(

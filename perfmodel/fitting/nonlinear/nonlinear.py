@@ -14,7 +14,7 @@ from scipy.optimize import least_squares as minimise
 
 from perfmodel.errors import NoStartError
 from perfmodel.fitting.linear import diagnosis
-from perfmodel.fitting.linear.least_squares import Array, Solution, least_squares
+from perfmodel.fitting.linear.least_squares import Array, Solution, solve_least_squares
 from perfmodel.fitting.linear.robust import TUNING, row_weights, spread
 from perfmodel.fitting.linear.rows import TrainingRows
 from perfmodel.fitting.nonlinear.starts import Box, start_points
@@ -227,7 +227,7 @@ def _diagnosed(
     free = moves & ~held
     residuals = problem.residuals(weights)
     count, inverse = weights.size, np.zeros((weights.size, residuals.size))
-    solution = least_squares(slopes[:, free], residuals) if free.any() else _nothing(residuals.size)
+    solution = solve_least_squares(slopes[:, free], residuals) if free.any() else _nothing(residuals.size)
     inverse[free] = solution.inverse
     errors = diagnosis.standard_errors(inverse, residuals, factors, solution.freedom)
     places = np.flatnonzero(free)
