@@ -1,11 +1,11 @@
-"""Fitted models: seconds for a kernel at given sizes, and what they are made of."""
+"""Fitted models: the run time of a kernel at given sizes, and its terms."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -13,44 +13,42 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel import features
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import FactsFormatError, UnmeasuredFeatureError
 from perfmodel.facts import SCHEMA, DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_facts
-from perfmodel.fitting import FitOptions, FittedWeights, design, fit_weights, read_weights
-from perfmodel.fitting.heldout import Refits, joined
-from perfmodel.fitting.uncertainty.conformal import calibrate, check_level, scaled
+from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
+from perfmodel.fitting.uncertainty.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.uncertainty.measured_range import measured_range
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.models import Family, find_family
-from perfmodel.models.binding import bind, weight_name
+from perfmodel.models.binding import RunTime
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.expressions.expression import Expression
     from perfmodel.store import Measurements
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The run time of a kernel as a model sees it.
+    """The predicted run time of a kernel.
 
     Parameters
     ----------
     seconds
         Run time [s]: a float, or a float64 array of the sizes' shape.
     terms
-        Feature name to the seconds that it contributes, of the same shape; of a family with an
-        expression each of its parts. They add up to ``seconds`` where the family is additive.
+        Name to the seconds that it contributes, of the same shape: each feature where the family is
+        a plain sum, else each part of its expression. They add up to ``seconds`` where the family is
+        additive.
     interval
         Lower and upper bound [s] at the asked level (:mod:`perfmodel.fitting.uncertainty.conformal`), of the same
         shape; None where the model has none.
     unmeasured
         Features that were counted as free because no measurement exercised them.
     warnings
-        Why not to trust the prediction, one sentence each: what of it lies far outside of what was
-        measured, a time that is not above zero, an interval without bounds.
+        Reasons not to trust the prediction, one sentence each: a value far outside of the measured
+        range, a time that is not above zero, an interval without bounds.
     """
 
     seconds: Any
@@ -67,11 +65,11 @@ class FittedModel:
     Parameters
     ----------
     fitted
-        The weights and how they were found.
+        The weights and how they were fitted.
     facts
-        What is known of the device, for families that ask for it.
+        Facts of the device, for families that need them.
     given
-        The family, if it is a value of the user's own and not to be found by its name.
+        The family, if it is a user's own value that cannot be found by its name.
 
     Notes
     -----
@@ -110,7 +108,7 @@ class FittedModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user of the weights should know."""
+        """Warnings about the weights, one sentence each."""
         return self.fitted.notes
 
     def save(self, path: str | Path) -> None:
@@ -141,8 +139,8 @@ class FittedModel:
             A Loopy ``TranslationUnit``, or its counts; counting once is much faster where many
             predictions are wanted.
         sizes, **more_sizes
-            Every size parameter of the kernel: an integer, or an array of them. Give those by
-            mapping whose names are arguments of this method.
+            Every size parameter of the kernel: an integer, or an array of integers. Give a size by
+            mapping if an argument of this method has its name.
         level
             Probability that the interval should hold the measured time.
         allow_unmeasured
@@ -158,37 +156,13 @@ class FittedModel:
             If the level is not between 0 and 1.
         """
         half_width = self.half_width(level)
-        counts, at = self.counted(kernel), {**(sizes or {}), **more_sizes}
-        values = features.evaluate(counts, at)
-        unmeasured = tuple(sorted(self._unmeasured(values)))
+        case = Case(self.counted(kernel), {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
+        unmeasured = self._unmeasured(case.features)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
-        if self.family.expression:
-            quantities = self.family.quantities(Case(counts, at, self.facts, self.family.name))
-            seconds, terms = self._expressed({**values, **quantities})
-        else:
-            terms = self.family.terms(self.weights, values)
-            seconds = sum(terms.values(), 0.0)
-        return Prediction(
-            seconds, terms, _interval(seconds, half_width), unmeasured, self._warnings(seconds, values, level)
-        )
-
-    def _expressed(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the value of the family's expression and of each of its parts [s]."""
-        found = {
-            name: expression.value(values, [self.weights[weight] for weight in weights])
-            for name, (expression, weights) in self._expressions.items()
-        }
-        return found.pop(""), found
-
-    @cached_property
-    def _expressions(self) -> Mapping[str, tuple[Expression, tuple[str, ...]]]:
-        """Each part's expression with its weights' names; under no name the whole."""
-        family, found = self.family, {}
-        for name in (*family.parts, ""):
-            whole = bind(replace(family, expression=name or family.expression), self.weights)
-            found[name] = whole, tuple(weight_name(family, weight) for weight in whole.weights)
-        return MappingProxyType(found)
+        seconds, terms = self._run_time.evaluate(self.family.values(case))
+        warnings = self._warnings(seconds, case.features, half_width, level)
+        return Prediction(seconds, terms, _interval(seconds, half_width), unmeasured, warnings)
 
     def half_width(self, level: float) -> float | None:
         """Return q, so that intervals are from p/exp(q) to p exp(q); None where there are none.
@@ -198,44 +172,48 @@ class FittedModel:
         LevelError
             If the level is not between 0 and 1.
         """
-        if level not in self._half_widths:
-            check_level(level)
-            known = self.fitted.conformal
-            self._half_widths[level] = known.quantile(level) if known else None
-        return self._half_widths[level]
-
-    @cached_property
-    def _half_widths(self) -> dict[float, float | None]:
-        return {}
-
-    def _warnings(self, seconds: Any, values: Mapping[str, Any], level: float) -> tuple[str, ...]:
-        found = []
-        if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
-            found.append("no run time is zero or below: the kernel is outside what was fitted")
-        if (known := self.fitted.conformal) and self._half_widths[level] == math.inf:
-            found.append(f"no bounds can be given at {level:.0%}: {known.limits}")
-        if measured := self.fitted.measured:
-            found += measured.far_outside(seconds, self.weights, values)
-        return tuple(found)
+        check_level(level)
+        return self._quantiles.at(level) if self._quantiles else None
 
     def counted(self, kernel: Any) -> KernelCounts:
-        """Return a kernel's counts as this model needs them; counts are returned as they are."""
-        if hasattr(kernel, "operation_table"):
-            counts: KernelCounts = kernel
-            return counts
+        """Return a kernel's counts for this model's device; counts are returned as they are."""
+        if isinstance(kernel, KernelCounts):
+            return kernel
         from perfmodel.counts import count
 
         return count(kernel, subgroup_size=self.fitted.subgroup_size)
 
-    def _unmeasured(self, values: Mapping[str, Any]) -> set[str]:
-        """Return the features that the family charges for and that no measurement exercised."""
-        # NumPy takes a microsecond for a number, which one prediction has no time for.
-        needed = {name for name, value in values.items() if (value if isinstance(value, float) else np.any(value))}
-        found = {name for name in needed if name not in self.weights and self.family.takes(name)}
-        if self.family.expression and (measured := self.fitted.measured):
-            named = {*self._expressions[""][0].features} - {*self.family.units}
-            found |= (needed & named) - {*measured.features}
-        return found
+    @cached_property
+    def _run_time(self) -> RunTime:
+        return RunTime(self.family, self.weights)
+
+    @cached_property
+    def _quantiles(self) -> Quantiles | None:
+        return self.fitted.conformal.quantiles if self.fitted.conformal else None
+
+    def _warnings(
+        self, seconds: Any, values: Mapping[str, Any], half_width: float | None, level: float
+    ) -> tuple[str, ...]:
+        found = []
+        if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
+            found.append("no run time is zero or below: the kernel is outside what was fitted")
+        if half_width == math.inf and self.fitted.conformal:
+            found.append(f"no bounds can be given at {level:.0%}: {self.fitted.conformal.limits}")
+        if measured := self.fitted.measured:
+            found += measured.far_outside(seconds, self.weights, values)
+        return tuple(found)
+
+    def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the features that the family charges for and that no measurement exercised, sorted."""
+        weights, takes, needs = self.weights, self.family.takes, self._never_exercised
+        found = [name for name in values if name not in weights and (takes(name) or name in needs)]
+        return tuple(sorted(name for name in found if np.any(values[name]))) if found else ()
+
+    @cached_property
+    def _never_exercised(self) -> frozenset[str]:
+        """The features that the family's expression names and that no measurement exercised."""
+        measured = self.fitted.measured
+        return self._run_time.charged - {*measured.features} if measured else frozenset()
 
 
 def fit(
@@ -262,8 +240,8 @@ def fit(
     options
         How else to fit.
     others
-        Kernels that were measured and that the fit must not see, such as test kernels. That and how far
-        they are mispredicted makes intervals rest on more groups of kernels.
+        Measured kernels that the fit must not see, such as test kernels. Their errors make the
+        intervals rest on more groups of kernels.
 
     Raises
     ------
@@ -272,17 +250,17 @@ def fit(
     ConfoundedFeaturesError, MissingFactError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
-    chosen = find_family(family)
-    fitted = fit_weights(measurements, chosen, nonnegative, options)
-    own = table = design(measurements, chosen, fitted.options.fit_facts)
-    groups = [row.group for row in (*measurements, *(others or ()))]
-    if others:
-        table = joined(own, design(others, chosen, fitted.options.fit_facts), chosen)
-    unseen = Refits(table, chosen, fitted.options).left_out(groups, fitted=np.arange(len(own.times)))
-    scores = calibrate(unseen, table.times, groups)
-    update = {"conformal": scores, "measured": measured_range(own)}
-    facts = getattr(measurements, "facts", None)
-    return FittedModel(fitted.model_copy(update=update), facts, chosen)
+    asked = options or FitOptions()
+    if nonnegative:
+        asked = asked.model_copy(update={"nonnegative": True})
+    return fitted_model(FamilyFits(measurements, find_family(family), asked, others))
+
+
+def fitted_model(fits: FamilyFits) -> FittedModel:
+    """Return the model that is fitted to the measured rows, with intervals from all rows."""
+    fitted = fit_weights(fits.measured, fits.family, fits.options, fits.design)
+    update = {"conformal": fits.scores, "measured": measured_range(fits.design)}
+    return FittedModel(fitted.model_copy(update=update), fits.measured.facts, fits.family)
 
 
 def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:
@@ -299,15 +277,15 @@ def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:
 def load(path: str | Path, family: Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
-    What is known of the device is what the fit knew; where the file does not hold it, what
-    ``device.json`` and ``facts.yaml`` beside it say.
+    The facts of the device are those of the fit. If the file does not hold them, they are read
+    from ``device.json`` and ``facts.yaml`` beside it.
 
     Parameters
     ----------
     path
         The file.
     family
-        Its family, if that is a value of the user's own and not to be found by its name.
+        Its family, if it is a user's own value that cannot be found by its name.
 
     Raises
     ------

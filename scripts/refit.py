@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.cli.compare import contenders, measured_folders
-from perfmodel.compare.verdict import figures, judge
+from perfmodel.compare import summarise
+from perfmodel.compare.contenders import contenders
+from perfmodel.compare.verdict import judge
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting import FitOptions, write_whole
-from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting import write_whole
+from perfmodel.fitting.device_folder import measured_folder, measured_folders
 from perfmodel.models import families
 from perfmodel.predict import FittedModel, fit
 from perfmodel.report import compare, error_table, families_table
@@ -19,8 +20,6 @@ from perfmodel.store import Measurements
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = "stevens_kloeckner_2016"
-#: What a device does not tell of itself is fitted, like any other weight.
-OPTIONS = FitOptions(fit_facts=True)
 
 
 def refit(folder: Path) -> str:
@@ -30,7 +29,7 @@ def refit(folder: Path) -> str:
     core.save(folder / f"{CORE}.json")
     for name in set(families()) - {CORE}:
         try:
-            fit(measured, name, options=OPTIONS, others=checked).save(folder / f"{name}.json")
+            fit(measured, name, others=checked).save(folder / f"{name}.json")
         except PerfModelError as error:  # one family that needs more must not end the rest
             print(f"{name}: not fitted: {error}", file=sys.stderr)
     text = f"{_judged(core, checked)}\n\nall families on the same cases\n\n{families_table(contenders(folder))}\n"
@@ -40,7 +39,7 @@ def refit(folder: Path) -> str:
 
 def _judged(model: FittedModel, checked: Measurements) -> str:
     rows = compare(model, checked)
-    verdict = judge(figures(rows))
+    verdict = judge(summarise(rows))
     reasons = "\n".join(f"- {reason}" for reason in verdict.reasons)
     return f"{model.family.name} on {checked.device}\n\n{error_table(rows)}\n\nverdict: {verdict.text}\n{reasons}\n"
 

@@ -22,10 +22,9 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError, UnknownFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.keys import KEYS
-from perfmodel.fitting import Design, FitOptions, design, fit_weights, read_weights
+from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
 from perfmodel.models import Family
-from perfmodel.models.binding import bind
 from perfmodel.predict import FittedModel
 from perfmodel.quantities.case import Case
 
@@ -110,11 +109,11 @@ class Trial:
 
     @cached_property
     def table(self) -> Design:
-        return design(replace(kernels(), facts=self.facts), self.family, fit_facts=True)
+        return build_design(replace(kernels(), facts=self.facts), self.family)
 
     @cached_property
     def model(self):
-        return self.table.model or bind(self.family, self.table.names)
+        return self.table.model
 
     @cached_property
     def columns(self) -> dict[str, Any]:
@@ -140,7 +139,7 @@ class Trial:
     @cached_property
     def fitted(self) -> FittedModel:
         rows = [replace(row, seconds=float(time)) for row, time in zip(kernels(), self.seconds(), strict=True)]
-        options = FitOptions(starts=4, fit_facts=True)
+        options = FitOptions(starts=4)
         found = fit_weights(replace(kernels(), rows=tuple(rows), facts=self.facts), self.family, options=options)
         return FittedModel(found, self.facts, self.family)
 
@@ -238,7 +237,7 @@ def planted_weights_are_recovered(one: Trial) -> None:
     assert abs(table[worst] / times[worst] - 1) < CLOSE, (
         f"{one.table.labels[worst]} takes {times[worst]:.6g} s and is fitted by {table[worst]:.6g} s"
     )
-    if one.table.model is None:
+    if one.family.plain_sum:
         hidden = {name for group in one.fitted.notes for name in re.findall(r"\w+", group)}
         for name, weight in one.planted.items():
             name = name.removeprefix("w_")
@@ -248,10 +247,10 @@ def planted_weights_are_recovered(one: Trial) -> None:
 def facts_give_weights(one: Trial) -> None:
     """With all facts known only the other weights are fitted, or none."""
     given = {weight.name for weight in one.family.weights if weight.fact}
-    found = design(kernels(), one.family)
+    found = build_design(kernels(), one.family)
     if given:
-        assert given == set(found.known or {})
-        assert given.isdisjoint(found.model.weights if found.model else ())
+        assert given == set(found.known)
+        assert given.isdisjoint(found.model.weights)
         assert given <= set(fit_weights(kernels(), one.family, options=FitOptions(starts=1)).weights)
 
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.facts import DeviceFacts
 
 EMPTY: Mapping[str, Any] = {}
 
@@ -41,15 +43,22 @@ class Access:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(KernelCounts):
+    name: str = "stand-in"
     parameters: tuple[str, ...] = ("n",)
+    assumptions: str = "{ : }"
+    subgroup_size: int = 16
+    launch: Any = None
+    launch_table: tuple[Any, ...] = ()
     operation_table: tuple[Operation, ...] = ()
     access_table: tuple[Access, ...] = ()
+    barrier_table: tuple[Any, ...] = ()
+    source: Any = None
     barrier_count: Count = field(default_factory=lambda: count("0", ""))
     group_count: Count = field(default_factory=lambda: count("n"))
     hash: str = "0"
-    assumptions: str = "{ : }"
-    subgroup_size: int = 16
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def barriers(self, scope: str = "local") -> Count:
         return self.barrier_count if scope == "local" else count("0", "")
@@ -77,6 +86,7 @@ class Rows:
     rows: tuple[Row, ...]
     counts: Mapping[str, Counts]
     device: str = "stand-in"
+    facts: DeviceFacts | None = None
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)

@@ -7,7 +7,7 @@ import pytest
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import NoCommonSizeError, ParameterError, UnmeasuredFeatureError
-from perfmodel.fitting import Weight
+from perfmodel.fitting import FittedWeight
 from perfmodel.predict import FittedModel, fit
 from perfmodel.ranking import Lead, crossover, rank
 from tests.fitting.test_weights import measurements
@@ -15,14 +15,17 @@ from tests.standins import Counts, Operation, count
 
 # One second for 1e12 additions or multiplications, and nothing else costs anything.
 PRICES = {"op_float32_add": 1e-12, "op_float32_mul": 1e-12, "work_groups": 0.0, "launches": 0.0}
-WEIGHTS = {name: Weight(value=price, unit="s", standard_error=None) for name, price in PRICES.items()}
+WEIGHTS = {name: FittedWeight(value=price, unit="s", standard_error=None) for name, price in PRICES.items()}
 MODEL = FittedModel(fit(measurements()).fitted.model_copy(update={"weights": WEIGHTS, "measured": None}))
 
 
 def adding(text: str, assumptions: str = "{ : }", kind: str = "add", parameters: str = "n") -> Counts:
     added = Count.from_text(f"[{parameters}] -> {{ {text} }}", assumptions)
     names = tuple(parameters.split(", "))
-    return Counts(names, (Operation("float32", kind, added),), group_count=count("1", ""), assumptions=assumptions)
+    operations = (Operation("float32", kind, added),)
+    return Counts(
+        parameters=names, operation_table=operations, group_count=count("1", ""), assumptions=assumptions
+    )
 
 
 CUBE, SQUARE = adding("n^3"), adding("64*n^2", kind="mul")

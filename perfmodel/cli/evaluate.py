@@ -65,13 +65,9 @@ def judge_folder(folder: Path, family: Family, level: float, fit_facts: bool = F
         If the family needs a fact of the device that nobody gave; with `fit_facts` those that give
         a weight are fitted instead, and nothing is read off the measurements.
     """
-    from perfmodel.compare import evaluate
+    from perfmodel.compare import fit_and_evaluate
     from perfmodel.fitting import FitOptions
-    from perfmodel.predict import fit
     from perfmodel.report import Judged
 
     measured, tests = measured_folder(folder, measured_facts=not fit_facts)
-    options = FitOptions(fit_facts=fit_facts)
-    model = fit(measured, family, options=options, others=tests)
-    scores = model.fitted.conformal
-    return Judged(model, evaluate(measured, tests, family, level=level, options=options, scores=scores))
+    return Judged(*fit_and_evaluate(measured, tests, family, level=level, options=FitOptions(fit_facts=fit_facts)))

@@ -1,11 +1,11 @@
-"""Models held against measured times, by the protocols that every model is judged by."""
+"""Predicted against measured times, by the protocols that every model is judged by."""
 
 from __future__ import annotations
 
 from perfmodel.compare.comparison import Comparison, compare
-from perfmodel.compare.figures import Choice, Figures, choices, figures
-from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate
-from perfmodel.compare.side_by_side import Contender, on_common_cases, side_by_side
+from perfmodel.compare.figures import Choice, Figures, choices, summarise
+from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
+from perfmodel.compare.side_by_side import Contender, compare_families, on_common_cases
 
 __all__ = [
     "PROTOCOLS",
@@ -16,8 +16,9 @@ __all__ = [
     "Figures",
     "choices",
     "compare",
+    "compare_families",
     "evaluate",
-    "figures",
+    "fit_and_evaluate",
     "on_common_cases",
-    "side_by_side",
+    "summarise",
 ]

@@ -1,4 +1,4 @@
-r"""What a model is judged by: errors of times, and what its choices between variants cost.
+r"""The figures that a model is judged by: errors of times, and the cost of its choices between variants.
 
 With measured times :math:`t` and predicted ones :math:`p`:
 
@@ -52,7 +52,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures over a set of cases; NaN where nothing can be said.
+    """Figures over a set of cases; NaN where there is no case to compute them from.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Figures:
     choices
         Jobs with two predicted alternatives or more.
     regret, top1, tau
-        What the choices are worth [1].
+        How good the choices are [1].
     inside
         Share of predictions with an interval whose interval holds the measured time [1].
     width
@@ -106,8 +106,8 @@ def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
     )
 
 
-def figures(rows: Sequence[Comparison]) -> Figures:
-    """Sum up predicted against measured times."""
+def summarise(rows: Sequence[Comparison]) -> Figures:
+    """Return the figures of predicted against measured times."""
     pairs = [(row.predicted, row.measured) for row in rows if row.predicted is not None]
     errors = [abs(p - t) / t for p, t in pairs]
     factors = [max(p / t, t / p) - 1 if p > 0 else math.inf for p, t in pairs]

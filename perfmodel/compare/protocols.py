@@ -1,4 +1,4 @@
-"""How models are judged: what a fit may have seen of the kernels that it predicts.
+"""How models are judged: which kernels a fit has seen before it predicts others.
 
 - ``A``: fit to the measurement kernels, predict the test kernels.
 - ``B`` (leave one group out): as A, and no class of the predicted kernel's group is in the fit.
@@ -10,21 +10,20 @@ Features are evaluated once for each row, whatever the number of fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
-from perfmodel.compare.figures import Figures, figures
-from perfmodel.fitting.design import design
-from perfmodel.fitting.fit_design import DesignFit, FitOptions
-from perfmodel.fitting.heldout import Refits, Unseen, joined
-from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate, check_level, scaled
+from perfmodel.compare.figures import Figures, summarise
+from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.heldout import Unseen
+from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.uncertainty.conformal import check_level, scaled
 from perfmodel.models import Family, find_family
+from perfmodel.predict import FittedModel, fitted_model
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements
@@ -36,7 +35,7 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
         "sizes": "measurement kernels, each at a size that the fit has not seen",
     }
 )
-"""What the fits of each protocol have seen."""
+"""Which kernels the fits of each protocol have seen."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Evaluation:
     @cached_property
     def figures(self) -> Figures:
         """Figures over all rows."""
-        return figures(self.rows)
+        return summarise(self.rows)
 
 
 def evaluate(
@@ -75,7 +74,6 @@ def evaluate(
     level: float | None = 0.9,
     options: FitOptions | None = None,
     protocols: Sequence[str] = tuple(PROTOCOLS),
-    scores: Conformal | None = None,
 ) -> tuple[Evaluation, ...]:
     """Judge a family by every protocol, or by some.
 
@@ -94,9 +92,6 @@ def evaluate(
         How to fit.
     protocols
         Which of :data:`PROTOCOLS`.
-    scores
-        Those of a model fitted to `measured` with `tests` as its others, in the same way; without them they
-        are made, with one fit for each group.
 
     Returns
     -------
@@ -112,57 +107,49 @@ def evaluate(
     BadTimesError, MissingCountsError
         If a measurement cannot be used.
     """
-    return Trial(measured, tests, find_family(family), options).evaluations(protocols, level, scores)
+    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests)
+    return evaluate_fits(fits, level, protocols)
 
 
-class Trial:
-    """A family on the measured kernels of a device: every fit that judging it asks for is made once.
+def fit_and_evaluate(
+    measured: Measurements,
+    tests: Measurements,
+    family: str | Family = "stevens_kloeckner_2016",
+    *,
+    level: float = 0.9,
+    options: FitOptions | None = None,
+) -> tuple[FittedModel, tuple[Evaluation, ...]]:
+    """Fit a family to the measurement kernels and judge it by every protocol, with one design for both.
 
-    Parameters
-    ----------
-    measured, tests, family, options
-        As of :func:`evaluate`.
+    For the arguments see :func:`evaluate`.
     """
+    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests)
+    return fitted_model(fits), evaluate_fits(fits, level)
 
-    def __init__(
-        self, measured: Measurements, tests: Measurements, family: Family, options: FitOptions | None = None
-    ) -> None:
-        facts = options is not None and options.fit_facts
-        self.family, self.device = family, measured.device
-        self._trained, self._asked = tuple(measured), tuple(tests)
-        table = joined(design(measured, family, facts), design(tests, family, facts), family)
-        self._refits = Refits(table, family, options)
-        self._seen, self._unseen = np.split(np.arange(len(table.times)), [len(self._trained)])
 
-    def fit(self) -> DesignFit:
-        """Return the fit to the measurement kernels."""
-        return self._refits.fit(self._seen)
+def evaluate_fits(
+    fits: FamilyFits, level: float | None, protocols: Sequence[str] = tuple(PROTOCOLS)
+) -> tuple[Evaluation, ...]:
+    """Return an evaluation for each protocol; see :func:`evaluate`."""
+    half_widths = {}
+    if level is not None:
+        check_level(level)
+        groups = {row.group for row in fits.rows}
+        half_widths = {group: fits.scores.without(group).quantile(level) for group in groups}
+    found = {name: _comparisons(*_predict(fits, name), half_widths) for name in protocols}
+    device = fits.measured.device
+    return tuple(Evaluation(name, fits.family.name, device, level, rows) for name, rows in found.items())
 
-    def evaluations(
-        self, protocols: Sequence[str], level: float | None, scores: Conformal | None = None
-    ) -> tuple[Evaluation, ...]:
-        """Return an evaluation for each protocol; see :func:`evaluate`."""
-        if level is not None:
-            check_level(level)
-        groups = [row.group for row in (*self._trained, *self._asked)]
-        scoring = level is not None and scores is None
-        apart = self._refits.left_out(groups, fitted=self._seen, asked=None if scoring else self._unseen)
-        judge: dict[str, Callable[[], tuple[tuple[Measurement, ...], Unseen]]] = {
-            "A": lambda: (self._asked, self._refits.predict(self._seen, self._unseen)),
-            "B": lambda: (self._asked, apart.of(self._unseen)),
-            "sizes": lambda: (self._trained, self._refits.left_out(self._sizes(), self._seen).of(self._seen)),
-        }
-        half_widths = {}
-        if level is not None:
-            scores = scores or calibrate(apart, self._refits.table.times, groups)
-            half_widths = {group: scores.without(group).quantile(level) for group in set(groups)}
-        return tuple(
-            Evaluation(name, self.family.name, self.device, level, _comparisons(*judge[name](), half_widths))
-            for name in protocols
-        )
 
-    def _sizes(self) -> list[int | None]:
-        return [*ranks_of_sizes(self._trained), *[None] * len(self._asked)]
+def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], Unseen]:
+    """Return the rows that a protocol predicts, and their predictions."""
+    measured, tests = tuple(fits.measured), tuple(fits.tests or ())
+    if protocol == "A":
+        return tests, fits.predict_tests()
+    if protocol == "B":
+        return tests, fits.predict_without_group(fits.unseen).of(fits.unseen)
+    sizes = [*ranks_of_sizes(measured), *[None] * len(tests)]
+    return measured, fits.refits.left_out(sizes, fits.seen).of(fits.seen)
 
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
@@ -185,14 +172,13 @@ def _comparisons(
 ) -> tuple[Comparison, ...]:
     cases = []
     for row, seconds, needs in zip(rows, found.seconds, found.needs, strict=True):
-        known, bounds = not needs, None
-        if known and row.group in half_widths:
-            low, high = scaled(seconds, half_widths[row.group])
-            bounds = float(low), float(high)
+        predicted, interval = None if needs else float(seconds), None
+        if predicted is not None and row.group in half_widths:
+            low, high = scaled(predicted, half_widths[row.group])
+            interval = float(low), float(high)
         cases.append(
             Comparison(
-                row.kernel, row.parameters, row.seconds, float(seconds) if known else None, needs,
-                row.group, row.variant, bounds,
+                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval
             )
-        )  # fmt: skip
+        )
     return in_order(cases)

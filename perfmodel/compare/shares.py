@@ -1,4 +1,4 @@
-"""What a share of the measurements is worth: chosen against drawn at random, by protocol A."""
+"""Errors of fits to a share of the measurements: chosen rows against rows drawn at random, by protocol A."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from perfmodel.fitting.choice.candidates import candidates, measuring_s
 from perfmodel.fitting.choice.choice import Candidates, choose
-from perfmodel.fitting.design import Design, design
-from perfmodel.fitting.heldout import Refits, chosen_rows, joined
+from perfmodel.fitting.design import Design, Floats, Rows
+from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.heldout import Refits
 from perfmodel.fitting.metrics import geometric_mean_error, relative_errors
 from perfmodel.models import Family, find_family
 from perfmodel.store import Key
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.store import Measurements
 
-Floats = npt.NDArray[np.float64]
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1.0)
 
 
@@ -114,12 +114,12 @@ def shares(
     draws, seed
         How many random shares there are of each, and the seed they are drawn with.
     """
-    chosen = find_family(family)
-    one = design(measured, chosen)
-    table = joined(one, design(tests, chosen), chosen)
-    rows = tuple(measured)
-    planned = [_Case(r.kernel, r.variant, r.parameters, measured.counts[r.counts_hash],
-                     trials.get(r.key, r.seconds)) for r in rows]  # fmt: skip
+    chosen, rows = find_family(family), tuple(measured)
+    table = FamilyFits(measured, chosen, tests=tests).refits.table
+    planned = [
+        PlannedRow(r.kernel, r.variant, r.parameters, measured.counts[r.counts_hash], trials.get(r.key, r.seconds))
+        for r in rows
+    ]
     choice, random = candidates(planned, chosen), np.random.default_rng(seed)
     judge = _Judge(table, len(rows), chosen)
     points = [_point(judge, choice, share, random, draws) for share in (*(s for s in wanted if s < 1), 1.0)]
@@ -129,7 +129,9 @@ def shares(
 
 
 @dataclass(frozen=True)
-class _Case:
+class PlannedRow:
+    """A measured row as it is before it is measured, with the time that a trial of it took [s]."""
+
     kernel: str
     variant: Mapping[str, object]
     parameters: Mapping[str, int]
@@ -147,7 +149,7 @@ class _Judge:
     def times(self) -> Floats:
         return self.table.times[: self.rows]
 
-    def error(self, seen: npt.NDArray[np.int64]) -> tuple[float, float]:
+    def error(self, seen: Rows) -> tuple[float, float]:
         """Error by protocol A of a fit to some rows, and the share of test cases withheld."""
         unseen = np.arange(self.rows, len(self.table.times))
         found = Refits(self.table, self.family).predict(seen, unseen)
@@ -173,7 +175,7 @@ def _point(judge: _Judge, choice: Candidates, share: float, random: np.random.Ge
 
 
 def _deviations(judge: _Judge, kernels: npt.NDArray[np.str_], variants: npt.NDArray[np.str_]) -> dict[str, float]:
-    own = chosen_rows(judge.table, np.arange(judge.rows))
+    own = judge.table.select(np.arange(judge.rows))
     everything = np.arange(judge.rows)
     found = Refits(own, judge.family).predict(everything, everything)
     residuals = 1 - found.seconds / own.times

@@ -8,30 +8,31 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from perfmodel.compare.comparison import Comparison
-from perfmodel.compare.figures import Figures, figures
-from perfmodel.compare.protocols import Evaluation, Trial
+from perfmodel.compare.figures import Figures, summarise
+from perfmodel.compare.protocols import Evaluation, evaluate_fits
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting.design import design
-from perfmodel.fitting.fit_design import FitOptions
+from perfmodel.fitting.design import build_design
+from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.options import FitOptions
 
 if TYPE_CHECKING:
     from perfmodel.models import Family
     from perfmodel.store import Measurements
 
-#: What families are held against each other by; the third protocol asks for a fit for each size.
+#: Protocols by which families are compared; the third one needs a fit for each size.
 COMPARED = ("A", "B")
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A family on a device, beside others on the same cases.
+    """A family on a device, compared with others on the same cases.
 
     Parameters
     ----------
     family, device
         Their names.
     weights
-        How many weights were fitted; those that a fact gave do not count.
+        Number of fitted weights; those that a fact gives do not count.
     fit_s
         Time of one fit to all measurement kernels, their features evaluated [s].
     predict_s
@@ -41,7 +42,7 @@ class Contender:
     withheld
         Cases that this family withheld, by protocol A.
     problem
-        Why it could not be fitted; it has no figures then.
+        Reason why it could not be fitted; it has no figures then.
     """
 
     family: str
@@ -59,45 +60,44 @@ class Contender:
 
     def figures(self, protocol: str, kernel: str | None = None) -> Figures:
         """Return the figures of one kernel, or of all."""
-        return figures([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
+        return summarise([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
 
 
-def side_by_side(
+def compare_families(
     measured: Measurements, tests: Measurements, families: Iterable[Family], options: FitOptions | None = None
 ) -> Iterator[Contender]:
-    """Fit and judge families one after another; cases are those of each family still.
+    """Fit and judge families one after another, each on all cases that it predicts.
 
-    A family that cannot be fitted is a contender with a problem, and ends nothing.
+    A family that cannot be fitted is a contender with a problem; the others are judged all the same.
 
     See Also
     --------
-    on_common_cases : what makes their figures comparable.
+    on_common_cases : makes their figures comparable.
     """
-    asked = options or FitOptions(fit_facts=True)
     for family in families:
         try:
-            yield _contender(measured, tests, family, asked)
+            yield _contender(FamilyFits(measured, family, options or FitOptions(), tests), tests)
         except PerfModelError as error:
             yield Contender(family.name, measured.device, problem=" ".join(str(error).split()))
 
 
-def _contender(measured: Measurements, tests: Measurements, family: Family, options: FitOptions) -> Contender:
-    trial = Trial(measured, tests, family, options)
+def _contender(fits: FamilyFits, tests: Measurements) -> Contender:
+    known = fits.refits.table.known  # features are evaluated here, so that the fit alone is timed
     begin = perf_counter()
-    fitted = trial.fit()
+    fitted = fits.fit_measured()
     fit_s = perf_counter() - begin
     begin = perf_counter()
-    asked = design(tests, family, options.fit_facts)
-    predict_s = (perf_counter() - begin) / len(asked.times)
-    evaluations = trial.evaluations(COMPARED, level=None)
+    build_design(tests, fits.family, fits.options)  # again, as a prediction does
+    predict_s = (perf_counter() - begin) / len(fits.unseen)
+    evaluations = evaluate_fits(fits, None, COMPARED)
     return Contender(
-        family.name, measured.device, len(fitted.names) - len(asked.known or ()), fit_s, predict_s, evaluations,
-        figures(evaluations[0].rows).withheld,
+        fits.family.name, fits.measured.device, len(fitted.names) - len(known), fit_s, predict_s,
+        evaluations, summarise(evaluations[0].rows).withheld,
     )  # fmt: skip
 
 
 def on_common_cases(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
-    """Leave the cases out that some contender withheld, of each protocol and device."""
+    """Leave out the cases that some contender withheld, of each protocol and device."""
     every = tuple(contenders)
     found = []
     for one in every:

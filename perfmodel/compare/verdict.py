@@ -1,13 +1,11 @@
-"""What a fitted model may be used for on a device: to time, to rank, both, or neither."""
+"""The verdict on a fitted model: usable to time, to rank, both, or neither."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perfmodel.compare import Figures, figures
-
-__all__ = ["Verdict", "figures", "judge"]
+from perfmodel.compare.figures import Figures
 
 MOST_ERROR = 0.25
 """To time: largest geometric-mean relative error [1]."""
@@ -25,7 +23,7 @@ LEAST_CHOICES = 3
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a model may be used for, and why.
+    """Whether a model is usable to time and to rank, with reasons.
 
     Parameters
     ----------

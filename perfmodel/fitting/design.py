@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel import features
 from perfmodel.errors import BadTimesError, MissingCountsError
 from perfmodel.expressions.expression import Expression
-from perfmodel.models import Family
+from perfmodel.fitting.noise import noise_weights
+from perfmodel.fitting.options import FitOptions
 from perfmodel.models.binding import bind, known_weights
+from perfmodel.models.model import Family
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.store import Measurement, Measurements
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,33 +32,44 @@ class Design:
 
     Parameters
     ----------
-    names
-        Features that the family takes and that some case exercises, sorted; for a family with an
-        expression its features and quantities in the expression's order.
+    model
+        The family's run time as an expression.
     matrix
-        Their values, shape (n_rows, n_names), in each feature's unit.
+        Values of the expression's features and quantities, shape (n_rows, n_names), in each one's unit.
     times
         Measured times [s], shape (n_rows,).
     labels
-        What each row is, as in ``copy n=1024``.
+        Text for each row, as in ``copy n=1024``.
     subgroup_size
         Work-items in a sub-group, for which the kernels were counted; 0 without any row.
-    model
-        The family's expression; None where it is the sum of the columns times their weights.
+    row_weights
+        How much each row counts in a fit [1], shape (n_rows,).
     known
-        Weights in it that the device's facts give.
+        Weights of the family that the device's facts give.
     """
 
-    names: tuple[str, ...]
-    matrix: npt.NDArray[np.float64]
-    times: npt.NDArray[np.float64]
+    model: Expression
+    matrix: Floats
+    times: Floats
     labels: tuple[str, ...]
     subgroup_size: int
-    model: Expression | None = None
-    known: Mapping[str, float] | None = None
+    row_weights: Floats
+    known: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each column, in the order of the expression; sorted where it is a plain sum."""
+        return self.model.features
+
+    def select(self, rows: Rows) -> Design:
+        """Return the rows at some positions; columns that become zero stay."""
+        return replace(
+            self, matrix=self.matrix[rows], times=self.times[rows], row_weights=self.row_weights[rows],
+            labels=tuple(self.labels[i] for i in rows),
+        )  # fmt: skip
 
 
-def design(measurements: Measurements, family: Family, fit_facts: bool = False) -> Design:
+def build_design(measurements: Measurements, family: Family, options: FitOptions | None = None) -> Design:
     """Return the design of the measurements that succeeded, in their order.
 
     Raises
@@ -63,39 +79,58 @@ def design(measurements: Measurements, family: Family, fit_facts: bool = False) 
     MissingCountsError
         If a measurement's counts are not there.
     MissingFactError
-        If the family needs a fact of the device that nobody gave. With `fit_facts` a weight that
-        the fact would give is fitted instead.
+        If the family needs an unknown fact of the device, and the options do not say that it is fitted.
     ExpressionError
         If the family's expression cannot be used.
     """
-    rows = tuple(measurements)
+    asked, rows = options or FitOptions(), tuple(measurements)
     labels = tuple(label(row) for row in rows)
+    times = _times(rows, labels)
+    counted = [_counts(measurements, row) for row in rows]
+    facts = measurements.facts
+    cases = [Case(c, row.parameters, facts, family.name) for c, row in zip(counted, rows, strict=True)]
+    exercised = {name for case in cases for name, value in case.features.items() if value != 0}
+    known = known_weights(family, facts, asked.fit_facts)
+    model = bind(family, exercised, known)
+    values = map(family.values, cases)
+    matrix = np.array([[row.get(name, 0.0) for name in model.features] for row in values], dtype=np.float64)
+    return Design(
+        model, matrix.reshape(len(rows), len(model.features)), times, labels,
+        max((counts.subgroup_size for counts in counted), default=0),
+        noise_weights(measurements) if asked.weighting == "noise" else np.ones(len(rows)), known,
+    )  # fmt: skip
+
+
+def stack(one: Design, other: Design, family: Family) -> Design:
+    """Return the rows of two designs of a family, one after the other, with the columns of both."""
+    model = bind(family, {*one.names, *other.names}, one.known)
+    matrix = np.zeros((len(one.times) + len(other.times), len(model.features)))
+    for part, rows in ((one, slice(None, len(one.times))), (other, slice(len(one.times), None))):
+        columns = [place for place, name in enumerate(model.features) if name in part.names]
+        matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
+    return replace(
+        one,
+        model=model,
+        matrix=matrix,
+        times=np.concatenate([one.times, other.times]),
+        labels=(*one.labels, *other.labels),
+        subgroup_size=max(one.subgroup_size, other.subgroup_size),
+        row_weights=np.concatenate([one.row_weights, other.row_weights]),
+    )
+
+
+def label(row: Measurement) -> str:
+    """Return a measurement's kernel, variant and sizes in one line."""
+    parts = [f"{name}={value}" for name, value in (*row.variant.items(), *row.parameters.items())]
+    return " ".join([row.kernel, *parts])
+
+
+def _times(rows: tuple[Measurement, ...], labels: tuple[str, ...]) -> Floats:
     times = np.array([row.seconds for row in rows], dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(times) & (times > 0)))
     if bad.size:
-        raise BadTimesError(
-            tuple(bad.tolist()), tuple(times[bad].tolist()), tuple(labels[i] for i in bad)
-        )
-    counted = [_counts(measurements, row) for row in rows]
-    values = [
-        features.evaluate(counts, row.parameters)
-        for counts, row in zip(counted, rows, strict=True)
-    ]
-    exercised = {name for row in values for name, value in row.items() if value != 0}
-    names, model, known = family.select(exercised), None, None
-    if family.expression:
-        facts = getattr(measurements, "facts", None)
-        known = known_weights(family, facts, fit_facts)
-        model = bind(family, exercised, known)
-        names = model.features
-        cases = (Case(c, row.parameters, facts, family.name) for c, row in zip(counted, rows, strict=True))
-        own: list[Mapping[str, Any]] = [family.quantities(case) for case in cases]
-        values = [{**row, **quantities} for row, quantities in zip(values, own, strict=True)]
-    matrix = np.array([[row.get(name, 0.0) for name in names] for row in values], dtype=np.float64)
-    subgroup_size = max((counts.subgroup_size for counts in counted), default=0)
-    return Design(
-        names, matrix.reshape(len(rows), len(names)), times, labels, subgroup_size, model, known
-    )
+        raise BadTimesError(tuple(bad.tolist()), tuple(times[bad].tolist()), tuple(labels[i] for i in bad))
+    return times
 
 
 def _counts(measurements: Measurements, row: Measurement) -> KernelCounts:
@@ -103,9 +138,3 @@ def _counts(measurements: Measurements, row: Measurement) -> KernelCounts:
     if counts is None:
         raise MissingCountsError(label(row), row.counts_hash)
     return counts
-
-
-def label(row: Measurement) -> str:
-    """Return a measurement's kernel, variant and sizes in one line."""
-    parts = [f"{name}={value}" for name, value in (*row.variant.items(), *row.parameters.items())]
-    return " ".join([row.kernel, *parts])

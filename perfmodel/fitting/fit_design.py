@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel.errors import TooFewRowsError
 from perfmodel.expressions.expression import Expression
@@ -16,55 +13,24 @@ from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.linear.estimators import RelativeLeastSquares
 from perfmodel.fitting.linear.least_squares import Array
 from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
+from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.threads import single_threaded
-from perfmodel.models import Family
 from perfmodel.models.binding import weight_name
+from perfmodel.models.model import Family
 
-
-class FitOptions(BaseModel):
-    """How a fit is made; see :class:`~perfmodel.fitting.RelativeLeastSquares`.
-
-    Parameters
-    ----------
-    nonnegative
-        Whether weights below zero are ruled out. In a family with an expression they always are,
-        and its own weights keep their own bounds.
-    ridge
-        How strongly weights are drawn to zero (linear families).
-    loss
-        ``linear``, ``huber``, ``soft_l1`` or ``cauchy``.
-    merge
-        Whether features that are not told apart share what they cost together, with a note,
-        instead of being refused (linear families).
-    weighting
-        ``equal`` for every row, or by measured ``noise`` (:func:`~perfmodel.fitting.noise_weights`).
-    fit_facts
-        Whether weights are fitted that a fact of the device should give and nobody gave.
-    starts, seed
-        How many starting points, and the seed they are drawn with (families with an expression).
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    nonnegative: bool = False
-    ridge: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    loss: str = "linear"
-    merge: bool = True
-    weighting: Literal["equal", "noise"] = "equal"
-    fit_facts: bool = False
-    starts: int = 8
-    seed: int = 0
+_GIVEN: tuple[Mark, ...] = ("given",)
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A model of which nothing is to be fitted, with the attributes of an estimator.
+    """A model without any weight to fit, with the attributes of an estimator.
 
     Parameters
     ----------
     model
         The expression, without weights.
     degrees_of_freedom_
-        How many rows it could have been fitted to.
+        Number of rows that it is compared with.
     """
 
     model: Expression
@@ -110,12 +76,7 @@ class DesignFit:
         return self.estimator.predict(table.matrix)
 
 
-def fit_design(
-    table: Design,
-    family: Family,
-    options: FitOptions | None = None,
-    sample_weight: npt.ArrayLike | None = None,
-) -> DesignFit:
+def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
     """Fit a family to a design.
 
     Raises
@@ -123,37 +84,36 @@ def fit_design(
     TooFewRowsError
         If there are fewer rows than weights.
     """
-    asked = options or FitOptions()
-    fit = _linear if table.model is None else _nonlinear
     with single_threaded():
-        return fit(table, family, asked, sample_weight)
+        if family.plain_sum:
+            return _fit_linear(table, options or FitOptions())
+        if table.known and not table.model.weights and len(table.times):
+            return _take_given(table)
+        return _fit_nonlinear(table, family, options or FitOptions())
 
 
-def _linear(
-    table: Design, family: Family, options: FitOptions, sample_weight: npt.ArrayLike | None
-) -> DesignFit:
+def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
     if not table.names or not len(table.times):
         raise TooFewRowsError(len(table.times), table.names)
     found = RelativeLeastSquares(
         nonnegative=options.nonnegative, ridge=options.ridge, loss=options.loss,
         merge=options.merge, names=table.names,
-    ).fit(table.matrix, table.times, sample_weight)  # fmt: skip
+    ).fit(table.matrix, table.times, table.row_weights)  # fmt: skip
     groups = tuple(tuple(table.names[i] for i in group) for group in found.confounded_)
-    return DesignFit(
-        table.names, found.coef_, found.standard_errors_, found.marks_, groups, found
-    )
+    return DesignFit(table.names, found.coef_, found.standard_errors_, found.marks_, groups, found)
 
 
-def _nonlinear(
-    table: Design, family: Family, options: FitOptions, sample_weight: npt.ArrayLike | None
-) -> DesignFit:
-    model, given = table.model, dict(table.known or {})
-    none: tuple[tuple[Mark, ...], ...] = (("given",),) * len(given)
-    if model is not None and not model.weights and given and len(table.times):
-        values, done = np.array(list(given.values())), Given(model, len(table.times))
-        return DesignFit(tuple(given), values, np.zeros(len(given)), none, (), done)
-    if model is None or not 0 < len(model.weights) <= len(table.times):
-        raise TooFewRowsError(len(table.times), model.weights if model else ())
+def _take_given(table: Design) -> DesignFit:
+    """Return the weights of a design whose weights are all given by the device's facts."""
+    values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
+    done = Given(table.model, len(table.times))
+    return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
+
+
+def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> DesignFit:
+    model, given = table.model, table.known
+    if not 0 < len(model.weights) <= len(table.times):
+        raise TooFewRowsError(len(table.times), model.weights)
     own = {weight.name: weight for weight in family.weights if weight.name in model.weights}
     found = RelativeNonlinearLeastSquares(
         expression=model,
@@ -161,12 +121,12 @@ def _nonlinear(
         start={name: weight.start for name, weight in own.items() if weight.start is not None},
         bounds={name: (weight.lower, weight.upper) for name, weight in own.items()},
         starts=options.starts, loss=options.loss, random_state=options.seed, names=table.names,
-    ).fit(table.matrix, table.times, sample_weight)  # fmt: skip
+    ).fit(table.matrix, table.times, table.row_weights)  # fmt: skip
     names = tuple(weight_name(family, name) for name in model.weights)
     groups = tuple(tuple(names[i] for i in group) for group in found.confounded_)
     return DesignFit(
         (*names, *given),
         np.append(found.coef_, list(given.values())),
         np.append(found.standard_errors_, np.zeros(len(given))),
-        (*found.marks_, *none), groups, found,
+        (*found.marks_, *(_GIVEN,) * len(given)), groups, found,
     )  # fmt: skip

@@ -1,32 +1,28 @@
 """Predictions of rows that the fit has not seen.
 
 Feature values are evaluated once, in one :class:`~perfmodel.fitting.Design` for all rows; every fit
-takes some of its rows. A row is predicted only if each feature that it exercises is exercised by
-a row of the fit; what else it needs is named instead.
+uses some of its rows. A row is predicted only if each feature that it exercises is exercised by
+a row of the fit too; otherwise the missing features are named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import TooFewRowsError
-from perfmodel.fitting.design import Design
-from perfmodel.fitting.fit_design import DesignFit, FitOptions, fit_design
-from perfmodel.models import Family
-from perfmodel.models.binding import bind
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Rows: TypeAlias = npt.NDArray[np.int64]
+from perfmodel.fitting.design import Design, Floats, Rows
+from perfmodel.fitting.fit_design import DesignFit, fit_to_design
+from perfmodel.fitting.options import FitOptions
+from perfmodel.models.model import Family
 
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """What fits say of rows that they have not seen.
+    """Predictions of rows that the fits have not seen.
 
     Parameters
     ----------
@@ -45,43 +41,12 @@ class Unseen:
         return np.array([not needs for needs in self.needs], dtype=np.bool_)
 
     def of(self, rows: Rows) -> Unseen:
-        """Return what is said of some rows."""
+        """Return the predictions of some rows."""
         return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows))
 
 
-def joined(one: Design, other: Design, family: Family) -> Design:
-    """Return the rows of two designs of a family, with the columns of both."""
-    names, model = tuple(sorted({*one.names, *other.names})), None
-    if one.model is not None:
-        model = bind(family, names, one.known)
-        names = model.features
-    matrix = np.zeros((len(one.times) + len(other.times), len(names)))
-    for part, rows in ((one, slice(None, len(one.times))), (other, slice(len(one.times), None))):
-        columns = [place for place, name in enumerate(names) if name in part.names]
-        matrix[rows, columns] = part.matrix[:, [part.names.index(names[i]) for i in columns]]
-    return replace(
-        one,
-        names=names,
-        matrix=matrix,
-        times=np.concatenate([one.times, other.times]),
-        labels=(*one.labels, *other.labels),
-        subgroup_size=max(one.subgroup_size, other.subgroup_size),
-        model=model,
-    )
-
-
-def chosen_rows(table: Design, rows: Rows) -> Design:
-    """Return some rows of a design; columns stay, also those that become zero throughout."""
-    return replace(
-        table,
-        matrix=table.matrix[rows],
-        times=table.times[rows],
-        labels=tuple(table.labels[i] for i in rows),
-    )
-
-
 class Refits:
-    """Fits of a family to some rows of a design, each made once, and what they say of other rows.
+    """Fits of a family to some rows of a design, each made once, and their predictions of other rows.
 
     Parameters
     ----------
@@ -107,7 +72,7 @@ class Refits:
         """
         key = np.sort(seen).tobytes()
         if key not in self._made:
-            self._made[key] = fit_design(chosen_rows(self.table, seen), self.family, self.options)
+            self._made[key] = fit_to_design(self.table.select(seen), self.family, self.options)
         return self._made[key]
 
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
@@ -123,7 +88,7 @@ class Refits:
         seconds = np.full(len(unseen), np.nan)
         if predictable.any():
             try:
-                seconds[predictable] = self.fit(seen).predict(chosen_rows(table, unseen[predictable]))
+                seconds[predictable] = self.fit(seen).predict(table.select(unseen[predictable]))
             except TooFewRowsError:
                 lacking = exercised[unseen]
         needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)
@@ -135,8 +100,8 @@ class Refits:
         Parameters
         ----------
         folds
-            What each row is left out together with, as its group; length n_rows. Rows with None
-            are in every fit and are predicted by none.
+            The fold of each row, such as its group; length n_rows. Rows with None are in every
+            fit and are not predicted.
         fitted
             Positions of the rows that fits may see; all by default. The others are only predicted.
         asked

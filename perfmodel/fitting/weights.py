@@ -1,4 +1,4 @@
-"""Weights found from measurements, and the value that a file keeps them in."""
+"""Weights fitted to measurements, as the value that a weights file keeps."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.fitting.design import design, label
-from perfmodel.fitting.fit_design import DesignFit, FitOptions, fit_design
+from perfmodel.fitting.design import Design, build_design, label
+from perfmodel.fitting.fit_design import DesignFit, fit_to_design
 from perfmodel.fitting.metrics import geometric_mean_error, relative_errors
-from perfmodel.fitting.uncertainty.noise import noise_weights
-from perfmodel.fitting.weights_file import FittedWeights, Residuals, Weight
+from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
 from perfmodel.models import Family, find_family
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def fit_weights(
     measurements: Measurements,
     family: str | Family,
-    nonnegative: bool = False,
     options: FitOptions | None = None,
+    table: Design | None = None,
 ) -> FittedWeights:
     """Fit a family's weights to measurements by relative least squares.
 
@@ -33,10 +33,10 @@ def fit_weights(
         Measured kernels of one device with their counts.
     family
         A family or its name.
-    nonnegative
-        Whether weights below zero are ruled out; `options` can say so too.
     options
-        How else to fit.
+        How to fit.
+    table
+        The design of these measurements, where it is built already.
 
     Raises
     ------
@@ -47,19 +47,15 @@ def fit_weights(
     TooFewRowsError
         If there are fewer usable measurements than features they exercise.
     ConfoundedFeaturesError
-        If features are not told apart and the options forbid to merge them.
+        If the rows cannot tell features apart and the options forbid to merge them.
     MissingFactError
-        If the family needs a fact of the device that nobody gave.
+        If the family needs an unknown fact of the device, and the options do not say that it is fitted.
     """
-    chosen = find_family(family)
-    asked = options or FitOptions()
-    if nonnegative and not asked.nonnegative:
-        asked = asked.model_copy(update={"nonnegative": True})
-    table = design(measurements, chosen, asked.fit_facts)
-    row_weights = noise_weights(measurements) if asked.weighting == "noise" else None
-    found = fit_design(table, chosen, asked, row_weights)
+    chosen, asked = find_family(family), options or FitOptions()
+    table = table or build_design(measurements, chosen, asked)
+    found = fit_to_design(table, chosen, asked)
     errors = relative_errors(found.predict(table), table.times)
-    facts = getattr(measurements, "facts", None) if chosen.expression else None
+    facts = None if chosen.plain_sum else measurements.facts
     return FittedWeights(
         family=chosen.name,
         definition=chosen.definition,
@@ -85,18 +81,17 @@ def fit_weights(
 
 
 def rows_hash(measurements: Measurements) -> str:
-    """Return the SHA-256 of what a fit sees of measurements, whatever their order.
+    """Return the SHA-256 of the rows of measurements, whatever their order.
 
-    That is, of each row that is fitted, its kernel, variant, sizes, the hash of its counts and its
-    time.
+    Of each row it covers the kernel, the variant, the sizes, the hash of the counts and the time.
     """
     lines = (f"{label(row)} {row.counts_hash} {row.seconds!r}" for row in measurements)
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
-def _weights(found: DesignFit, family: Family) -> dict[str, Weight]:
+def _weights(found: DesignFit, family: Family) -> dict[str, FittedWeight]:
     return {
-        name: Weight(
+        name: FittedWeight(
             value=float(value),
             unit=family.weight_unit(name),
             standard_error=float(error) if math.isfinite(error) else None,

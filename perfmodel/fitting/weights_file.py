@@ -9,14 +9,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from perfmodel.errors import UnknownFeatureError, WeightsDeviceError, WeightsFileError
-from perfmodel.fitting.fit_design import FitOptions
 from perfmodel.fitting.linear.diagnosis import Mark
+from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.conformal import Conformal
 from perfmodel.fitting.uncertainty.measured_range import Measured
 from perfmodel.io import write_whole
 from perfmodel.models import Family, find_family
-from perfmodel.models.model import Weight as FamilyWeight
-from perfmodel.models.own import EXPRESSION
+from perfmodel.models.model import EXPRESSION, Weight
 
 SCHEMA = "perfmodel.weights/2"
 
@@ -24,19 +23,19 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 STRICT = ConfigDict(frozen=True, extra="forbid")
 
 
-class Weight(BaseModel):
-    """What one unit of a feature costs, or another number of a family that belongs to the device.
+class FittedWeight(BaseModel):
+    """The value of a weight on a device, such as the cost of one unit of a feature.
 
     Parameters
     ----------
     value
-        The cost, in ``unit``.
+        The value, in ``unit``.
     unit
         As in ``s/operation``.
     standard_error
         Of the value, in ``unit``; None where the measurements give none.
     marks
-        What is to be said of it (:data:`perfmodel.fitting.linear.diagnosis.MEANING`).
+        Warnings about it (:data:`perfmodel.fitting.linear.diagnosis.MEANING`).
     """
 
     model_config = STRICT
@@ -110,7 +109,7 @@ class FittedWeights(BaseModel):
     residuals: Residuals
     notes: tuple[str, ...]
     features: tuple[str, ...]
-    weights: dict[str, Weight]
+    weights: dict[str, FittedWeight]
     conformal: Conformal | None = None
     measured: Measured | None = None
     definition: str = ""
@@ -145,7 +144,7 @@ def family_of(found: FittedWeights) -> Family:
     """
     if not found.definition.startswith(EXPRESSION):
         return find_family(found.definition or found.family)
-    units = (FamilyWeight(name, weight.unit) for name, weight in found.weights.items())
+    units = (Weight(name, weight.unit) for name, weight in found.weights.items())
     return Family.from_expression(found.definition.removeprefix(EXPRESSION), found.family, weights=units)
 
 
@@ -215,7 +214,7 @@ def _check_names(path: str | Path, found: FittedWeights) -> None:
         raise WeightsFileError(str(path), " and ".join(said))
 
 
-def _check_weight(path: str | Path, family: Family, name: str, weight: Weight) -> None:
+def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWeight) -> None:
     own = {one.name for one in family.weights}
     if name not in own and not family.takes(name):
         raise WeightsFileError(str(path), f"has '{name}', no weight of {family.name}")

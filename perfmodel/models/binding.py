@@ -1,14 +1,16 @@
-"""A family's expression with its sums written out over features, and its known weights filled in."""
+"""A family's run time with its sums written out over features, and its weights filled in."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import MissingFactError
-from perfmodel.expressions.expression import Expression, linear, parse
+from perfmodel.expressions.expression import Expression, parse
 from perfmodel.features import matches
-from perfmodel.models.model import Family
+from perfmodel.models.model import TOTAL, Family
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
@@ -22,7 +24,7 @@ def bind(
     Parameters
     ----------
     family
-        The family. One without an expression is the sum over the features that it takes.
+        The family.
     features
         Features that the sums run over, as far as they fit each sum's patterns.
     known
@@ -33,16 +35,68 @@ def bind(
     ExpressionError
         If the family's expression cannot be used.
     """
-    if not family.expression:
-        return linear(family.select(features))
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
-        for name, patterns in family.sums.items()
+        for name, patterns in {TOTAL: family.features, **family.sums}.items()
     }
     return parse(
         family.expression, tuple(family.units), parts=family.parts, sums=sums, constants=known,
         bounds={weight.name: (weight.lower, weight.upper) for weight in family.weights},
     )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class RunTime:
+    """A family with the value of each weight: from a kernel's features and quantities to seconds.
+
+    Parameters
+    ----------
+    family
+        The family.
+    weights
+        Value of each weight, by its name outside of expressions (:func:`weight_name`).
+    """
+
+    family: Family
+    weights: Mapping[str, float]
+
+    def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+        """Return the run time and its terms [s].
+
+        Parameters
+        ----------
+        values
+            Features and quantities (:meth:`perfmodel.models.Family.values`): numbers, or arrays of one shape.
+
+        Returns
+        -------
+        tuple
+            The run time; and by name the term of each feature where the family is a plain sum, else of each part.
+        """
+        if self.family.plain_sum:
+            terms = self.family.terms(self.weights, values)
+            return sum(terms.values(), 0.0), terms
+        expression, weights = self._whole
+        parts = {name: part.value(values, own) for name, (part, own) in self._parts.items()}
+        return expression.value(values, weights), parts
+
+    @cached_property
+    def charged(self) -> frozenset[str]:
+        """Features that the expression itself names, which have no weight that is named after them."""
+        return frozenset(self._whole[0].features) - {*self.family.units} - {*self.weights}
+
+    @cached_property
+    def _whole(self) -> tuple[Expression, list[float]]:
+        return self._with_weights(self.family.expression)
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[Expression, list[float]]]:
+        return {name: self._with_weights(name) for name in self.family.parts}
+
+    def _with_weights(self, text: str) -> tuple[Expression, list[float]]:
+        """Return an expression in the family's terms, with the values of the weights in it."""
+        found = bind(replace(self.family, expression=text), self.weights)
+        return found, [self.weights[weight_name(self.family, name)] for name in found.weights]
 
 
 def known_weights(
@@ -53,9 +107,9 @@ def known_weights(
     Parameters
     ----------
     family
-        Its weights say by which fact each is given.
+        Its weights name the fact that gives each.
     facts
-        What is known of the device.
+        The facts of the device; None where nothing is known.
     fit_facts
         Whether weights whose fact is not known may be fitted.
 
@@ -76,7 +130,7 @@ def known_weights(
 
 
 def weight_name(family: Family, variable: str) -> str:
-    """Return what a weight is called outside of expressions: those of sums bear their feature's name.
+    """Return the name of a weight outside of expressions: a weight of a sum has its feature's name.
 
     Examples
     --------

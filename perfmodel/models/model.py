@@ -1,15 +1,28 @@
-"""The value that a model family is: what it takes of a kernel and how that becomes seconds."""
+"""A model family as a value: which numbers of a kernel it uses, and how they become seconds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from pymbolic.primitives import Call, Variable
+
+from perfmodel.errors import ExpressionError
+from perfmodel.expressions.dimensions import weight_units
+from perfmodel.expressions.expression import parse
+from perfmodel.expressions.trees import children
 from perfmodel.features import matches, unit
 from perfmodel.quantities.case import Case
+
+EXPRESSION = "expr:"
+"""Prefix of a family's definition where the rest of it is an expression."""
+
+TOTAL = "total"
+"""The sum over a family's features; the run time of a family that gives no expression."""
 
 Quantities: TypeAlias = Callable[[Case], Mapping[str, Any]]
 
@@ -35,7 +48,7 @@ class Weight:
         Bounds that a fit keeps.
     fact
         Key of the device's fact that gives the number. Where the device has the fact the weight is
-        not fitted; where it has not, it is fitted only if asked.
+        not fitted; where it has not, the options of the fit decide whether it is fitted.
     """
 
     name: str
@@ -56,8 +69,8 @@ class Family:
     .. math:: \sum_f w_f f
 
     over all features :math:`f` that fit its patterns and that some measurement exercises, with a
-    weight named after its feature, in seconds per unit of it. Without an expression the run time
-    is the sum ``total`` over :attr:`features`.
+    weight named after its feature, in seconds per unit of it. The sum ``total`` runs over
+    :attr:`features`; it is the whole run time unless another expression is given.
 
     Parameters
     ----------
@@ -66,8 +79,7 @@ class Family:
     citation
         Paper and section that define it.
     features
-        Patterns (as for file names) of the features that the linear form takes. All others are no
-        part of the model.
+        Patterns (as for file names) of the features in the sum ``total``.
     sums
         For each sum in the expression its patterns.
     quantities
@@ -83,8 +95,8 @@ class Family:
     additive
         Whether a prediction is the sum of its terms.
     definition
-        What :func:`perfmodel.models.find_family` makes the family from, if it is none of this
-        folder's: ``expr:`` and an expression, or the path of a file.
+        Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an
+        expression, or the path of a file.
     """
 
     name: str
@@ -95,7 +107,7 @@ class Family:
     units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     weights: tuple[Weight, ...] = ()
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    expression: str = ""
+    expression: str = TOTAL
     additive: bool = True
     definition: str = ""
 
@@ -103,7 +115,7 @@ class Family:
     def from_expression(
         cls, expression: str, name: str = "expression", *, citation: str = "", weights: Iterable[Weight] = ()
     ) -> Family:
-        """Make a family of one's own.
+        """Make a family from an expression over features and weights.
 
         Parameters
         ----------
@@ -114,8 +126,8 @@ class Family:
         citation
             Where it is from.
         weights
-            Those whose unit, start or bounds are to be other than what the expression tells and
-            from zero up, and those that a fact of the device gives.
+            Weights with another unit, start or bounds than those that follow from the expression,
+            and weights that a fact of the device gives.
 
         Raises
         ------
@@ -130,17 +142,25 @@ class Family:
         >>> [(weight.name, weight.unit) for weight in family.weights]
         [('w_launch', 's/launch'), ('w_add', 's/operation'), ('w_wait', 's')]
         """
-        from perfmodel.models.own import own_weights  # it makes use of this module
-
         return cls(
-            name, citation or "a user's own expression", weights=own_weights(expression, tuple(weights)),
-            expression=expression, additive=False, definition=f"expr:{expression}",
+            name, citation or "a user's own expression", weights=_own_weights(expression, tuple(weights)),
+            expression=expression, additive=False, definition=f"{EXPRESSION}{expression}",
         )  # fmt: skip
 
-    @property
+    @cached_property
+    def plain_sum(self) -> bool:
+        """Whether the run time is the sum over :attr:`features` and nothing else."""
+        return self.expression == TOTAL
+
+    @cached_property
     def patterns(self) -> tuple[str, ...]:
         """Patterns of all features that get a weight of their own."""
         return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
+
+    def values(self, case: Case) -> Mapping[str, Any]:
+        """Return what the expression is evaluated from: a case's features and the family's quantities."""
+        own = self.quantities(case)
+        return {**case.features, **own} if own else case.features
 
     def takes(self, feature: str) -> bool:
         """Return whether the family has a weight for a feature.
@@ -186,3 +206,38 @@ class Family:
         return {
             name: weights[name] * value for name, value in values.items() if name in weights
         }
+
+
+def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...]:
+    """Check an expression over features and return its weights in order of appearance.
+
+    A weight that is not given has the unit that follows from the expression, and the fit finds its
+    start; exponents start at 1. The sharpness of a ``smooth_max`` lies between 1, the sum, and 64.
+    """
+    bounds = {weight.name: (weight.lower, weight.upper) for weight in given}
+    found = parse(text, bounds=bounds)
+    known = {weight.name: weight for weight in given}
+    lacking = [name for name in known if name not in found.weights]
+    if lacking:
+        advice = "use it, or leave it out of the weights"
+        raise ExpressionError(text, 0, len(text), f"the weight '{lacking[0]}' does not stand in it", advice)
+    if not found.weights:
+        advice = "multiply features by weights, named w_..."
+        raise ExpressionError(text, 0, len(text), "there is no weight in it, so nothing to fit", advice)
+    units, sharp = weight_units(found), set(_sharpnesses(found.tree))
+    own = {
+        name: Weight(name, "", start=4.0, lower=1.0, upper=64.0)
+        if name in sharp
+        else Weight(name, unit, start=None if unit else 1.0)
+        for name, unit in units.items()
+    }
+    return tuple({**own, **known}.values())
+
+
+def _sharpnesses(tree: Any) -> Iterator[str]:
+    """Yield the weights that are the sharpness of a smooth maximum."""
+    match tree:
+        case Call(parameters=(_, _, Variable(name=name))) if tree.function.name == "smooth_max":
+            yield name
+    for one in children(tree):
+        yield from _sharpnesses(one)

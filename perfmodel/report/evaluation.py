@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, figures
+from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, summarise
 from perfmodel.report.tables import (
     columns_text,
     csv_text,
@@ -175,8 +175,8 @@ def _case(row: Comparison) -> tuple[str, str, str]:
 
 def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
     """Return the row of geometric means: of each device and, of several, over them all."""
-    means = [cell for part in parts for cell in ("", "", percent(figures(part).error))]
-    overall = [percent(figures([row for part in parts for row in part]).error)] * (len(parts) > 1)
+    means = [cell for part in parts for cell in ("", "", percent(summarise(part).error))]
+    overall = [percent(summarise([row for part in parts for row in part]).error)] * (len(parts) > 1)
     return [name, "", "geometric mean", *means, *overall]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.compare import Comparison, figures
+from perfmodel.compare import Comparison, summarise
 from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.report.tables import kernels
 
@@ -78,7 +78,7 @@ def _draw_kernel(axes: Axes, place: int, kernel: str, rows: Sequence[Comparison]
         for row in rows
         if row.predicted is not None and row.predicted > 0
     ]
-    label = f"{kernel} ({100 * figures(rows).error:.0f} %)" if drawn else kernel
+    label = f"{kernel} ({100 * summarise(rows).error:.0f} %)" if drawn else kernel
     if len(drawn) < len(rows):
         label += f", {len(rows) - len(drawn)} not drawn"
     axes.plot(

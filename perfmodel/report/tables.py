@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from perfmodel.compare import Comparison, figures
+from perfmodel.compare import Comparison, summarise
 
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
 
@@ -106,8 +106,8 @@ def error_table(rows: Sequence[Comparison]) -> str:
         own = [row for row in rows if row.kernel == kernel]
         several = len({row.form for row in own}) > 1
         table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in own]
-        table.append((kernel, "geometric mean", "", "", percent(figures(own).error)))
-    table.append(("all", "geometric mean", "", "", percent(figures(rows).error)))
+        table.append((kernel, "geometric mean", "", "", percent(summarise(own).error)))
+    table.append(("all", "geometric mean", "", "", percent(summarise(rows).error)))
     return "\n".join([columns_text(table, left=2), *withheld_note(rows)])
 
 

@@ -21,7 +21,7 @@ from perfmodel.counts import count
 from perfmodel.errors import FamilyMismatchError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions
-from perfmodel.fitting.weights_file import FittedWeights, Residuals, Weight
+from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
 from perfmodel.models import find_family
 from perfmodel.predict import FittedModel
 
@@ -93,7 +93,8 @@ def model(family="work_depth", operation=1e-9, latency=1e-9, byte=1e-11):
         condition=1.0, degrees_of_freedom=1, converged=True, notes=(), features=tuple(values),
         residuals=Residuals(geometric_mean=0.0, median=0.0, largest=0.0),
         weights={
-            name: Weight(value=value, unit=units(name), standard_error=None, marks=()) for name, value in values.items()
+            name: FittedWeight(value=value, unit=units(name), standard_error=None, marks=())
+            for name, value in values.items()
         },
     )  # fmt: skip
     told = {"compute_units": 4, "lanes_per_unit": 32, "global_transaction_bytes": 64}

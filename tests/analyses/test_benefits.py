@@ -6,7 +6,7 @@ import pytest
 
 from perfmodel.analyses.benefits import Benefits, potential_benefits
 from perfmodel.errors import FamilyMismatchError
-from perfmodel.fitting import FitOptions, FittedWeights, Residuals, Weight
+from perfmodel.fitting import FitOptions, FittedWeights, Residuals
 from perfmodel.models import find_family
 from perfmodel.predict import FittedModel
 from tests.models.test_gpuperf import C2050, FAMILY, WEIGHTS, counted, printed, quantities
@@ -19,7 +19,7 @@ def model(family="gpuperf", **changes):
         rank=8, condition=1.0, degrees_of_freedom=1, converged=True, notes=(), features=tuple(values),
         residuals=Residuals(geometric_mean=0.0, median=0.0, largest=0.0),
         weights={
-            name: Weight(value=number, unit=FAMILY.weight_unit(name), standard_error=None, marks=())
+            name: FittedWeight(value=number, unit=FAMILY.weight_unit(name), standard_error=None, marks=())
             for name, number in values.items()
         },
     )  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from perfmodel import features
-from perfmodel.compare import Choice, Comparison, choices, compare, evaluate, figures
+from perfmodel.compare import Choice, Comparison, choices, compare, evaluate, summarise
 from perfmodel.compare.protocols import ranks_of_sizes
 from perfmodel.errors import LevelError, UnknownFamilyError
 from perfmodel.predict import fit
@@ -130,7 +130,7 @@ def test_variants_of_one_kernel_at_the_same_sizes_are_alternatives():
 
 
 def test_figures_of_a_few_rows():
-    found = figures(ROWS)
+    found = summarise(ROWS)
     assert (6, 1, 2) == (found.cases, found.withheld, found.choices)
     assert pytest.approx(5 / 6) == found.coverage
     assert pytest.approx((0.1**4 * 1.0) ** 0.2) == found.error
@@ -144,16 +144,16 @@ def test_figures_of_a_few_rows():
 
 
 def test_a_lucky_hit_counts_as_a_tenth_of_a_per_cent():
-    assert pytest.approx(1e-3) == figures([Comparison("a", {}, 1.0, 1.0)]).factor
+    assert pytest.approx(1e-3) == summarise([Comparison("a", {}, 1.0, 1.0)]).factor
 
 
 def test_a_prediction_at_or_below_zero_has_an_infinite_factor():
-    found = figures([Comparison("a", {}, 1.0, 1.1), Comparison("a", {}, 1.0, -0.5)])
+    found = summarise([Comparison("a", {}, 1.0, 1.1), Comparison("a", {}, 1.0, -0.5)])
     assert math.inf == found.factor
     assert pytest.approx(math.sqrt(0.1 * 1.5)) == found.error
 
 
 def test_figures_of_nothing():
-    found = figures(())
+    found = summarise(())
     assert (0, 0, 0, 0.0) == (found.cases, found.withheld, found.choices, found.coverage)
     assert all(math.isnan(value) for value in (found.error, found.factor, found.median, found.tau, found.width))

@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 
-from perfmodel.compare.side_by_side import on_common_cases, side_by_side
+from perfmodel.compare.side_by_side import compare_families, on_common_cases
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import Weight
 from perfmodel.report.families import families_csv, families_table
@@ -23,7 +23,7 @@ NEEDY = Family(
 
 
 def contenders():
-    return on_common_cases(side_by_side(MEASURED, TESTS, (EXACT, BLIND, NEEDY)))
+    return on_common_cases(compare_families(MEASURED, TESTS, (EXACT, BLIND, NEEDY)))
 
 
 def test_every_family_is_judged_on_the_cases_that_all_of_them_predict():

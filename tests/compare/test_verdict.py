@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.compare import Figures
-from perfmodel.compare.verdict import figures, judge
+from perfmodel.compare import Figures, summarise
+from perfmodel.compare.verdict import judge
 
 GOOD = Figures(cases=20, withheld=0, error=0.12, choices=5, tau=0.8, top1=0.8, regret=1.02)
 
 
 def test_figures_of_nothing():
-    verdict = judge(figures(()))
+    verdict = judge(summarise(()))
     assert "usable neither to time nor to rank" == verdict.text
     assert verdict.reasons[0].startswith("0 of 0 cases predicted")
 

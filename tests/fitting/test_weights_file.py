@@ -16,7 +16,7 @@ from perfmodel.errors import (
     WeightsFileError,
 )
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting import FitOptions, design, fit_design, fit_weights, read_weights
+from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
 from perfmodel.fitting.weights import rows_hash
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
@@ -168,7 +168,7 @@ def overlapping(known=None):
 
 
 def test_a_family_with_an_expression_is_fitted():
-    found = fit_weights(overlapping(), OVERLAP, options=FitOptions(fit_facts=True))
+    found = fit_weights(overlapping(), OVERLAP)
     assert sorted(TRUE) == list(found.weights)
     for name, value in TRUE.items():
         assert value == pytest.approx(found.weights[name].value, rel=1e-6)
@@ -183,14 +183,14 @@ def test_a_weight_that_the_device_s_facts_give_is_not_fitted():
 
 def test_a_fact_that_nobody_gave_is_named():
     with pytest.raises(MissingFactError) as caught:
-        fit_weights(overlapping(facts(other=1)), OVERLAP)
+        fit_weights(overlapping(facts(other=1)), OVERLAP, FitOptions(fit_facts=False))
     assert "group_s" == caught.value.key
 
 
 def test_a_design_of_an_expression_has_its_features_and_quantities():
-    table = design(overlapping(), OVERLAP, fit_facts=True)
+    table = build_design(overlapping(), OVERLAP)
     assert table.model.features == table.names
     groups = table.matrix[:, table.names.index("groups")]
     np.testing.assert_array_equal([n for _ in KERNELS for n in SIZES], groups)
-    fitted = fit_design(table, OVERLAP)
+    fitted = fit_to_design(table, OVERLAP)
     np.testing.assert_allclose(fitted.predict(table), table.times, rtol=1e-6)

@@ -1,1 +1,5 @@
-"""Which configurations to measure."""
+"""The choice of the configurations to measure first.
+
+In: configurations with their features, times of trials, and the share to be measured.
+Out: positions of the configurations, in batches.
+"""

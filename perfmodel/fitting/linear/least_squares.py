@@ -50,7 +50,7 @@ class Solution:
     freedom: float
 
 
-def least_squares(
+def solve_least_squares(
     matrix: Array, rhs: Array, nonnegative: bool = False, ridge: float = 0.0
 ) -> Solution:
     r"""Minimise :math:`\|A x - b\|_2^2 + \rho \|D x\|_2^2`, with :math:`D` the lengths of A's columns.
@@ -76,7 +76,7 @@ def least_squares(
 
     Examples
     --------
-    >>> solution = least_squares(np.array([[1., 2.], [2., 4.], [1., 2.]]), np.array([2., 4., 2.]))
+    >>> solution = solve_least_squares(np.array([[1., 2.], [2., 4.], [1., 2.]]), np.array([2., 4., 2.]))
     >>> solution.rank, solution.confounded
     (1, ((0, 1),))
     """
@@ -104,7 +104,7 @@ def least_squares(
 
 
 def plain_solution(matrix: Array, rhs: Array, nonnegative: bool, ridge: float) -> Array:
-    """Return the solution of :func:`least_squares` without refinement, and nothing beside it."""
+    """Return the solution of :func:`solve_least_squares` without refinement, and nothing beside it."""
     scale = np.linalg.norm(matrix, axis=0)
     damped, target = _with_ridge(matrix / scale, rhs, ridge)
     if nonnegative:

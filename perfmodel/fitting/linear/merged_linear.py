@@ -1,4 +1,4 @@
-"""A linear fit of checked rows with all its options, and what is known of its weights."""
+"""A linear fit of checked rows with all its options, and the diagnosis of its weights."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy.typing as npt
 
 from perfmodel.errors import ConfoundedFeaturesError, TooFewRowsError
 from perfmodel.fitting.linear import diagnosis
-from perfmodel.fitting.linear.least_squares import Array, Solution, least_squares, plain_solution, proportional_groups
+from perfmodel.fitting.linear.least_squares import Array, Solution, plain_solution, solve_least_squares
+from perfmodel.fitting.linear.merging import Groups, Merging, merge_columns
 from perfmodel.fitting.linear.robust import reweighted
 from perfmodel.fitting.linear.rows import TrainingRows
 
-Groups = tuple[tuple[int, ...], ...]
 Places = npt.NDArray[np.intp]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,77 +64,73 @@ def fit_linear(
     TooFewRowsError
         If there are fewer rows than columns that are not zero throughout, or no such column.
     ConfoundedFeaturesError
-        If the rows cannot tell columns apart and neither `merge` nor `ridge` says what to do.
+        If the rows cannot tell columns apart and neither `merge` nor `ridge` is given.
     """
     columns = np.flatnonzero(np.any(rows.matrix != 0, axis=0))
     names = tuple(rows.names[i] for i in columns)
     if not 0 < columns.size <= len(rows.times):
         raise TooFewRowsError(len(rows.times), names)
     matrix = rows.matrix[:, columns] / divisors[:, None]
-    target = rows.times / divisors
-    proportional = proportional_groups(matrix) if merge else ()
-    spread_out = _merging(matrix, proportional)
-    reduced = matrix @ spread_out
-
-    def weighted(weights: Array) -> tuple[Array, Array]:
-        root = np.sqrt(rows.weights * weights)
-        return reduced * root[:, None], target * root
-
-    weights, iterations, converged = reweighted(
-        lambda weights: plain_solution(*weighted(weights), nonnegative, ridge),
-        lambda x: target - reduced @ x,
-        len(target),
-        loss,
-    )
-    solution = least_squares(*weighted(weights), nonnegative, ridge)
-    left = _expanded(solution.confounded, spread_out)
-    if left and not (merge or ridge):
-        raise ConfoundedFeaturesError(
-            tuple(tuple(names[i] for i in group) for group in left), solution.rank, len(names)
-        )
-    inverse = spread_out @ solution.inverse
-    residuals = target - reduced @ solution.x
-    errors = diagnosis.standard_errors(
-        inverse, residuals, rows.weights * weights, solution.freedom
-    )
-    undetermined = _members(() if ridge else left, columns.size)
-    errors[undetermined] = np.inf
-    coefficients = spread_out @ solution.x
-    held: Flags = (spread_out != 0) @ ~solution.free
-    merged = _members(proportional, columns.size)
+    merging = merge_columns(matrix) if merge else merge_columns(matrix, ())
+    system = _System(matrix @ merging.shares, rows.times / divisors, rows.weights, nonnegative, ridge)
+    factors, iterations, converged = reweighted(system.solve_quickly, system.residuals, len(rows.times), loss)
+    solution = system.solve(factors)
+    confounded = merging.expand(solution.confounded)
+    if confounded and not (merge or ridge):
+        groups = tuple(tuple(names[i] for i in group) for group in confounded)
+        raise ConfoundedFeaturesError(groups, solution.rank, len(names))
+    errors, marks = _diagnose(system, factors, solution, merging, () if ridge else confounded)
     return LinearFit(
-        columns, coefficients, errors,
-        diagnosis.marks(coefficients, errors, inverse, held, merged, undetermined),
-        solution, _at(columns, (*proportional, *left)), _at(columns, proportional),
-        iterations, converged,
+        columns, merging.shares @ solution.x, errors, marks, solution,
+        _at(columns, (*merging.groups, *confounded)), _at(columns, merging.groups), iterations, converged,
     )  # fmt: skip
 
 
-def _merging(matrix: Array, groups: Groups) -> Array:
-    """Return the matrix, shape (n, n_merged), that gives each member of a group its share.
+@dataclass(frozen=True, eq=False)
+class _System:
+    """Equations whose weighted squared residuals are minimised, with the options that bound the solution."""
 
-    A merged column is the sum of its members scaled to unit length: they get equal times, in the
-    rows at hand, out of what they cost together.
-    """
-    of_group = {i: group for group in groups for i in group}
-    heads = [i for i in range(matrix.shape[1]) if of_group.get(i, (i,))[0] == i]
-    shares = np.zeros((matrix.shape[1], len(heads)))
-    for place, head in enumerate(heads):
-        for i in of_group.get(head, ()):
-            shares[i, place] = 1 / np.linalg.norm(matrix[:, i])
-        if head not in of_group:
-            shares[head, place] = 1.0
-    return shares
+    matrix: Array
+    target: Array
+    weights: Array
+    nonnegative: bool
+    ridge: float
+
+    def residuals(self, x: Array) -> Array:
+        """Return the residuals of a solution, without weights."""
+        found: Array = self.target - self.matrix @ x
+        return found
+
+    def solve(self, factors: Array) -> Solution:
+        """Return the solution for rows whose weights are multiplied by factors."""
+        return solve_least_squares(*self._weighted(factors), self.nonnegative, self.ridge)
+
+    def solve_quickly(self, factors: Array) -> Array:
+        """Return the solution alone, without refinement."""
+        return plain_solution(*self._weighted(factors), self.nonnegative, self.ridge)
+
+    def _weighted(self, factors: Array) -> tuple[Array, Array]:
+        root = np.sqrt(self.weights * factors)
+        return self.matrix * root[:, None], self.target * root
 
 
-def _expanded(groups: Groups, spread_out: Array) -> Groups:
-    members = [
-        np.flatnonzero(np.any(spread_out[:, list(group)] != 0, axis=1)).tolist() for group in groups
-    ]
-    return tuple(tuple(group) for group in members)
+def _diagnose(
+    system: _System, factors: Array, solution: Solution, merging: Merging, confounded: Groups
+) -> tuple[Array, tuple[tuple[diagnosis.Mark, ...], ...]]:
+    """Return the standard error and the marks of each column's weight."""
+    inverse, count = merging.shares @ solution.inverse, len(merging.shares)
+    errors = diagnosis.standard_errors(
+        inverse, system.residuals(solution.x), system.weights * factors, solution.freedom
+    )
+    undetermined = _members(confounded, count)
+    errors[undetermined] = np.inf
+    held = (merging.shares != 0) @ ~solution.free
+    merged = _members(merging.groups, count)
+    coefficients = merging.shares @ solution.x
+    return errors, diagnosis.marks(coefficients, errors, inverse, held, merged, undetermined)
 
 
-def _members(groups: Groups, count: int) -> Flags:
+def _members(groups: Groups, count: int) -> npt.NDArray[np.bool_]:
     inside = np.zeros(count, dtype=np.bool_)
     for group in groups:
         inside[list(group)] = True

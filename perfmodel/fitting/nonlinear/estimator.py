@@ -13,7 +13,9 @@ from perfmodel.fitting.linear.estimators import FeatureEstimator, positive_tags,
 from perfmodel.fitting.linear.least_squares import Array
 from perfmodel.fitting.linear.robust import check_loss
 from perfmodel.fitting.linear.rows import training_rows
-from perfmodel.fitting.nonlinear.nonlinear import LinearModel, TimeModel, bounds_of, fit_nonlinear, starts_of
+from perfmodel.fitting.nonlinear.nonlinear import fit_nonlinear
+from perfmodel.fitting.nonlinear.problem import LinearModel, TimeModel
+from perfmodel.fitting.nonlinear.starts import bounds_of, starts_of
 
 
 class RelativeNonlinearLeastSquares(FeatureEstimator):

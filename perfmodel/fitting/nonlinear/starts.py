@@ -1,8 +1,8 @@
-"""Where a non-linear fit begins: points at which all terms of a model take a similar time."""
+"""Starting points of a non-linear fit, at which all terms of a model take a similar time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,3 +75,18 @@ def balanced(slopes: Callable[[Array], Array], given: Array, box: Box) -> Array:
         point = box.clipped(np.where(new, wanted, point))
         seen |= new
     return point
+
+
+def bounds_of(
+    names: tuple[str, ...], given: Mapping[str, tuple[float, float]] | None, nonnegative: bool
+) -> Box:
+    """Return the box of the weights: the given bounds, else from 0 up or without bounds."""
+    lowest = 0.0 if nonnegative else -np.inf
+    pairs = [(given or {}).get(name, (lowest, np.inf)) for name in names]
+    lower, upper = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    return Box(lower, upper)
+
+
+def starts_of(names: tuple[str, ...], given: Mapping[str, float] | None) -> Array:
+    """Return the starting values that were given, NaN for the others."""
+    return np.array([(given or {}).get(name, np.nan) for name in names], dtype=np.float64)

@@ -22,7 +22,9 @@ Source: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hier
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -36,6 +38,34 @@ ROUNDING = 1e-12
 """What sums of shares may miss of a level that they reach."""
 
 Score = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Half widths of intervals of log time, by the level that each reaches.
+
+    Parameters
+    ----------
+    levels
+        Levels in ascending order.
+    scores
+        The half width that reaches each.
+    """
+
+    levels: tuple[float, ...]
+    scores: tuple[float, ...]
+
+    def at(self, level: float) -> float:
+        """Return q, the half width at a level; infinite above the last one.
+
+        Raises
+        ------
+        LevelError
+            If the level is not between 0 and 1.
+        """
+        check_level(level)
+        place = bisect_left(self.levels, level - ROUNDING)
+        return self.scores[place] if place < len(self.scores) else math.inf
 
 
 class Conformal(BaseModel):
@@ -64,11 +94,22 @@ class Conformal(BaseModel):
         return f"{count} groups of kernels give bounds up to {count / (count + 1):.1%}"
 
     def without(self, group: str) -> Conformal:
-        """Return the scores of the other groups: for a row of this one, whose own scores must not judge it."""
+        """Return the scores of the other groups: a row of this group is not judged by its own scores."""
         kept = [i for i, one in enumerate(self.groups) if one != group]
         return self.model_copy(
             update={"scores": tuple(self.scores[i] for i in kept), "groups": tuple(self.groups[i] for i in kept)}
         )
+
+    @property
+    def quantiles(self) -> Quantiles:
+        """Half widths by level, sorted once for many levels."""
+        if not self.scores:
+            return Quantiles((), ())
+        scores = np.array(self.scores)
+        _, own, sizes = np.unique(np.array(self.groups), return_inverse=True, return_counts=True)
+        order = np.argsort(scores, kind="stable")
+        reached = np.cumsum((1 / ((len(sizes) + 1) * sizes[own]))[order])
+        return Quantiles(tuple(reached.tolist()), tuple(scores[order].tolist()))
 
     def quantile(self, level: float) -> float:
         """Return q, the half width of the interval of log time, at a level; perhaps infinite.
@@ -83,15 +124,7 @@ class Conformal(BaseModel):
         >>> Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b")).quantile(0.5)
         0.2
         """
-        check_level(level)
-        if not self.scores:
-            return math.inf
-        scores = np.array(self.scores)
-        _, own, sizes = np.unique(np.array(self.groups), return_inverse=True, return_counts=True)
-        order = np.argsort(scores, kind="stable")
-        reached = np.cumsum((1 / ((len(sizes) + 1) * sizes[own]))[order])
-        place = int(np.searchsorted(reached, level - ROUNDING))
-        return float(scores[order[place]]) if place < len(order) else math.inf
+        return self.quantiles.at(level)
 
     def interval(self, seconds: npt.ArrayLike, level: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return lower and upper bounds [s] of predictions; 0 and infinity where there are none."""

@@ -1,4 +1,4 @@
-"""The range that measurements covered, and what lies far outside."""
+"""The range of the measured times and features, and warnings about values far outside of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARE = 0.01
 
 
 class Measured(BaseModel):
-    """Smallest and largest of what was measured.
+    """Smallest and largest measured time, and smallest and largest value of each feature.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Measured(BaseModel):
     features: dict[str, Range]
 
     def far_outside(self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]) -> Iterator[str]:
-        """Say what of a prediction lies far outside, one sentence each.
+        """Yield a sentence for each value of a prediction that lies far outside.
 
         Parameters
         ----------
@@ -47,9 +47,12 @@ class Measured(BaseModel):
         """
         if (said := _far(seconds, self.seconds, seconds, 1.0)):
             yield f"predicted time {said} [s]"
+        limits_of = self.features.get
         for name, value in values.items():
-            limits = self.features.get(name)
-            if limits and (said := _far(value, limits, seconds, weights.get(name, 0.0))):
+            limits = limits_of(name)
+            if limits is None or (isinstance(value, float) and limits[0] <= value <= limits[1]):
+                continue  # by far the most frequent case, and predictions have to be quick
+            if said := _far(value, limits, seconds, weights.get(name, 0.0)):
                 yield f"{name} {said}"
 
 
@@ -65,7 +68,7 @@ def measured_range(table: Design) -> Measured:
 
 
 def _far(value: Any, limits: Range, seconds: Any, weight: float) -> str:
-    """Return what is wrong with a value, or nothing; at once for numbers, which are in a hurry."""
+    """Return what is wrong with a value, or an empty text. Numbers take a quick path without NumPy."""
     low, high = limits[0] / FAR, limits[1] * FAR
     if isinstance(value, float):
         if low <= value <= high or value == 0 or abs(weight * value) < SHARE * seconds:

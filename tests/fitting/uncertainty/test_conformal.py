@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import LevelError
-from perfmodel.fitting.design import Design
-from perfmodel.fitting.heldout import Refits, Unseen, joined
+from perfmodel.fitting.design import Design, stack
+from perfmodel.fitting.heldout import Refits, Unseen
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate, scaled
 from perfmodel.fitting.uncertainty.measured_range import Measured, measured_range
 from perfmodel.models import Family
+from perfmodel.models.binding import bind
 
 # Of two groups and the one to come each has a third: a's rows 1/6 each, b's row 1/3.
 SCORES = Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b"))
@@ -79,10 +80,15 @@ def test_coverage_on_groups_that_differ():
 TOY = Family("toy", "nowhere", ("a", "b", "c"))
 
 
+def rows(names, matrix, times, labels) -> Design:
+    """A design of the toy with equal weights of its rows."""
+    return Design(bind(TOY, names), matrix, times, tuple(labels), 16, np.ones(len(times)))
+
+
 def table() -> Design:
     """Six rows of three groups; the last group alone exercises the third feature."""
     matrix = np.array([[1, 1, 0], [1, 5, 0], [1, 2, 0], [1, 9, 0], [1, 1, 4], [1, 3, 0]], dtype=float)
-    return Design(("a", "b", "c"), matrix, matrix @ [1e-5, 2e-6, 3e-6], tuple("uvwxyz"), 16)
+    return rows("abc", matrix, matrix @ [1e-5, 2e-6, 3e-6], "uvwxyz")
 
 
 def test_rows_are_predicted_without_their_group():
@@ -113,8 +119,7 @@ def test_too_few_rows_to_fit_withhold_everything():
 
 
 def test_joined_designs_have_the_columns_of_both():
-    one = Design(("b",), np.array([[2.0]]), np.array([1.0]), ("p",), 16)
-    found = joined(table(), one, TOY)
+    found = stack(table(), rows("b", np.array([[2.0]]), np.array([1.0]), "p"), TOY)
     assert (7, 3) == found.matrix.shape
     assert [0.0, 2.0, 0.0] == found.matrix[6].tolist()
     assert "p" == found.labels[6]

@@ -1,0 +1,100 @@
+"""From measurements to a matrix: columns, weights of rows, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import BadTimesError, MissingCountsError, MissingFactError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting import FitOptions
+from perfmodel.fitting.design import build_design, label, stack
+from perfmodel.models import Family
+from perfmodel.models.model import Weight
+from tests.fitting.test_weights import KERNELS
+from tests.standins import Row, Rows
+
+LINEAR = Family("toy", "nowhere", ("op_float32_add", "work_groups", "global_load_*", "local_*"))
+UNITS = DeviceFacts.from_mapping("stand-in", "none", "0", {"compute_units": Fact(4, "", "by hand")})
+OWN = Family(
+    "own", "nowhere",
+    quantities=lambda case: {"waves": case.value(case.counts.work_groups()) / case.fact("compute_units")},
+    units={"waves": ""},
+    sums={"work": ("op_float*", "global_*")},
+    weights=(Weight("w_wave", "s", fact="launch_s"),),
+    expression="work + w_wave*waves",
+    additive=False,
+)  # fmt: skip
+
+
+def rows(*cases: tuple[str, int], facts=None) -> Rows:
+    found = (Row(name, {"n": n}, 1e-3 * n, name, kept_s=(1e-3 * n, 3e-3 * n)) for name, n in cases)
+    return Rows(tuple(found), KERNELS, facts=facts)
+
+
+def test_columns_are_the_exercised_features_that_the_family_takes():
+    table = build_design(rows(("add", 2), ("load", 3)), LINEAR)
+    assert ("global_load_32_stride1", "op_float32_add", "work_groups") == table.names
+    # 1000 n^2 additions, 100 n^2 loads, n work-groups
+    assert [[0.0, 4000.0, 2.0], [900.0, 0.0, 3.0]] == table.matrix.tolist()
+    assert ([2e-3, 3e-3], ("add n=2", "load n=3"), 16) == (table.times.tolist(), table.labels, table.subgroup_size)
+    assert [1.0, 1.0] == table.row_weights.tolist()
+    assert {} == dict(table.known)
+
+
+def test_quantities_stand_beside_features():
+    table = build_design(rows(("add", 2), ("load", 4), facts=UNITS), OWN)
+    assert {"global_load_32_stride1", "op_float32_add", "waves"} == {*table.names}
+    assert [0.5, 1.0] == table.matrix[:, table.names.index("waves")].tolist()
+    assert {"w_global_load_32_stride1", "w_op_float32_add", "w_wave"} == {*table.model.weights}
+
+
+def test_a_weight_that_a_fact_gives_is_no_weight_of_the_model():
+    known = UNITS.updated({"launch_s": Fact(2e-6, "s", "by hand")})
+    table = build_design(rows(("add", 2), facts=known), OWN)
+    assert {"w_wave": 2e-6} == dict(table.known)
+    assert ("w_op_float32_add",) == table.model.weights
+    with pytest.raises(MissingFactError, match="launch_s"):
+        build_design(rows(("add", 2), facts=UNITS), OWN, FitOptions(fit_facts=False))
+
+
+def test_measured_noise_weighs_rows():
+    # runs at t and 3t: the median deviation is t
+    expected = 1 / (0.05**2 + 1.4826**2)
+    table = build_design(rows(("add", 2), ("add", 4)), LINEAR, FitOptions(weighting="noise"))
+    assert pytest.approx([expected] * 2) == table.row_weights
+
+
+def test_chosen_rows_keep_all_columns():
+    table = build_design(rows(("add", 2), ("load", 3), ("tile", 4)), LINEAR).select(np.array([2, 0]))
+    assert ("global_load_32_stride1", "local_load_32", "local_store_32", "op_float32_add", "work_groups") == table.names
+    assert ([4e-3, 2e-3], ("tile n=4", "add n=2")) == (table.times.tolist(), table.labels)
+    assert [[1600.0, 14400.0, 1600.0, 0.0, 4.0], [0.0, 0.0, 0.0, 4000.0, 2.0]] == table.matrix.tolist()
+
+
+def test_stacked_designs_are_the_design_of_all_rows():
+    noisy = FitOptions(weighting="noise")
+    parts = [("add", 2), ("empty", 3)], [("load", 3), ("tile", 4)]
+    for family in (LINEAR, OWN):
+        found = stack(*(build_design(rows(*part, facts=UNITS), family, noisy) for part in parts), family)
+        whole = build_design(rows(*parts[0], *parts[1], facts=UNITS), family, noisy)
+        assert (whole.names, whole.labels) == (found.names, found.labels)
+        for name in ("matrix", "times", "row_weights"):
+            np.testing.assert_array_equal(getattr(whole, name), getattr(found, name))
+
+
+def test_rows_that_cannot_be_used_are_named():
+    with pytest.raises(BadTimesError) as caught:
+        build_design(rows(("add", 2), ("add", 0)), LINEAR)
+    assert ((1,), ("add n=0",)) == (caught.value.rows, caught.value.labels)
+    with pytest.raises(MissingCountsError, match="gone n=1"):
+        build_design(Rows((Row("gone", {"n": 1}, 1.0, "gone"),), KERNELS), LINEAR)
+
+
+def test_no_rows():
+    table = build_design(Rows((), {}), LINEAR)
+    assert ((0, 0), (), 0) == (table.matrix.shape, table.names, table.subgroup_size)
+
+
+def test_labels_hold_variant_and_sizes():
+    assert "copy group=64 n=8 m=2" == label(Row("copy", {"n": 8, "m": 2}, 1.0, "", {"group": 64}))

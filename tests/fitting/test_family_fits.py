@@ -1,0 +1,95 @@
+"""One design for a fit, its cross-fits and its evaluation; measured noise weighs rows in all of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perfmodel import features
+from perfmodel.compare import evaluate, fit_and_evaluate
+from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
+from perfmodel.models import find_family
+from perfmodel.predict import fit
+from tests.fitting.test_weights import KERNELS, measurements
+from tests.standins import Rows
+
+NOISE = FitOptions(weighting="noise")
+FAMILY = find_family("stevens_kloeckner_2016")
+#: Of each kernel the relative deviation of its runs; kernels that are noisy are off, too.
+DEVIATION = {"empty": 0.0, "add": 0.3, "load": 0.01, "tile": 0.1}
+
+
+def noisy() -> Rows:
+    """Rows off by up to a third, whose runs lie at one deviation to each side of their time."""
+    rows = []
+    for i, row in enumerate(measurements().rows):
+        time, spread = row.seconds * (1 + DEVIATION[row.kernel] * math.sin(i + 1)), DEVIATION[row.kernel]
+        rows.append(replace(row, seconds=time, kept_s=(time * (1 - spread), time * (1 + spread)), group=f"g{i % 4}"))
+    return Rows(tuple(rows), KERNELS)
+
+
+def expected_weights(rows) -> np.ndarray:
+    """One over the squares of 5 % and of 1.4826 times the median deviation, which is the planted one."""
+    return np.array([1 / (0.05**2 + (1.4826 * DEVIATION[row.kernel]) ** 2) for row in rows])
+
+
+def predict_by_hand(seen, unseen, weights) -> np.ndarray:
+    """Times of rows by a fit to others with the estimator itself."""
+    values = [features.evaluate(KERNELS[row.counts_hash], row.parameters) for row in (*seen, *unseen)]
+    names = FAMILY.select({name for value in values for name in value})
+    matrix = np.array([[value.get(name, 0.0) for name in names] for value in values])
+    found = RelativeLeastSquares(merge=True).fit(matrix[: len(seen)], [row.seconds for row in seen], weights)
+    return found.predict(matrix[len(seen) :])
+
+
+def test_conformal_scores_are_of_fits_with_the_weights_of_noise():
+    rows = noisy().rows
+    scores = []
+    for row in rows:
+        others = [other for other in rows if other.group != row.group]
+        predicted = predict_by_hand(others, [row], expected_weights(others))[0]
+        scores.append(abs(math.log(row.seconds / predicted)))
+    model = fit(noisy(), options=NOISE)
+    assert pytest.approx(scores, rel=1e-9) == list(model.fitted.conformal.scores)
+    plain = fit(noisy())
+    assert max(abs(np.array(scores) - plain.fitted.conformal.scores)) > 1e-3
+    assert model.weights["launches"] != plain.weights["launches"]
+
+
+def test_protocols_judge_fits_with_the_weights_of_noise():
+    measured = Rows(tuple(row for row in noisy().rows if row.parameters["n"] != 64), KERNELS)
+    tests = Rows(tuple(row for row in noisy().rows if row.parameters["n"] == 64), KERNELS)
+    a, b = evaluate(measured, tests, level=None, options=NOISE, protocols=("A", "B"))
+    by_a = predict_by_hand(measured.rows, tests.rows, expected_weights(measured.rows))
+    expected = {row.kernel: time for row, time in zip(tests.rows, by_a, strict=True)}
+    assert pytest.approx(expected, rel=1e-9) == {row.kernel: row.predicted for row in a.rows}
+    for row in tests.rows:
+        seen = [other for other in measured.rows if other.group != row.group]
+        found = next(one.predicted for one in b.rows if one.kernel == row.kernel)
+        assert pytest.approx(predict_by_hand(seen, [row], expected_weights(seen))[0], rel=1e-9) == found
+
+
+def test_a_fit_and_its_evaluation_share_what_each_gives_alone():
+    measured, tests = noisy(), Rows(tuple(replace(row, group="new") for row in noisy().rows[::3]), KERNELS)
+    model, evaluations = fit_and_evaluate(measured, tests, options=NOISE, level=0.5)
+    assert fit(measured, options=NOISE, others=tests) == model
+    assert evaluate(measured, tests, level=0.5, options=NOISE) == evaluations
+
+
+def test_each_row_is_evaluated_once(monkeypatch):
+    asked = []
+    evaluated = features.evaluate
+    monkeypatch.setattr(features, "evaluate", lambda *case: asked.append(case) or evaluated(*case))
+    fit_and_evaluate(noisy(), noisy())
+    assert 2 * len(noisy().rows) == len(asked)
+
+
+def test_positions_of_rows():
+    fits = FamilyFits(noisy(), FAMILY, tests=noisy())
+    count = len(noisy().rows)
+    assert (list(range(count)), list(range(count, 2 * count))) == (fits.seen.tolist(), fits.unseen.tolist())
+    assert fits.refits.table.times[fits.unseen].tolist() == fits.design.times.tolist()
+    assert [] == FamilyFits(noisy(), FAMILY).unseen.tolist()
