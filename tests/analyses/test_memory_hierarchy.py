@@ -1,22 +1,19 @@
-"""Traces against executed code, caches against a plain simulation, hit rates against closed forms."""
+"""Traces against executed code, hit rates against closed forms."""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from typing import Any
 
 import loopy as lp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from perfmodel.analyses.caches import CacheShape, hits
+from perfmodel.analyses.caches import CacheShape
 from perfmodel.analyses.memory_hierarchy import Hierarchy, drawn_order, hit_rates
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.trace.trace import Trace, trace
 from perfmodel.errors import (
-    CacheShapeError,
     MissingFactError,
     ParameterError,
     TraceTooLongError,
@@ -51,48 +48,6 @@ def counted(domain: str, code: str, *tags: tuple[str, int, str, str], **types: A
 
 def streaming() -> KernelCounts:
     return counted("{[i]: 0 <= i < n}", "y[i] = 2*x[i]", ("i", 64, "g.0", "l.0"), x=FLOAT)
-
-
-# {{{ caches
-
-def plain_hits(lines: list[int], shape: CacheShape) -> list[bool]:
-    sets: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(shape.sets)]
-    found = []
-    for line in lines:
-        held = sets[line % shape.sets]
-        found.append(line in held)
-        held[line] = None
-        held.move_to_end(line)
-        if len(held) > shape.ways:
-            held.popitem(last=False)
-    return found
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.lists(st.integers(0, 30), max_size=120), st.integers(1, 5), st.integers(1, 6))
-def test_hits_are_those_of_a_plain_simulation(lines: list[int], sets: int, ways: int) -> None:
-    shape = CacheShape(sets * ways * LINE, LINE, ways)
-    assert plain_hits(lines, shape) == hits(np.array(lines, np.int64), shape).tolist()
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 12)), max_size=120))
-def test_caches_do_not_share_lines(requests: list[tuple[int, int]]) -> None:
-    shape = CacheShape(4 * LINE, LINE, 2)
-    cache, line = (np.array([pair[k] for pair in requests], np.int64) for k in (0, 1))
-    found = hits(line, shape, cache)
-    for one in range(4):
-        mine = [line for number, line in requests if number == one]
-        assert plain_hits(mine, shape) == found[cache == one].tolist()
-
-
-@pytest.mark.parametrize("numbers", [(0, 64, 1), (128, 0, 1), (128, 64, 0), (64, 64, 2)])
-def test_a_cache_without_sets_is_refused(numbers: tuple[int, int, int]) -> None:
-    with pytest.raises(CacheShapeError, match="holds no set") as caught:
-        CacheShape(*numbers)
-    assert numbers == (caught.value.size_bytes, caught.value.line_bytes, caught.value.ways)
-
-# }}}
 
 
 # {{{ traces

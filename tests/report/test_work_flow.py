@@ -14,7 +14,7 @@ from perfmodel.analyses.work_flow import WorkFlow, work_flow
 from perfmodel.cli import application
 from perfmodel.counts import count
 from perfmodel.errors import PictureFormatError
-from perfmodel.report.layout import frames, lanes, merged
+from perfmodel.report.layout import merged
 from perfmodel.report.tables import seconds_text
 from perfmodel.report.work_flow import dot_text, draw_work_flow, title, work_flow_figure
 from tests.analyses.test_work_flow import TOY, counted
@@ -23,11 +23,6 @@ from tests.analyses.test_work_flow import TOY, counted
 @pytest.fixture(scope="module")
 def graph() -> WorkFlow:
     return work_flow(count(matmul_tiled.KERNEL.build()), dict.fromkeys(("l", "m", "n"), 64))
-
-
-def test_frames_and_lanes(graph: WorkFlow) -> None:
-    assert [("k_outer", 1, 8, 0), ("k_inner", 7, 8, 1)] == [tuple(frame) for frame in frames(graph)]
-    assert [2, 1, 0, 0] == lanes([(0, 9), (1, 5), (1, 2), (3, 4)])
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".dot", b"digraph")])
