@@ -238,10 +238,8 @@ class KernelCounts:
         return tuple(OperationCount(row.where, row.kind, row.count) for row in rows)
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:
-        found = [
-            (domain, access) for domain, access in self.access_maps
-            if access.array == array and direction in (None, access.direction)
-        ]
+        wanted = {"array": array, "direction": direction}
+        found = [(domain, access) for domain, access in self.access_maps if matches(access, wanted)]
         if not found:
             raise UnknownArrayError(array, self._arrays())
         return found

@@ -65,15 +65,11 @@ class Indexing:
     def __init__(self, kernel: lp.LoopKernel, domains: Domains) -> None:
         self.kernel = kernel
         self.domains = domains
-        self.line = self._line()
+        line = isl.Set.universe(domains.assumptions.get_space()).from_params().add_dims(SET, 1)
+        self.line = line.set_dim_name(SET, 0, "x")
         self._found: dict[object, Resolved] = {}
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
-
-    def _line(self) -> isl.Set:
-        space = self.domains.assumptions.get_space()
-        line = isl.Set.universe(space).from_params().add_dims(SET, 1)
-        return line.set_dim_name(SET, 0, "x")
 
     def access(self, event: AccessEvent, domain: Domain, width: int) -> Access:
         """Return the access that an event makes at the points of a domain.
