@@ -168,11 +168,8 @@ class KernelCounts:
         it gives a Fraction; its two counts are attributes.
         """
         cells = self.footprint(array, direction)
-        filled = [
-            row.filled for row in self.access_table
-            if (row.array, row.direction) == (array, direction) and row.filled is not None
-        ]
-        return Utilization(cells, tuple(filled) or (cells,))
+        rows = (row for row in self.access_table if matches(row, {"array": array, "direction": direction}))
+        return Utilization(cells, tuple(row.filled for row in rows if row.filled is not None) or (cells,))
 
     def lines(
         self, array: str, line_bytes: int = 64, per: str = "workgroup",
@@ -241,10 +238,8 @@ class KernelCounts:
         return tuple(OperationCount(row.where, row.kind, row.count) for row in rows)
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:
-        found = [
-            (domain, access) for domain, access in self.access_maps
-            if access.array == array and direction in (None, access.direction)
-        ]
+        wanted = {"array": array, "direction": direction}
+        found = [(domain, access) for domain, access in self.access_maps if matches(access, wanted)]
         if not found:
             raise UnknownArrayError(array, self._arrays())
         return found

@@ -88,7 +88,7 @@ class Flow:
         for act, cost in costs.items():
             if not (math.isfinite(cost) and cost >= 0):
                 raise ActCostError(act, cost)
-        return self._chain(self._walk(Rules(lambda act: costs.get(act, costs.get(act[1], 1.0)))).state.path(LATEST))
+        return self._longest(Rules(lambda act: costs.get(act, costs.get(act[1], 1.0))))
 
     @cached_property
     def work(self) -> Chain:
@@ -98,7 +98,7 @@ class Flow:
     @cached_property
     def between_barriers(self) -> Chain:
         """The longest chain where nothing moves across a barrier: the sum over the parts between."""
-        return self._chain(self._walk(Rules(_no_barrier, fenced=True)).state.path(LATEST))
+        return self._longest(Rules(lambda act: float(act[1] != "barrier"), fenced=True))
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:
@@ -114,10 +114,7 @@ class Flow:
         independent loads before the first use of one, if the compiler moves each as far up as its
         address and the straight-line code allow.
         """
-        def cost(act: Act) -> float:
-            return float(act == GLOBAL_LOAD)
-
-        rounds = self._chain(self._walk(Rules(cost, fenced=True, in_order=True)).state.path(LATEST))
+        rounds = self._longest(Rules(lambda act: float(act == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
 
     @cached_property
@@ -137,6 +134,9 @@ class Flow:
         walk.block(self.cardinalities.program.schedule, Position())
         return walk
 
+    def _longest(self, rules: Rules) -> Chain:
+        return self._chain(self._walk(rules).state.path(LATEST))
+
     def _chain(self, path: Path) -> Chain:
         counts: dict[Act, Count] = {}
         for (act, nest), amount in path.terms.items():
@@ -147,7 +147,3 @@ class Flow:
 
 def _instructions(chain: Chain) -> Count:
     return chain.operations() + chain.accesses()
-
-
-def _no_barrier(act: Act) -> float:
-    return float(act[1] != "barrier")

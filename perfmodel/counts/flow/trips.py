@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import islpy as isl
 
@@ -47,9 +48,9 @@ class Trips:
         self.sizes = self._sizes()
         self.around: dict[str, Nest] = {}
         self._place(self.program.schedule, ())
-        self._counts: dict[Nest, Count] = {}
-        self._values: dict[Nest, float] = {}
-        self._spans: dict[str, Span | None] = {}
+        self.count = cache(self._count)
+        self.value = cache(self._value)
+        self.span = cache(self._span)
 
     def _sizes(self) -> Mapping[str, int]:
         """Large sizes that the assumptions allow."""
@@ -77,26 +78,12 @@ class Trips:
             elif isinstance(node, DeviceKernel):
                 self._place(node.body, loops)
 
-    def value(self, nest: Nest) -> float:
+    def _value(self, nest: Nest) -> float:
         """Return the runs of a nest's body at large sizes, where chains are compared."""
-        if nest not in self._values:
-            count = self.count(nest)
-            self._values[nest] = float(count(**self.sizes))
-        return self._values[nest]
-
-    def count(self, nest: Nest) -> Count:
-        """Return how often one work-item runs the body of a nest, for one iteration of the loops outside it."""
-        if nest not in self._counts:
-            self._counts[nest] = self._count(nest)
-        return self._counts[nest]
-
-    def span(self, iname: str) -> Span | None:
-        """Return the values of a loop where they are the same for all sizes, else None."""
-        if iname not in self._spans:
-            self._spans[iname] = self._span(iname)
-        return self._spans[iname]
+        return float(self.count(nest)(**self.sizes))
 
     def _span(self, iname: str) -> Span | None:
+        """Return the values of a loop where they are the same for all sizes, else None."""
         domains = self._around((iname,))
         if not domains or iname not in domains[0].names:
             return None
@@ -124,6 +111,7 @@ class Trips:
         return sites or [domain for domain in domains if domain.trips is not None]
 
     def _count(self, nest: Nest) -> Count:
+        """Return how often one work-item runs the body of a nest, for one iteration of the loops outside it."""
         domains = self._around(nest) if nest else []
         if not domains:
             return Count.constant(1, "chain")

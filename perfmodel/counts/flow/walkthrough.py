@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from perfmodel.counts.flow.execution import Arcs, Position, Rules, execute, meet_barrier
-from perfmodel.counts.flow.paths import Offset, Path, Term, Value
+from perfmodel.counts.flow.paths import Path, Term, Value
 from perfmodel.counts.flow.state import LATEST, WHOLE, Snapshot, State, path_in
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.steps import SHARED, Dataflow
@@ -96,20 +96,21 @@ class Walkthrough:
         span = self.trips.span(node.iname)
         unrolled = node.iname in self.dataflow.unrolled
         if span is not None and (unrolled or at.runs * span.trips <= SHORT):
-            self.follow_all(node, span, at)
+            self.follow_all(node, span, at, unrolled)
         else:
             self.follow_some(node, 1 if span is None else span.step, at)
         self.state.leave(len(at.stamp))
-        if self.rules.in_order and not unrolled:
-            self.state.hold(self.state.path(LATEST))
+        self.hold_iteration(unrolled)
 
-    def follow_all(self, node: Loop, span: Span, at: Position) -> None:
+    def follow_all(self, node: Loop, span: Span, at: Position, unrolled: bool) -> None:
         """Follow every iteration of a loop."""
         before: Snapshot = {}
         for k in range(span.trips):
             if k == span.trips - 1:
                 before = self.state.snapshot()
-            self.iterate(node, k, (True, span.start + k * span.step), at, at.runs * span.trips)
+            self.hold_iteration(unrolled)
+            offset = (True, span.start + k * span.step)
+            self.block(node.body, at.iteration(node.iname, k, offset, at.runs * span.trips))
         if span.trips > 1:
             self.note_growth(node.iname, before, self.state.cells)
 
@@ -119,7 +120,8 @@ class Walkthrough:
         before: Snapshot = {}
         for k in range(FOLLOWED):
             before = self.state.snapshot(names)
-            self.iterate(node, k, (False, k * step), at, at.runs * FOLLOWED)
+            self.hold_iteration(unrolled=False)
+            self.block(node.body, at.iteration(node.iname, k, (False, k * step), at.runs * FOLLOWED))
         after = self.state.snapshot(names)
         self.note_growth(node.iname, before, after)
         for variable, cells in after.items():
@@ -128,11 +130,10 @@ class Walkthrough:
                 for cell, value in cells.items()
             }
 
-    def iterate(self, node: Loop, k: int, offset: Offset, at: Position, runs: int) -> None:
-        """Follow one iteration of a loop."""
-        if self.rules.in_order and node.iname not in self.dataflow.unrolled:
+    def hold_iteration(self, unrolled: bool) -> None:
+        """Let what follows wait for all before, where the rules order the iterations of a loop."""
+        if self.rules.in_order and not unrolled:
             self.state.hold(self.state.path(LATEST))
-        self.block(node.body, at.iteration(node.iname, k, offset, runs))
 
     def prolonged(self, loop: str, path: Path, earlier: Path | None) -> Path:
         """Return a path at the end of a loop of which only some iterations were followed."""

@@ -129,7 +129,7 @@ class ArithmeticWalk(AccessWalk):
         return self.combine("div", left, right, scope)
 
     def map_floor_div(self, expr: p.FloorDiv | p.Remainder, scope: Scope) -> Type[Any]:
-        return self.fold("div", (expr.numerator, expr.denominator), scope.of_literal(INT))
+        return self.fold("div", (expr.numerator, expr.denominator), scope._replace(literal=INT))
 
     map_remainder = map_floor_div
 

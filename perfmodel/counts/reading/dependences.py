@@ -7,6 +7,7 @@ two additions are above ``a`` and ``b``, and one is above ``c``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -115,12 +116,10 @@ class PathWalk(Walk):
 
     def step(self, instruction: MultiAssignmentBase) -> Step:
         """Return the statement of the walk; it waits for its guards too."""
-        acts: dict[Act, int] = {}
+        acts = Counter[Act]()
         for event in self.operations:
-            act = (event.dtype, event.kind)
-            acts[act] = acts.get(act, 0) + event.amount
-        for act in self.touched:
-            acts[act] = acts.get(act, 0) + 1
+            acts[event.dtype, event.kind] += event.amount
+        acts.update(self.touched)
         leaves = self.leaves
         for guard in sorted(instruction.predicates, key=str):
             test = PathWalk(self.kernel, self.callables)

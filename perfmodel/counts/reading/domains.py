@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 
 import islpy as isl
 import loopy as lp
@@ -92,9 +93,7 @@ class Domains:
         exact = True
         counted = [name for name in names if name in self.data_inames]
         known = [name for name in counted if name in self.statistics]
-        trips = None
-        for name in known:
-            trips = self.statistics[name] * (1 if trips is None else trips)
+        trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
         if data:
             exact = len(known) == len(counted)

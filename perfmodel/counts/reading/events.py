@@ -72,10 +72,6 @@ class Scope(NamedTuple):
         """Return the scope of what is evaluated only where the condition holds."""
         return self._replace(conditions=(*self.conditions, condition))
 
-    def of_literal(self, literal: Type[Any]) -> Scope:
-        """Return the scope with another type of literals."""
-        return self._replace(literal=literal)
-
     def of_index(self) -> Scope:
         """Return the scope of an array's index."""
         return self._replace(literal=INT, in_index=True)

@@ -87,7 +87,7 @@ class Walk(ArithmeticWalk):
         known = function.arg_id_to_dtype or {}
         types = {i: np.dtype(t.numpy_dtype) for i, t in known.items() if t is not None}
         found = [
-            self.rec(argument, scope.of_literal(real_part(types[i])) if i in types else scope)
+            self.rec(argument, scope._replace(literal=real_part(types[i])) if i in types else scope)
             for i, argument in enumerate(expr.parameters)
         ]
         if name in MINMAX:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import islpy as isl
@@ -64,15 +65,11 @@ class Indexing:
     def __init__(self, kernel: lp.LoopKernel, domains: Domains) -> None:
         self.kernel = kernel
         self.domains = domains
-        self.line = self._line()
-        self._layouts: dict[tuple[str, bool], Layout] = {}
+        line = isl.Set.universe(domains.assumptions.get_space()).from_params().add_dims(SET, 1)
+        self.line = line.set_dim_name(SET, 0, "x")
         self._found: dict[object, Resolved] = {}
-        self._shapes: dict[Any, tuple[isl.Set, ...] | None] = {}
-
-    def _line(self) -> isl.Set:
-        space = self.domains.assumptions.get_space()
-        line = isl.Set.universe(space).from_params().add_dims(SET, 1)
-        return line.set_dim_name(SET, 0, "x")
+        self.layout = cache(self._layout)
+        self.extents = cache(self._extents)
 
     def access(self, event: AccessEvent, domain: Domain, width: int) -> Access:
         """Return the access that an event makes at the points of a domain.
@@ -101,31 +98,23 @@ class Indexing:
             quasi_polynomial(_offset(variable), parameters),
         )
 
-    def layout(self, array: str, linear: bool) -> Layout:
+    def _layout(self, array: str, linear: bool) -> Layout:
         """Return the layout of an array; that of a flat one where it is indexed linearly."""
-        if (array, linear) not in self._layouts:
-            variable = self.kernel.get_var_descriptor(array)
-            if linear:
-                found = Layout((1,), None)
-            elif variable.shape == ():
-                found = Layout((), ())
-            elif variable.dim_tags is None:  # an array of unknown shape has one axis
-                found = Layout((1,), None)
-            else:
-                strides = tuple(
-                    tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1
-                    for tag in variable.dim_tags
-                )
-                shape = variable.shape if isinstance(variable.shape, tuple) else None
-                found = Layout(strides, shape)
-            self._layouts[array, linear] = found
-        return self._layouts[array, linear]
+        variable = self.kernel.get_var_descriptor(array)
+        if not linear and variable.shape == ():
+            return Layout((), ())
+        if linear or variable.dim_tags is None:  # an array of unknown shape has one axis
+            return Layout((1,), None)
+        strides = tuple(
+            tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1 for tag in variable.dim_tags
+        )
+        return Layout(strides, variable.shape if isinstance(variable.shape, tuple) else None)
 
     def _resolve(
         self, domain: Domain, indices: tuple[Any, ...], layout: Layout, width: int
     ) -> Resolved:
         names = {*domain.names, *self.domains.parameters}
-        extents = self._extents(layout.shape)
+        extents = self.extents(layout.shape)
         if any(not names_in(index) <= names for index in indices):
             return Resolved(layout, None, False, extents, layout.unit_axis, ())
         taken = [digits(index, domain.names) for index in indices]
@@ -148,7 +137,7 @@ class Indexing:
             for digit in found:
                 parts.append(digit.index)
                 strides.append(digit.stride * stride)
-                extent = None if digit.extent is None else self._extents((digit.extent,))
+                extent = None if digit.extent is None else self.extents((digit.extent,))
                 shape.append(self.line if extent is None else extent[0])
                 exact = exact and (
                     digit is found[0] or self._in_range(domain, digit.index, extent)
@@ -180,11 +169,6 @@ class Indexing:
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         """Return {[x] : 0 <= x < extent} for each axis."""
-        if shape not in self._shapes:
-            self._shapes[shape] = self._ranges(shape)
-        return self._shapes[shape]
-
-    def _ranges(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         if shape is None:
             return None
         space = self.line.get_space()

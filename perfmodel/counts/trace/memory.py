@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import islpy as isl
 import numpy as np
@@ -16,48 +15,40 @@ from perfmodel.errors import UntraceableError
 PAGE = 4096  # bytes; every array begins on a page
 
 
-@dataclass(frozen=True)
-class ArrayPlace:
-    """An array in memory: its first line's number."""
-
-    first: int
-
-    def addresses(self, access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
-        """Return the map from the points of an access to its address, in units of the access."""
-        cells = at_sizes(cells, sizes).intersect_domain(points)
-        if not cells.is_single_valued():
-            raise UntraceableError(
-                f"one access to '{access.array}' reaches several cells at once", "write it as a loop over single cells"
-            )
-        strides = [value_of(stride, sizes) for stride in access.strides]
-        axes = [f"x{k}" for k in range(len(strides))]
-        products = [f"{stride}*{axis}" for stride, axis in zip(strides, axes, strict=True)]
-        place = " + ".join([str(value_of(access.offset, sizes)), *products])
-        return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{place}] }}"))
-
-    def drawn(
-        self, access: Access, sizes: Mapping[str, int], generator: np.random.Generator, count: int
-    ) -> Ints:
-        """Return addresses drawn evenly from the whole array."""
-        extents = _extents(access, sizes)
-        if extents is None:
-            raise UntraceableError(
-                f"data give the index into '{access.array}', whose shape is not known", "declare the array's shape"
-            )
-        return generator.integers(0, max(int(np.prod(extents)), 1), count)
-
-
-def array_places(program: Program, sizes: Mapping[str, int], line_bytes: int) -> dict[str, ArrayPlace]:
-    """Return where each array in global memory lies, by its name, in the order of the names."""
+def first_lines(program: Program, sizes: Mapping[str, int], line_bytes: int) -> dict[str, int]:
+    """Return the number of the first line of each array in global memory, in the order of the names."""
     accesses = [a for statement in program.statements for a in statement.accesses if a.space == "global"]
-    places: dict[str, ArrayPlace] = {}
+    lines: dict[str, int] = {}
     end = 0
     for name in sorted({access.array for access in accesses}):
-        mine = [access for access in accesses if access.array == name]
-        places[name] = ArrayPlace(-(-end // line_bytes))
-        size = max(_bytes(access, sizes) for access in mine)
-        end = -(-(places[name].first * line_bytes + size) // PAGE) * PAGE
-    return places
+        lines[name] = -(-end // line_bytes)
+        size = max(_bytes(access, sizes) for access in accesses if access.array == name)
+        end = -(-(lines[name] * line_bytes + size) // PAGE) * PAGE
+    return lines
+
+
+def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
+    """Return the map from the points of an access to its address in the array, in units of the access."""
+    cells = at_sizes(cells, sizes).intersect_domain(points)
+    if not cells.is_single_valued():
+        raise UntraceableError(
+            f"one access to '{access.array}' reaches several cells at once", "write it as a loop over single cells"
+        )
+    strides = [value_of(stride, sizes) for stride in access.strides]
+    axes = [f"x{k}" for k in range(len(strides))]
+    products = [f"{stride}*{axis}" for stride, axis in zip(strides, axes, strict=True)]
+    place = " + ".join([str(value_of(access.offset, sizes)), *products])
+    return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{place}] }}"))
+
+
+def drawn_addresses(access: Access, sizes: Mapping[str, int], generator: np.random.Generator, count: int) -> Ints:
+    """Return addresses drawn evenly from the whole array."""
+    extents = _extents(access, sizes)
+    if extents is None:
+        raise UntraceableError(
+            f"data give the index into '{access.array}', whose shape is not known", "declare the array's shape"
+        )
+    return generator.integers(0, max(int(np.prod(extents)), 1), count)
 
 
 def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from perfmodel.counts.program.places import AccessPlace, Place, access_places, barrier_places, loops_of
 from perfmodel.counts.program.program import Program
 from perfmodel.counts.trace.fixed_sizes import SET, Ints, enumerate_points, fixed, values_at
-from perfmodel.counts.trace.memory import ArrayPlace
+from perfmodel.counts.trace.memory import addresses, drawn_addresses
 from perfmodel.errors import UntraceableError
 
 BARRIER = -1  # stands for an array where a row is a barrier
@@ -20,9 +20,9 @@ class LaunchRequests:
 
     def __init__(
         self, program: Program, launch: int, subgroup_size: int, sizes: Mapping[str, int], line_bytes: int,
-        memory: Mapping[str, ArrayPlace], generator: np.random.Generator,
+        first_lines: Mapping[str, int], generator: np.random.Generator,
     ) -> None:
-        self.sizes, self.line_bytes, self.memory, self.generator = sizes, line_bytes, memory, generator
+        self.sizes, self.line_bytes, self.first_lines, self.generator = sizes, line_bytes, first_lines, generator
         self.subgroup_size = subgroup_size
         self.launch = program.launches[launch]
         self.accesses = access_places(program, launch)
@@ -65,12 +65,11 @@ class LaunchRequests:
         domain, access = one.domain, one.access
         points = fixed(domain.points, self.sizes, self._held(domain.axes, domain.names, held))
         columns, count = enumerate_points(points)
-        memory = self.memory[access.array]
         if access.cells is not None:
-            address = values_at(memory.addresses(access, access.cells, points, self.sizes), columns, count)
+            address = values_at(addresses(access, access.cells, points, self.sizes), columns, count)
         else:
-            address = memory.drawn(access, self.sizes, self.generator, count)
-        line = memory.first + (address * access.bits // 8) // self.line_bytes
+            address = drawn_addresses(access, self.sizes, self.generator, count)
+        line = self.first_lines[access.array] + (address * access.bits // 8) // self.line_bytes
         lane, spread = self._lanes(one, columns, count)
         loops = (*loops_of(one.place), *self.extras[id(one)])
         tied = one.domain.tied  # lanes run these together, whatever the value
@@ -80,7 +79,7 @@ class LaunchRequests:
         )
         around = len(loops_of(one.place))
         key = self._key(one.place, values[:around], values[around:], packed)
-        array = list(self.memory).index(access.array)
+        array = list(self.first_lines).index(access.array)
         store = int(access.direction == "store")
         rest = [np.full(packed, one.number), lines, np.full(packed, array), np.full(packed, store)]
         return np.stack([sub_group, *key, *rest], axis=1)

@@ -17,7 +17,7 @@ import numpy as np
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.quasipoly.count import whole
 from perfmodel.counts.trace.fixed_sizes import Ints
-from perfmodel.counts.trace.memory import array_places, value_of
+from perfmodel.counts.trace.memory import first_lines, value_of
 from perfmodel.counts.trace.requests import LaunchRequests
 from perfmodel.errors import ParameterError
 
@@ -109,12 +109,12 @@ def trace(
     for name in counts.parameters:
         if name not in values:
             raise ParameterError(name, "was left out", counts.parameters)
-    memory = array_places(counts.program, values, line_bytes)
+    lines = first_lines(counts.program, values, line_bytes)
     found = []
     for number in range(len(counts.program.launches)):
         generator = np.random.default_rng(seed)
         requests = LaunchRequests(
-            counts.program, number, counts.subgroup_size, values, line_bytes, memory, generator
+            counts.program, number, counts.subgroup_size, values, line_bytes, lines, generator
         )
         found.append(_trace_of_launch(requests, groups))
     return tuple(found)
@@ -131,10 +131,9 @@ def _trace_of_launch(requests: LaunchRequests, number: int) -> Trace:
     rows = np.concatenate(parts) if parts else np.zeros((0, 6), np.int64)
     drawn = tuple(sorted({one.access.array for one in accesses if one.access.cells is None}))
     exact = not drawn and all(one.domain.exact and one.domain.chance == 1 for one in accesses)
-    first = tuple(place.first for place in requests.memory.values())
     group, subgroup, phase, line, array, store = rows.T
     return Trace(
-        launch.name, groups, requests.line_bytes, tuple(requests.memory), first,
+        launch.name, groups, requests.line_bytes, tuple(requests.first_lines), tuple(requests.first_lines.values()),
         group, subgroup, phase, line, array, store, drawn, exact,
     )
 
