@@ -5,7 +5,6 @@ import pytest
 
 from perfmodel import features
 from perfmodel.errors import ParameterError
-from perfmodel.features.evaluation import sources_of
 from tests.standins import Access, Counts, Operation, count
 
 ONE, ZERO = count("1", ""), count("0", "")
@@ -118,9 +117,3 @@ def test_a_wrong_size_is_named(name, sizes):
         features.evaluate(by_column(), sizes)
     assert name == caught.value.name
     assert f"'{name}'" in str(caught.value)
-
-
-def test_the_sources_of_features_are_found_once():
-    counts = copy_like()
-    assert sources_of(counts) is sources_of(counts)
-    assert sources_of(counts) is not sources_of(copy_like())
