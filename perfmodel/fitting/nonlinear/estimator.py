@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import StartsError, TooFewRowsError, WrongColumnsError
-from perfmodel.fitting.linear.estimators import FeatureEstimator, positive_tags, relative_score
+from perfmodel.fitting.linear.base import FeatureEstimator, positive_tags, relative_score
 from perfmodel.fitting.linear.least_squares import Array
 from perfmodel.fitting.linear.robust import check_loss
 from perfmodel.fitting.linear.rows import training_rows
@@ -156,6 +156,6 @@ class RelativeNonlinearLeastSquares(FeatureEstimator):
 
 def _seed(random_state: Any) -> Any:
     """Return what NumPy's generators take: an integer as it is, one drawn from a RandomState."""
-    if hasattr(random_state, "randint"):
+    if isinstance(random_state, np.random.RandomState):
         return random_state.randint(2**31)
     return random_state
