@@ -1,10 +1,11 @@
 """Arithmetic of one kind on private values: many independent chains, or one dependent.
 
-Stevens and Kloeckner, section 4.1.  The paper has one form for each kind; here the
-throughput form keeps eight accumulators apart so that the device may overlap them, and
-the latency form makes each operation wait for the last.  Either way a work-item does
-16*k operations.  Each pair of operations undoes itself (times 1.25, then times 0.8), so
-values stay in [0.5, 8], yet nothing folds: the operands are kernel arguments.
+Stevens and Kloeckner, section 4.1.  The paper has one form for each kind.  Here the
+throughput form has eight accumulators, whose operations the device may overlap, and in the
+latency form each operation waits for the one before.  In both a work-item does 16*k
+operations.  The second operation of each pair reverses the first (times 1.25, then times
+0.8), so that values stay in [0.5, 8].  The compiler cannot remove them, since the operands
+are kernel arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ KINDS = {
     "pow": (("acc[u] ** there", "acc[u] ** back"), (1.25, 0.8)),
     "rsqrt": (("rsqrt(acc[u])", "rsqrt(acc[u])"), ()),
 }
-#: The paper has the last three; shorter ones are for a device on which those take too long.
+#: The paper has the last three; the shorter ones are for devices on which these take too long.
 TRIPS = (4, 8, 16, 32, 64, 128, 256, 512, 728)
 
 

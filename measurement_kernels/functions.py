@@ -1,8 +1,8 @@
 """Arithmetic and common functions in single and double precision: many independent chains, or one.
 
 What the paper's class ``arithmetic`` does for five kinds in single precision is done here for double
-precision and for functions.  Every step maps an interval of ordinary numbers into itself, so that
-nothing overflows or becomes denormal, and takes kernel arguments, so that nothing folds.
+precision and for functions.  Every step maps an interval of normal numbers into itself, so that no
+value overflows or becomes denormal.  It takes kernel arguments, so that the compiler cannot remove it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def variants() -> tuple[dict[str, str], ...]:
 
 
 def arguments_of(function: str) -> dict[str, float]:
-    """Those of p and q that the step needs, with their values."""
+    """The arguments p and q, as far as the step needs them, with their values."""
     text, _, values = FUNCTIONS[function]
     names = text.replace("exp", "")
     return {name: value for name, value in zip("pq", values, strict=True) if name in names.replace("pow", "")}

@@ -1,7 +1,7 @@
 """Gathers and scatters: the address comes from an index array, a permutation of the cells.
 
-Columns have 8192 cells or more: in shorter ones two cores keep writing to the same cache lines, and what that
-costs does not follow the number of stores (2048 cells: 37 % more time for twice the stores on Intel's runtime).
+Columns have 8192 cells or more.  In shorter columns two cores write to the same cache lines again and again, and
+the time is then not in proportion to the stores (2048 cells: 37 % more time for twice the stores on Intel's runtime).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The same work in many small or few large work-groups: what a group costs by itself.
+"""The same work in many small or few large work-groups, which shows the time of a group itself.
 
-Only groups of one work-item are said to isolate that cost: where a group copies eight numbers, reaching
-memory may take as long as the group itself, and as doubling n doubles both, their times cannot be told apart.
+Only groups of one work-item isolate this time.  In a group that copies eight numbers, the accesses to memory may
+take as long as the group itself.  Doubling n doubles both, so that their times cannot be separated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functions of independent terms, summed in one accumulator: the inner loop of N-body.
 
-Beside the chains of the classes ``arithmetic`` and ``functions``, whose steps wait for each other,
-the device may here compute many terms at once; only the sum is a chain.
+In the chains of the classes ``arithmetic`` and ``functions`` each step waits for the one before.  Here
+the device may compute many terms at once, and only their sum is a chain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One to eight device kernels in one call, each reversing an array: what a launch costs.
+"""One to eight device kernels in one call, each of which reverses an array: the time of a launch.
 
 Karsin, *Performance-Driven Analysis for Massively Parallel Architectures* (2018), section 4.6.
 """

@@ -1,7 +1,7 @@
 """Stores to local memory at bank strides 1 to 32: lanes write cells that lie `stride` words apart.
 
-Every lane writes its cell of `w` rows, `k` times; since `w` is a parameter no compiler can tell
-that a later sweep overwrites an earlier one.
+Every lane writes its cell of `w` rows, `k` times.  Since `w` is a parameter, the compiler cannot
+know that a later sweep overwrites an earlier one.
 """
 
 from __future__ import annotations

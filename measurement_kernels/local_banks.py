@@ -1,7 +1,7 @@
 """Loads from local memory at bank strides 1 to 32: lanes read cells that lie `stride` words apart.
 
-Sweeps over `w` cells are repeated `k` times; since `w` is a parameter no compiler can keep the
-cells in registers.  Karsin, *Performance-Driven Analysis for Massively Parallel Architectures*
+Sweeps over `w` cells are repeated `k` times.  Since `w` is a parameter, the compiler cannot keep
+the cells in registers.  Karsin, *Performance-Driven Analysis for Massively Parallel Architectures*
 (2018), section 4.3, measures conflicts in this way.
 """
 

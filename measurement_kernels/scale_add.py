@@ -1,7 +1,7 @@
 """Vector scale and add on every element, every other, or every third.
 
-Stevens and Kloeckner, section 4.1: strides 1, 2 and 3, of which all but the first leave
-gaps, so the accesses are of classes 1of2 and 1of3.
+Stevens and Kloeckner, section 4.1: strides 1, 2 and 3.  Strides 2 and 3 leave gaps, so
+that their accesses are of the classes 1of2 and 1of3.
 """
 
 from __future__ import annotations

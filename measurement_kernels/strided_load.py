@@ -1,6 +1,6 @@
 """Loads with a lane stride, of which a part, a half or all cells are used; one store for many loads.
 
-Stevens and Kloeckner, section 2.1, whose amortised stride fractions these kernels tell apart: with
+Stevens and Kloeckner, section 2.1, whose amortised stride fractions these kernels separate: with
 ``offsets`` of ``stride`` neighbouring cells loaded, the utilisation is offsets/stride.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
 from perfmodel.kernels.builders.strided import stride_class, strided, strides_in_turn
 
-#: Strides with the numbers of cells used, the most telling first.
+#: Strides with the numbers of cells used, the most informative first.
 USES = {2: (1, 2), 3: (1, 3, 2), 4: (1, 4, 2, 3), 8: (2, 8, 4, 6), 16: (4, 16), 32: (8, 32)}
 
 

@@ -1,7 +1,7 @@
 """Skinny tiled matrix product: n by m times m by l, with m the long side.
 
-Stevens and Kloeckner, section 5.  The text has ``n = l = m/8`` and ``n = 2**(p+t)``; the
-printed times are only possible if ``2**(p+t)`` is m, so m = 2**(p+t), n = l = m/8.
+Stevens and Kloeckner, section 5.  The text has ``n = l = m/8`` and ``n = 2**(p+t)``.  The
+printed times are only possible if ``2**(p+t)`` is m, so that here m = 2**(p+t) and n = l = m/8.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +20,8 @@ from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import SHORT_S, Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.measuring.record import versions
-from perfmodel.measuring.size_plan import PlanError, count_work_groups, plan_sizes
+from perfmodel.measuring.record import origin
+from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.measuring.timing import sample
@@ -96,19 +95,12 @@ class _Prover:
 
     def described(self, subject: Subject, **others: Any) -> Isolation:
         """Make a record of the variant; `others` are what was found."""
-        facts, kernel = self.bench.device.facts, subject.kernel
+        kernel = subject.kernel
         fields = {
-            "kernel": kernel.name,
-            "variant": dict(subject.variant),
+            **origin(self.bench, subject),
             "feature": kernel.isolated(subject.variant),
             "doubles": kernel.doubles,
             "raises": kernel.raises,
-            "device": facts.name,
-            "platform": facts.platform,
-            "driver": facts.driver,
-            "versions": versions(),
-            "kernel_hash": subject.hash,
-            "taken_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         }
         return Isolation.model_validate({**fields, **others})
 
@@ -145,12 +137,12 @@ class _Prover:
         if name is None:
             raise FailedError("constraint", "its class names no parameter to double")
         try:
-            chosen = plan_sizes(self.bench, (subject,), self.timekeeper.count, self.timekeeper.overhead_s)
+            chosen = plan_sizes(self.timekeeper, (subject,))
         except PlanError as error:
             raise error.failure from error
         for single in reversed(chosen.parameters):
             double = {**single, name: 2 * single[name]}
             if self.bench.fits(subject, double):
-                count_work_groups(self.timekeeper.count(subject), double)  # fails where an assumption does
+                self.timekeeper.work_groups(subject, double)  # fails where an assumption does
                 return single, double
         raise FailedError("constraint", "no size fits into the device's memory when it is doubled")

@@ -6,15 +6,17 @@ import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.size_plan import Team
 from perfmodel.measuring.subject import Subject
 from perfmodel.store import Key, canonical
 
 T = TypeVar("T")
+
+#: Variants that are measured at the same sizes; mostly only one.
+Team: TypeAlias = tuple[Subject, ...]
 
 #: Time that a configuration takes beside its runs, on a common machine [s].
 SETUP_S = 0.03

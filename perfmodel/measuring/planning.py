@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from perfmodel import store
 from perfmodel.kernels import KernelClass, Parameters
-from perfmodel.measuring.order import Configuration, teams
+from perfmodel.measuring.order import Configuration, Team, teams
 from perfmodel.measuring.progress import task
 from perfmodel.measuring.session import NO_END, Session
-from perfmodel.measuring.size_plan import Plan, PlanError, Team, plan_sizes
+from perfmodel.measuring.size_plan import Plan, PlanError, plan_sizes
 from perfmodel.measuring.size_plan_file import append_plan, plan_key, plan_path, read_plans
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import under_way
@@ -63,8 +63,7 @@ def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
         for subject in team:
             if death := session.deaths.get(timekeeper.failed(subject, NO_END).key):
                 raise PlanError(subject, FailedError("runtime", death.message))
-        time = partial(_time, session)
-        plans[key] = plan_sizes(session.bench, team, timekeeper.count, timekeeper.overhead_s, time)
+        plans[key] = plan_sizes(timekeeper, team, partial(_time, session))
         append_plan(plan_path(session.path), key, plans[key])
     return plans[key]
 

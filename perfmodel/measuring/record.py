@@ -25,26 +25,34 @@ def record(
     bench: Bench, subject: Subject, parameters: Parameters, samples: Samples = NOTHING, **others: Any
 ) -> Measurement:
     """Make the record of a configuration from its samples; `others` are further fields of the record."""
-    facts, kernel = bench.device.facts, subject.kernel
+    kernel = subject.kernel
     return Measurement(
-        kernel=kernel.name,
+        **origin(bench, subject),
         group=kernel.group,
         tags=kernel.tags,
         isolates=kernel.isolated(subject.variant),
-        variant=dict(subject.variant),
         parameters=dict(parameters),
-        device=facts.name,
-        platform=facts.platform,
-        driver=facts.driver,
-        versions=versions(),
-        kernel_hash=subject.hash,
         samples_s=samples.host_s,
         device_samples_s=samples.device_s,
         dropped=bench.campaign.dropped,
         seed=bench.campaign.seed,
-        taken_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         **{"counts_hash": "", "status": "ok", **others},
     )
+
+
+def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
+    """Fields of any record of a variant: the variant, the device, its driver and other versions, and the time."""
+    facts = bench.device.facts
+    return {
+        "kernel": subject.kernel.name,
+        "variant": dict(subject.variant),
+        "device": facts.name,
+        "platform": facts.platform,
+        "driver": facts.driver,
+        "versions": versions(),
+        "kernel_hash": subject.hash,
+        "taken_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
 
 
 def outcome(row: Measurement) -> str:
@@ -53,7 +61,8 @@ def outcome(row: Measurement) -> str:
 
 
 @cache
-def _versions() -> tuple[tuple[str, str], ...]:
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
     found = {"python": sys.version.split()[0]}
     for name in LIBRARIES:
         try:
@@ -62,9 +71,4 @@ def _versions() -> tuple[tuple[str, str], ...]:
             found[name] = "not installed"
     if VARIABLE in os.environ:
         found[VARIABLE] = os.environ[VARIABLE]
-    return tuple(found.items())
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
-    return dict(_versions())
+    return found

@@ -12,11 +12,10 @@ from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.choosing import Chooser, measure_chosen
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.order import Configuration, ordered
+from perfmodel.measuring.order import Configuration, Team, ordered
 from perfmodel.measuring.planning import plan_configurations
 from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import Session
-from perfmodel.measuring.size_plan import Team
 from perfmodel.store import Measurements
 
 if TYPE_CHECKING:

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeVar
 
 from perfmodel.kernels import Parameters
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.order import Team
 from perfmodel.measuring.size_search import Least, Trial, search_sizes
-from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import canonical
 
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-
 T = TypeVar("T")
-
-#: Variants that are measured at the same sizes; mostly only one.
-Team: TypeAlias = tuple[Subject, ...]
 
 
 @dataclass(frozen=True)
@@ -40,24 +35,16 @@ class PlanError(Exception):
 
 
 def plan_sizes(
-    bench: Bench,
-    team: Team,
-    count: Callable[[Subject], KernelCounts],
-    overhead_s: float,
-    time: Callable[[Subject, Parameters], float] | None = None,
+    timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Parameters], float] | None = None
 ) -> Plan:
     """Choose the parameter sets at which to measure all of `team`.
 
     Parameters
     ----------
-    bench : Bench
-        The device, and the campaign's settings.
+    timekeeper : Timekeeper
+        The device, the campaign's settings, and the counts of variants.
     team : tuple of Subject
         The variants, of one class.
-    count : callable
-        Counts of a variant.
-    overhead_s : float
-        The launch overhead [s].
     time : callable
         Time of a trial run [s]; :meth:`Bench.trial` by default.
 
@@ -66,11 +53,11 @@ def plan_sizes(
     PlanError
         A variant cannot be built, counted or run, or does not fit into the memory.
     """
-    campaign, kernel, seen = bench.campaign, team[0].kernel, {}
-    time = time or bench.trial
+    bench, kernel, seen = timekeeper.bench, team[0].kernel, {}
+    campaign, time = bench.campaign, time or bench.trial
 
     def run_trial(parameters: Parameters) -> Trial:
-        groups = [_naming(s, lambda s: count_work_groups(count(s), parameters)) for s in team]
+        groups = [_naming(s, lambda s: timekeeper.work_groups(s, parameters)) for s in team]
         seconds = tuple(_naming(s, lambda s: time(s, parameters)) for s in team)
         seen[canonical(parameters)] = fmean(seconds)
         return Trial(seconds, min(groups))
@@ -79,7 +66,7 @@ def plan_sizes(
         return all(_naming(s, lambda s: bench.fits(s, parameters)) for s in team)
 
     groups = campaign.groups_per_unit * bench.fact("compute_units")
-    least = Least() if "overhead" in kernel.tags else Least(campaign.over_launch * overhead_s, groups)
+    least = Least() if "overhead" in kernel.tags else Least(campaign.over_launch * timekeeper.overhead_s, groups)
     points = search_sizes(kernel.sizes, run_trial, fits, least, campaign)
     if not points:
         share = f"{campaign.memory_fraction:.0%} of its {bench.fact('global_memory_bytes') / 1e6:.0f} MB"
@@ -94,13 +81,3 @@ def _naming(subject: Subject, ask: Callable[[Subject], T]) -> T:
         return ask(subject)
     except FailedError as failure:
         raise PlanError(subject, failure) from failure
-
-
-def count_work_groups(counts: KernelCounts, parameters: Parameters) -> int:
-    """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.
-
-    Code that is generated under an assumption has no guard against what the assumption rules out, so such
-    parameters must not reach the device.
-    """
-    with stage("constraint"):
-        return int(counts.work_groups()(**parameters))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.size_plan import Plan, Team
+from perfmodel.measuring.order import Team
+from perfmodel.measuring.size_plan import Plan
 from perfmodel.store import append_line, canonical, paths, read_lines
 
 SCHEMA = "perfmodel.plan/2"

@@ -9,7 +9,6 @@ from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.order import Configuration
 from perfmodel.measuring.record import record
-from perfmodel.measuring.size_plan import count_work_groups
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.suspicion import flags, least_seconds
 from perfmodel.measuring.timing import steady_sample
@@ -92,12 +91,21 @@ class Timekeeper:
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 
+    def work_groups(self, subject: Subject, parameters: Parameters) -> int:
+        """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.
+
+        Code that is generated under an assumption has no guard against what the assumption rules
+        out, so such parameters must not reach the device.
+        """
+        with stage("constraint"):
+            return int(self.count(subject).work_groups()(**parameters))
+
     def _check(self, subject: Subject) -> None:
         """Compare the output with the reference, once for each variant."""
         code = subject.kernel.name, subject.generated.hash
         if code not in self.checked:
             try:
-                count_work_groups(self.count(subject), subject.smallest)
+                self.work_groups(subject, subject.smallest)
                 self.bench.check(subject)
                 self.checked[code] = None
             except FailedError as failure:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from perfmodel.errors import StoreFormatError, StoreMissingError
 from perfmodel.store.files import paths
 from perfmodel.store.lines import read_lines
-from perfmodel.store.measurement import Status, canonical
+from perfmodel.store.measurement import JsonObject, Status, canonical
 
 SCHEMA: Final = "perfmodel.isolation/1"
 FILE = "isolation.jsonl"
@@ -29,7 +28,7 @@ class Isolation(BaseModel):
 
     schema_: Literal["perfmodel.isolation/1"] = Field(default=SCHEMA, alias="schema")
     kernel: str
-    variant: dict[str, Any]
+    variant: JsonObject
     feature: str
     doubles: str | None
     raises: float
@@ -43,11 +42,6 @@ class Isolation(BaseModel):
     taken_at: str
     status: Status = "ok"
     message: str = ""
-
-    @field_validator("variant")
-    @classmethod
-    def _as_read_back(cls, value: dict[str, Any]) -> dict[str, Any]:
-        return dict(json.loads(json.dumps(value)))
 
     @property
     def seconds(self) -> tuple[float, float]:

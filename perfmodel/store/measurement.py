@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from statistics import median
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 SCHEMA: Final = "perfmodel.measurement/1"
 
 Status = Literal["ok", "compile", "runtime", "timeout", "correctness", "constraint"]
 Key = tuple[str, ...]
+#: A dict as it is read back from JSON: tuples are lists.
+JsonObject: TypeAlias = Annotated[dict[str, Any], AfterValidator(lambda value: json.loads(json.dumps(value)))]
 
 
 def canonical(value: Any) -> str:
@@ -37,7 +39,7 @@ class Measurement(BaseModel):
     group: str
     tags: tuple[str, ...] = ()
     isolates: str | None = None
-    variant: dict[str, Any]
+    variant: JsonObject
     parameters: dict[str, int]
     device: str
     platform: str
@@ -56,11 +58,6 @@ class Measurement(BaseModel):
     place_in_order: int | None = Field(default=None, ge=0)
     remeasured: int = Field(default=0, ge=0)
     flags: tuple[str, ...] = ()
-
-    @field_validator("variant")
-    @classmethod
-    def _as_read_back(cls, value: dict[str, Any]) -> dict[str, Any]:
-        return dict(json.loads(json.dumps(value)))
 
     @property
     def kept_s(self) -> tuple[float, ...]:

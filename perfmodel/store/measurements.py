@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,14 +39,16 @@ class Measurements:
     counts_documents: Mapping[str, Mapping[str, Any]]
     set_aside: tuple[str, ...] = ()
     facts: DeviceFacts | None = None
+    _read: dict[str, KernelCounts] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def counts(self) -> Mapping[str, KernelCounts]:
-        """The counts by hash."""
+        """The counts by hash, each read from JSON once, also for other selections of these records."""
         from perfmodel.counts import KernelCounts
 
-        documents = self.counts_documents.items()
-        return {digest: KernelCounts.from_json(dict(document)) for digest, document in documents}
+        for digest in self.counts_documents.keys() - self._read.keys():
+            self._read[digest] = KernelCounts.from_json(dict(self.counts_documents[digest]))
+        return {digest: self._read[digest] for digest in self.counts_documents}
 
     @cached_property
     def current(self) -> tuple[Measurement, ...]:
@@ -87,10 +89,7 @@ class Measurements:
 
     def with_facts(self, facts: DeviceFacts | None) -> Measurements:
         """The same records and counts, with other facts of the device."""
-        found = replace(self, facts=facts)
-        # Counts and current records do not depend on the facts: what was read is not read again.
-        found.__dict__.update({name: self.__dict__[name] for name in ("counts", "current") if name in self.__dict__})
-        return found
+        return replace(self, facts=facts)
 
     def of_device(self, name: str, platform: str | None = None) -> Measurements:
         """Only the records of one device, on one platform if that is given."""

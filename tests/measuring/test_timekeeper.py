@@ -62,6 +62,13 @@ def test_sizes_that_break_an_assumption_do_not_reach_the_device(keeper):
     assert "constraint" == row.status
 
 
+def test_parameters_that_break_an_assumption_are_a_constraint(keeper):
+    assert 4 == keeper.work_groups(TWICE, {"n": 256})  # groups of 64 work-items
+    with pytest.raises(FailedError) as caught:
+        keeper.work_groups(TWICE, {"n": 100})
+    assert "constraint" == caught.value.status
+
+
 def test_a_failure_without_sizes_is_recorded_at_the_smallest(keeper):
     row = keeper.failed(TWICE, FailedError("compile", "said"))
     assert ("compile", "said", {"n": 256}) == (row.status, row.message, row.parameters)
