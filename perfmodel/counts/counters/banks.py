@@ -11,11 +11,11 @@ from collections import defaultdict
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.footprint import Site
 from perfmodel.counts.counters.lane_boxes import completed
-from perfmodel.counts.counters.lines import Site
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.translation import fraction, program_of_polynomial
+from perfmodel.counts.quasipoly.translation import fraction, quasi_polynomial_of
 
 SET, IN, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param
 WORD_BYTES = 4
@@ -76,7 +76,7 @@ def _lane_steps(access: Access, domain: Domain) -> dict[str, int] | None:
     index = isl.PwMultiAff.from_map(access.cells)
     steps: dict[str, int] = defaultdict(int)
     for k, stride in enumerate(access.strides):
-        program = program_of_polynomial(stride)
+        program = quasi_polynomial_of(stride)
         pieces = index.get_pw_aff(k).get_pieces()
         if program.parameters or len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
             return None

@@ -8,13 +8,12 @@ from fractions import Fraction
 import islpy as isl
 
 from perfmodel.counts.counters.lane_boxes import in_sub_groups, without_local
-from perfmodel.counts.counters.lane_factors import factors_by_unit
-from perfmodel.counts.points.factors import Product
-from perfmodel.counts.points.sizes import Cardinality, Sizes
+from perfmodel.counts.counters.lane_factors import factors_of_lanes
+from perfmodel.counts.points.cardinality import Cardinality, product
+from perfmodel.counts.points.factors import FactoredSet
+from perfmodel.counts.points.set_counter import SetCounter
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
-from perfmodel.counts.quasipoly.count import Count, product
-
-__all__ = ["Cardinalities", "Cardinality"]
+from perfmodel.counts.quasipoly.count import Count
 
 
 class Cardinalities:
@@ -31,8 +30,8 @@ class Cardinalities:
     def __init__(self, program: Program, subgroup_size: int) -> None:
         self.program = program
         self.subgroup_size = subgroup_size
-        self._sizes = Sizes(program.assumptions)
-        self._products: dict[Domain, Product | None] = {}
+        self._sets = SetCounter(program.assumptions)
+        self._products: dict[Domain, FactoredSet | None] = {}
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
 
@@ -81,7 +80,7 @@ class Cardinalities:
     def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
         """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
         if granularity == "workitem":
-            return self._sizes.size(domain.points, self._product(domain))
+            return self._sets.count(domain.points, self._product(domain))
         launch = self.program.launches[domain.launch]
         split = granularity == "subgroup" and self._splits(domain, launch)
         size = self.subgroup_size if split else launch.group_size
@@ -94,16 +93,16 @@ class Cardinalities:
         whole = self._product(domain)
         if whole is None:
             return None
-        return self._sizes.sum_of_products(whole, factors_by_unit(whole, domain, launch, size))
+        return self._sets.sum_of_products(whole, factors_of_lanes(whole, domain, launch, size))
 
-    def _product(self, domain: Domain) -> Product | None:
+    def _product(self, domain: Domain) -> FactoredSet | None:
         if domain not in self._products:
-            self._products[domain] = self._sizes.product_of(domain.points)
+            self._products[domain] = self._sets.factored(domain.points)
         return self._products[domain]
 
     def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
-        return self._sizes.size(points, self._sizes.product_of(points))
+        return self._sets.count(points, self._sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
         """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""

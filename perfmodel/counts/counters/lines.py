@@ -14,17 +14,17 @@ from typing import Any
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.footprint import Site
 from perfmodel.counts.counters.lane_boxes import completed, sub_groups
 from perfmodel.counts.counters.line_runs import lines_of, most_lines
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.evaluation import Term
-from perfmodel.counts.quasipoly.translation import program_of_polynomial
+from perfmodel.counts.quasipoly.translation import quasi_polynomial_of
 from perfmodel.errors import ParameterError
 
 SET, OUT, PARAM = isl.dim_type.set, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
-Site = tuple[Domain, Access]
 Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells of a line if not aligned
 
 
@@ -128,7 +128,7 @@ class Lines:
         axes = [f"x{k}" for k in range(len(access.strides))]
         if self.sizes:
             strides = [_value(stride, self.sizes) for stride in access.strides]
-            aligned = set(program_of_polynomial(access.offset).parameters) <= set(self.sizes)
+            aligned = set(quasi_polynomial_of(access.offset).parameters) <= set(self.sizes)
             offset = _value(access.offset, self.sizes) if aligned else 0
             products = [f"{s}*{x}" for s, x in zip(strides, axes, strict=True)]
             row, place = [], " + ".join([str(offset), *products])
@@ -165,7 +165,7 @@ def _counted(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
 
 
 def _value(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    program = program_of_polynomial(function)
+    program = quasi_polynomial_of(function)
     for name in program.parameters:
         if name not in sizes:
             raise ParameterError(name, "was left out", program.parameters)
@@ -174,7 +174,7 @@ def _value(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
 
 def _divisible(stride: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
     """Whether a product of parameters is a multiple of ``by`` under the assumptions."""
-    program = program_of_polynomial(stride)
+    program = quasi_polynomial_of(stride)
     return not program.floors and all(
         _term_divisible(term, program.parameters, by, assumptions)
         for piece in program.pieces for term in piece.terms

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from perfmodel.counts.points.factors import product_of, variable
+from perfmodel.counts.points.factors import factored, variable
 
 SET = isl.dim_type.set
 
@@ -29,7 +29,7 @@ class Projector:
         self._known: dict[tuple[frozenset[int], frozenset[int]], isl.BasicSet] = {}
 
     def _coupled(self) -> list[frozenset[int]]:
-        product = product_of(self.whole.to_set())
+        product = factored(self.whole.to_set())
         if product is None or self.whole.dim(isl.dim_type.div):  # floors may couple inames
             return [frozenset(range(len(self._names)))]
         places = {variable(k): k for k in range(len(self._names))}

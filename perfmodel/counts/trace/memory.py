@@ -9,7 +9,7 @@ import islpy as isl
 import numpy as np
 
 from perfmodel.counts.program.program import Access, Program
-from perfmodel.counts.quasipoly.translation import program_of_polynomial
+from perfmodel.counts.quasipoly.translation import quasi_polynomial_of
 from perfmodel.counts.trace.set_points import PARAM, Ints, fixed
 from perfmodel.errors import UntraceableError
 
@@ -66,7 +66,7 @@ def array_places(program: Program, sizes: Mapping[str, int], line_bytes: int) ->
 
 def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
     """Return a function of the parameters at the sizes; an offset that is not given is zero."""
-    program = program_of_polynomial(function)
+    program = quasi_polynomial_of(function)
     return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
 
 

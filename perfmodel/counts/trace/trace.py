@@ -17,7 +17,7 @@ import numpy as np
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.places import AccessPlace, Place, access_places, barrier_places, loops_of
 from perfmodel.counts.program.program import Launch
-from perfmodel.counts.quasipoly.count import whole
+from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.trace.memory import ArrayPlace, array_places, value_of
 from perfmodel.counts.trace.set_points import SET, Ints, enumerate_points, fixed, values_at
 from perfmodel.errors import ParameterError, UntraceableError
