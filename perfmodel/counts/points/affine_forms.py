@@ -57,20 +57,25 @@ class AffineForm:
     def __add__(self, other: AffineForm | int) -> AffineForm:
         if isinstance(other, int):
             return AffineForm(self.terms, self.constant + other)
-        terms = dict(self.terms)
-        for name, c in other.terms.items():
-            total = terms.get(name, 0) + c
-            if total:
-                terms[name] = total
-            else:
-                del terms[name]
-        return AffineForm(terms, self.constant + other.constant)
+        return self._plus(other, 1)
 
     def __neg__(self) -> AffineForm:
         return AffineForm({name: -c for name, c in self.terms.items()}, -self.constant)
 
     def __sub__(self, other: AffineForm | int) -> AffineForm:
-        return self + -other
+        if isinstance(other, int):
+            return AffineForm(self.terms, self.constant - other)
+        return self._plus(other, -1)
+
+    def _plus(self, other: AffineForm, times: int) -> AffineForm:
+        terms = dict(self.terms)
+        for name, c in other.terms.items():
+            total = terms.get(name, 0) + times * c
+            if total:
+                terms[name] = total
+            else:
+                del terms[name]
+        return AffineForm(terms, self.constant + times * other.constant)
 
     def __mul__(self, factor: int) -> AffineForm:
         if factor == 1:
@@ -99,7 +104,7 @@ class AffineForm:
 
     def substituted(self, name: str, by: AffineForm) -> AffineForm:
         """Return the form with another form for a name."""
-        return self.without(name) + self.terms[name] * by if name in self.terms else self
+        return self.without(name)._plus(by, self.terms[name]) if name in self.terms else self
 
     def renamed(self, names: Mapping[str, str]) -> AffineForm:
         """Return the form with other names for some of its names."""

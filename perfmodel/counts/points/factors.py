@@ -7,7 +7,7 @@ alike: a matrix product's six loops are three times the same two-dimensional set
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -100,23 +100,24 @@ def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]
     variables = [variable(k) for k in range(basic.dim(SET))]
     floors = [f"_e{k}" for k in range(basic.dim(DIV))]
     columns = [*names, *variables, *floors]
+    equalities = _rows(basic.equalities_matrix(PARAM, SET, DIV, CONSTANT), columns)
     inequalities = _rows(basic.inequalities_matrix(PARAM, SET, DIV, CONSTANT), columns)
-    whole = Polytope((), _rows(basic.equalities_matrix(PARAM, SET, DIV, CONSTANT), columns), inequalities)
     multiples: list[Multiple] = []
     for position, floor in enumerate(floors):
-        found = _congruence(whole.equalities, floor, {*names})
+        found = _congruence(equalities, floor, {*names})
         if found is None:
             variables.append(floor)
-            more = _definition(basic, position, columns)
-            whole = replace(whole, inequalities=(*whole.inequalities, *more))
+            inequalities += _definition(basic, position, columns)
             continue
         multiple, by_floor = found
         by_parameter = AffineForm({multiple.name: multiple.divisor}, multiple.remainder)
-        whole = whole.substituted(floor, by_floor).substituted(multiple.parameter, by_parameter)
+        for name, by in ((floor, by_floor), (multiple.parameter, by_parameter)):
+            equalities = [form.substituted(name, by) for form in equalities]
+            inequalities = [form.substituted(name, by) for form in inequalities]
         multiples.append(multiple)
     return Polytope(
-        tuple(variables), tuple(form for form in whole.equalities if form),
-        tuple(form.tightened() for form in whole.inequalities),
+        tuple(variables), tuple(form for form in equalities if form),
+        tuple(form.tightened() for form in inequalities),
     ), tuple(multiples)
 
 
@@ -132,15 +133,16 @@ def _definition(basic: isl.BasicSet, position: int, columns: list[str]) -> tuple
     return floor_rows(f"_e{position}", *fraction_of(floor, columns))
 
 
-def _rows(matrix: isl.Mat, columns: list[str]) -> tuple[AffineForm, ...]:
+def _rows(matrix: isl.Mat, columns: list[str]) -> list[AffineForm]:
     """Return a form for each row of a matrix with a column for each name, and last the constants."""
     forms = []
     for row in range(matrix.rows()):
-        *coefficients, constant = (
-            matrix.get_element_val(row, k).get_num_si() for k in range(len(columns) + 1)
-        )
-        forms.append(AffineForm({n: c for n, c in zip(columns, coefficients, strict=True) if c}, constant))
-    return tuple(forms)
+        terms = {
+            name: c for k, name in enumerate(columns)
+            if (c := matrix.get_element_val(row, k).get_num_si())
+        }
+        forms.append(AffineForm(terms, matrix.get_element_val(row, len(columns)).get_num_si()))
+    return forms
 
 
 def _congruence(
@@ -164,17 +166,17 @@ def _taken_apart(
 ) -> FactoredSet:
     free = set(whole.variables)
     forms = (*whole.equalities, *whole.inequalities)
-    groups = merged(({name} for name in whole.variables), (form.names & free for form in forms))
+    groups = merged(({name} for name in whole.variables), (form.terms.keys() & free for form in forms))
     factors = tuple(
         Polytope(
             tuple(name for name in whole.variables if name in group),
-            tuple(form for form in whole.equalities if form.names & group),
-            tuple(form for form in whole.inequalities if form.names & group),
+            tuple(form for form in whole.equalities if not group.isdisjoint(form.terms)),
+            tuple(form for form in whole.inequalities if not group.isdisjoint(form.terms)),
         ) for group in groups
     )
-    conditions = [form for form in whole.inequalities if not form.names & free]
+    conditions = [form for form in whole.inequalities if free.isdisjoint(form.terms)]
     for form in whole.equalities:
-        if not form.names & free:
+        if free.isdisjoint(form.terms):
             conditions += [form, -form]
     return FactoredSet(basic, factors, tuple(conditions), multiples, separable)
 

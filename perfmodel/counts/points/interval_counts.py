@@ -91,11 +91,14 @@ class IntervalCounter:
 
     def _follows(self, form: AffineForm) -> bool:
         """Whether the form is >= 0 as one of the assumptions, and sizes' least values, show."""
-        for assumed in (AffineForm({}), *self._assumed):
-            rest = form - assumed
-            if all(c > 0 and name in self._least for name, c in rest.terms.items()) and rest.at(self._least) >= 0:
-                return True
-        return False
+        return self._is_never_negative(form) or any(
+            self._is_never_negative(form - assumed) for assumed in self._assumed
+        )
+
+    def _is_never_negative(self, form: AffineForm) -> bool:
+        return all(c > 0 and name in self._least for name, c in form.terms.items()) and (
+            form.at(self._least) >= 0
+        )
 
     def _restricted(self, number: isl.PwQPolynomial, form: AffineForm) -> isl.PwQPolynomial:
         """Return the function where the form is >= 0 and zero elsewhere."""
@@ -130,4 +133,5 @@ class IntervalCounter:
 
 
 def _isl_value(number: Fraction) -> isl.Val:
-    return isl.Val(number.numerator).div(isl.Val(number.denominator))
+    value = isl.Val(number.numerator)
+    return value if number.denominator == 1 else value.div(isl.Val(number.denominator))

@@ -64,7 +64,7 @@ class Polytope:
         """Return the inequalities that bound a name from below, from above, and not at all."""
         bounds = Bounds([], [], [])
         for form in self.inequalities:
-            c = form[name]
+            c = form.terms.get(name, 0)
             (bounds.lower if c > 0 else bounds.upper if c < 0 else bounds.others).append(form)
         return bounds
 

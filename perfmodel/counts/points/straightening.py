@@ -67,33 +67,44 @@ def _without_determined(polytope: Polytope) -> Polytope:
     Those are ``x`` with no more than ``0 <= f - a*x < a``: x = floor(f/a).
     """
     for name in polytope.variables:
-        lower, upper, others = polytope.bounds(name)
-        if len(lower) != 1 or len(upper) != 1 or any(name in form for form in polytope.equalities):
+        rows = [form for form in polytope.inequalities if name in form.terms]
+        if len(rows) != 2 or any(name in form for form in polytope.equalities):
             continue
-        if lower[0] + upper[0] == AffineForm({}, lower[0][name] - 1):
-            return _without_determined(replace(polytope, inequalities=tuple(others)).without(name))
+        if rows[0] + rows[1] == AffineForm({}, abs(rows[0][name]) - 1):
+            others = tuple(form for form in polytope.inequalities if name not in form)
+            return _without_determined(replace(polytope, inequalities=others).without(name))
     return polytope
 
 
 def _merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
     """Return the polytope with ``offset`` standing for width * tile + offset, if that is right."""
-    if any(tile in form or offset in form for form in polytope.equalities):
+    both = {tile, offset}
+    if not all(both.isdisjoint(form.terms) for form in polytope.equalities):
         return None
-    rows = [form for form in polytope.inequalities if tile in form or offset in form]
-    for start in rows:
-        for stop in rows:
-            if tile in start or tile in stop or (start[offset], stop[offset]) != (1, -1):
-                continue
+    rows = [form for form in polytope.inequalities if not both.isdisjoint(form.terms)]
+    of_offset = [form for form in rows if tile not in form]
+    for start in (form for form in of_offset if form[offset] == 1):
+        for stop in (form for form in of_offset if form[offset] == -1):
             span = start + stop
-            if not span.is_certain():
-                continue
-            others = [form for form in rows if form not in (start, stop)]
-            moved = [_on_merged(form, tile, offset, start, span.constant + 1) for form in others]
-            if None not in moved:
+            moved = _all_on_merged(rows, (start, stop), tile, offset) if span.is_certain() else None
+            if moved is not None:
                 kept = [form for form in polytope.inequalities if form not in rows]
-                kept += [form for form in moved if form is not None]
-                return replace(polytope, inequalities=tuple(kept)).without(tile)
+                return replace(polytope, inequalities=(*kept, *moved)).without(tile)
     return None
+
+
+def _all_on_merged(
+    rows: list[AffineForm], ends: tuple[AffineForm, AffineForm], tile: str, offset: str
+) -> list[AffineForm] | None:
+    start, stop = ends
+    moved = []
+    for form in rows:
+        if form not in ends:
+            found = _on_merged(form, tile, offset, start, (start + stop).constant + 1)
+            if found is None:
+                return None
+            moved.append(found)
+    return moved
 
 
 def _on_merged(
