@@ -61,7 +61,7 @@ class Footprint:
         return whole.intersect_params(self._cardinalities.program.assumptions)
 
     def count(self) -> Count:
-        """Return |F|; at most the number of executed accesses where nothing better is known."""
+        """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
         if self.cells is not None:
             return self._count(self.cells)
         total = Count.constant(0)

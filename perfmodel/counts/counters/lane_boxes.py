@@ -39,8 +39,7 @@ def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
 def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
     """Yield the number and the lanes of each sub-group, floor(linear local id / size).
 
-    The lanes are boxes in the domain's space, which isl projects out without a remainder, as it
-    could not do with the floor.
+    The lanes are boxes in the domain's space. isl projects boxes out exactly, but not the floor.
     """
     space = domain.points.get_space()
     positions = [domain.axes.index(f"l.{axis}") for axis in range(len(launch.group_shape))]

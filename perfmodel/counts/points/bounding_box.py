@@ -11,8 +11,8 @@ from perfmodel.counts.points.cardinality import product
 from perfmodel.errors import InfiniteCountError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
-PIECES = 16  # of a box at most
-LARGE = 1000
+PIECES = 16  # at most, of the number of points of a box
+LARGE = 1000  # value of all parameters where bounds are compared
 
 
 def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:

@@ -1,4 +1,4 @@
-"""Numbers of points that need no algorithm: those of intervals, and of tiles that are intervals."""
+"""Numbers of points by a formula: intervals, products of them, and tiles that are intervals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class IntervalCounter:
         return points.dim(PARAM) == 0 or points.get_space().params().is_equal(self._space)
 
     def learn(self, multiples: Iterable[Multiple]) -> None:
-        """Take note of names that forms will have."""
+        """Remember the names of multiples, which later forms contain."""
         self._multiples.update((one.name, one) for one in multiples)
 
     def count(self, polytope: Polytope) -> isl.PwQPolynomial | None:

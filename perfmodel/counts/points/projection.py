@@ -1,7 +1,8 @@
 """Projections of one kernel's loop domain onto some of its inames.
 
-isl's elimination of one iname looks at all pairs of constraints for redundant ones, which takes a
-tiled kernel's ten inames most of the time. Inames that no constraint couples are projected apart.
+isl looks for redundant constraints among all pairs when it eliminates an iname. With the ten inames
+of a tiled kernel this takes most of the time of counting. So inames that no constraint couples are
+projected apart.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ SET = isl.dim_type.set
 
 
 class Projector:
-    """Projects a basic set; what it has eliminated before it remembers.
+    """Projects a basic set, and remembers its projections.
 
     Parameters
     ----------

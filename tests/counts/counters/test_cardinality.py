@@ -7,7 +7,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import Count, count
+from perfmodel.counts import count
 from perfmodel.counts.points import set_counter
 from perfmodel.counts.points.cardinality import Cardinality
 
@@ -44,13 +44,6 @@ def test_equal_sets_are_counted_once(monkeypatch):
     monkeypatch.setattr(set_counter, "count_points", counting)
     count(triangle(), subgroup_size=8, cache=False)
     assert len(set(seen)) == len(seen)
-
-
-def test_an_inexact_factor_stays_inexact():
-    bound = Cardinality(isl.PwQPolynomial("[n] -> { n }"), exact=False)
-    product = bound.times(isl.PwQPolynomial("[m] -> { m }"))
-    assert not product.exact
-    assert 12 == Count(product.polynomial)(n=3, m=4)
 
 
 @pytest.mark.parametrize("n", [1, 3, 4, 6, 21])

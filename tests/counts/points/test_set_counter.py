@@ -12,12 +12,8 @@ from hypothesis import strategies as st
 from perfmodel.counts import Count, count
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.points import set_counter
-from perfmodel.counts.points.affine_forms import AffineForm
 from perfmodel.counts.points.cardinality import Cardinality
-from perfmodel.counts.points.elimination import eliminated
-from perfmodel.counts.points.polytopes import Polytope
 from perfmodel.counts.points.set_counter import SetCounter
-from perfmodel.counts.points.straightening import straightened
 from tests.corpus import kernels
 
 DIVISIBLE = "[n] -> { : n >= 8 and n mod 8 = 0 }"
@@ -168,30 +164,3 @@ def test_sizes_of_the_corpus_equal_barvinoks(monkeypatch):
         assumptions = known.program.assumptions
         expected = set_counter.count_points(points)
         assert Count(expected.polynomial, assumptions) == Count(found.polynomial, assumptions)
-
-
-# {{{ the steps
-
-def form(constant: int = 0, **terms: int) -> AffineForm:
-    return AffineForm(terms, constant)
-
-
-def test_a_projection_of_integers_need_not_be_a_polytope():
-    gaps = Polytope(("x", "e"), (), (form(x=1, e=-3), form(1, x=-1, e=3)))
-    assert eliminated(gaps, "e") is None  # x is 0 or 1 modulo 3
-
-
-def test_a_projection_without_gaps_is_one():
-    full = Polytope(("x", "e"), (), (form(x=1, e=-3), form(2, x=-1, e=3), form(e=1)))
-    found = eliminated(full, "e")
-    assert found == Polytope(("x",), (), (form(x=1),))
-
-
-def test_shears_uncouple():
-    skewed = Polytope(
-        ("x", "y"), (), (form(x=1, y=-2), form(x=-1, y=2, n=1), form(y=1), form(4, y=-1)),
-    )
-    apart = straightened(skewed)
-    assert all(len(form.names & {"x", "y"}) == 1 for form in apart.inequalities)
-
-# }}}

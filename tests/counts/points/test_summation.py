@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from perfmodel.counts import Count, count
 from perfmodel.counts.points import barvinok, set_counter, summation
-from perfmodel.counts.points.bounding_box import count_in_box
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.points.set_counter import count_points
 from perfmodel.counts.points.summation import sum_of_points
@@ -133,15 +132,6 @@ def test_large_functions_are_given_up_for_boxes(more):
     assert 20 > found.polynomial.n_piece()
     for n, m in [(0, 0), (3, 1), (5, 9), (9, 4)]:
         assert brute_force(points, n=n, m=m) <= Count(found.polynomial)(n=n, m=m) <= (n + 2) ** 3
-
-
-def test_a_box_takes_the_tightest_of_few_bounds():
-    basic = isl.BasicSet("[n, m] -> { [i, j] : 0 <= i < n and i < m and 2*j >= i and 2*j <= 3*n + 1 }")
-    for n in range(5):
-        for m in range(5):
-            # over the reals 0 <= j, and 2*j <= 3*n + 1 leaves floor((3*n + 1)/2) + 1 values
-            expected = min(n, m) * ((3 * n + 1) // 2 + 1) if min(n, m) else 0
-            assert expected == Count(count_in_box([basic]))(n=n, m=m)
 
 
 @pytest.fixture
