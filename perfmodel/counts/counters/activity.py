@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
@@ -33,7 +31,7 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
             active[domain.launch] = known.union(points).coalesce()
     total = Count.constant(0)
     for launch, points in active.items():
-        count = cardinalities.wrap(cardinalities.size(points), Fraction(1), exact, "workitem")
+        count = cardinalities.wrap(cardinalities.size(points), exact=exact)
         total = total + count.times(cardinalities.repeats(launch))
     return total
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import prod
 
 import islpy as isl
 
@@ -53,18 +54,19 @@ class Cardinalities:
             # lanes make different numbers of trips, each at most those of all its work-items
             bound = self.count(domain)
             return self.wrap(Cardinality(bound.polynomial, False), granularity=granularity)
-        repeated = 1
-        if granularity == "workitem":
-            for axis, extent in enumerate(launch.group_shape):
-                repeated *= 1 if f"l.{axis}" in domain.axes else extent
-        elif granularity == "subgroup" and not self._splits(domain, launch):
-            repeated = -(-launch.group_size // self.subgroup_size)
         number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
+        repeated = self._repeated(domain, launch, granularity)
         if granularity == "workitem":
             return self.wrap(number, domain.factor * repeated, domain.exact, granularity)
-        return self.wrap(
-            number, Fraction(repeated), domain.exact and domain.chance == 1, granularity
-        )
+        return self.wrap(number, Fraction(repeated), domain.exact and domain.chance == 1, granularity)
+
+    def _repeated(self, domain: Domain, launch: Launch, granularity: str) -> int:
+        """Return how many units of a group execute the same, as the domain lacks their axes."""
+        if granularity == "workitem":
+            return prod(n for axis, n in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
+        if granularity == "subgroup" and not self._splits(domain, launch):
+            return -(-launch.group_size // self.subgroup_size)
+        return 1
 
     def wrap(
         self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
@@ -133,18 +135,16 @@ class Cardinalities:
     def work_groups(self, launch: int) -> Count:
         """Return the work-groups that a launch starts, over all its repeats."""
         repeats = self.size(self.program.launches[launch].repeats)
-        number = repeats.times(self._groups(launch, ()))
-        return self.wrap(number, Fraction(1), True, "workgroup")
+        return self.wrap(repeats.times(self._groups(launch, ())), granularity="workgroup")
 
     def repeats(self, launch: int) -> Count:
         """Return how often the host makes the launch."""
-        number = self.size(self.program.launches[launch].repeats)
-        return self.wrap(number, Fraction(1), True, "launch")
+        return self.wrap(self.size(self.program.launches[launch].repeats), granularity="launch")
 
     def barriers(self, site: BarrierSite) -> Count:
         """Return the work-items that meet the barrier, each time that they do."""
         number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
-        return self.wrap(number, site.factor * group_size, site.exact, "workitem")
+        return self.wrap(number, site.factor * group_size, site.exact)
 
     # }}}

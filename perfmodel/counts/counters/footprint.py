@@ -6,8 +6,6 @@ I_j(pi_i(D_i)).
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
@@ -88,8 +86,7 @@ class Footprint:
         )
 
     def _count(self, cells: isl.Set) -> Count:
-        number = self._cardinalities.size(cells)
-        return self._cardinalities.wrap(number, Fraction(1), self.exact, "cell")
+        return self._cardinalities.wrap(self._cardinalities.size(cells), exact=self.exact, granularity="cell")
 
 
 def _within(dimensions: int, axis: int, extent: isl.Set) -> isl.Set:
