@@ -17,7 +17,8 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.program.program import Access, Domain, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.program.tree import Node
-from perfmodel.counts.quasipoly.count import Count, whole
+from perfmodel.counts.quasipoly.arguments import whole
+from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import (
     GRANULARITIES,
     AccessCount,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.lane_boxes import completed
+from perfmodel.counts.program.program import Domain
 from perfmodel.counts.quasipoly.count import Count
 
 SET = isl.dim_type.set
@@ -23,17 +22,8 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
     exact = True
     for statement in cardinalities.program.statements:
         domain = statement.domain
-        whole = completed(domain, cardinalities.program.launches[domain.launch])
-        points = whole.points
+        points = _on_hardware_axes(completed(domain, cardinalities.program.launches[domain.launch]))
         exact = exact and domain.exact and domain.chance == 1
-        for index in reversed(range(len(whole.axes))):
-            if not whole.axes[index]:
-                points = points.project_out(SET, index, 1)
-        axes = [axis for axis in whole.axes if axis]
-        order = sorted(range(len(axes)), key=axes.__getitem__)
-        names = [f"w{k}" for k in range(points.dim(SET))]
-        target = ", ".join(names[k] for k in order)
-        points = points.apply(isl.Map(f"{{ [{', '.join(names)}] -> [{target}] }}")).coalesce()
         known = active.get(domain.launch)
         if known is None:
             active[domain.launch] = points
@@ -41,7 +31,18 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
             active[domain.launch] = known.union(points).coalesce()
     total = Count.constant(0)
     for launch, points in active.items():
-        number = cardinalities.size(points)
-        count = cardinalities.wrap(number, Fraction(1), exact, "workitem")
+        count = cardinalities.wrap(cardinalities.size(points), exact=exact)
         total = total + count.times(cardinalities.repeats(launch))
     return total
+
+
+def _on_hardware_axes(domain: Domain) -> isl.Set:
+    """Return the work-items of a domain, their axes sorted by name."""
+    points = domain.points
+    for index in reversed(range(len(domain.axes))):
+        if not domain.axes[index]:
+            points = points.project_out(SET, index, 1)
+    axes = [axis for axis in domain.axes if axis]
+    names = [f"w{k}" for k in range(len(axes))]
+    target = [names[k] for k in sorted(range(len(axes)), key=axes.__getitem__)]
+    return points.apply(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(target)}] }}")).coalesce()

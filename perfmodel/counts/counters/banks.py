@@ -11,11 +11,11 @@ from collections import defaultdict
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.footprint import Site
 from perfmodel.counts.counters.lane_boxes import completed
-from perfmodel.counts.counters.lines import Site
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.translation import fraction, program_of_polynomial
+from perfmodel.counts.quasipoly.translation import fraction, quasi_polynomial_of
 
 SET, IN, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param
 WORD_BYTES = 4
@@ -42,24 +42,29 @@ def _serialised(
         bound = cardinalities.count(domain)  # at worst the lanes go one by one
         return Count(bound.polynomial, bound.assumptions, False, "subgroup")
     whole = completed(domain, launch)
-    local = {axis: k for k, axis in enumerate(whole.axes) if axis.startswith("l")}
-    words: dict[int, set[int]] = defaultdict(set)
-    for lane in _lanes(whole):
-        linear, stride, address = 0, 1, 0
-        for axis, extent in enumerate(launch.group_shape):
-            position = lane[sorted(local, key=lambda name: local[name]).index(f"l.{axis}")]
-            linear += stride * position
-            stride *= extent
-            address += steps.get(f"l.{axis}", 0) * position
-        first = address * access.bits // 8
-        last = first + access.bits // 8 - 1
-        group = linear // cardinalities.subgroup_size
-        words[group] |= set(range(first // WORD_BYTES, last // WORD_BYTES + 1))
-    rest = cardinalities.count(domain, "workgroup")
-    degree = sum(_most_in_one_bank(touched, banks) for touched in words.values())
-    count = degree * rest
+    touched = _words(whole, access, steps, launch.group_shape, cardinalities.subgroup_size)
+    degree = sum(_most_in_one_bank(words, banks) for words in touched.values())
+    count = degree * cardinalities.count(domain, "workgroup")
     exact = count.exact and domain.chance == 1 and _same_lanes_everywhere(whole)
     return Count(count.polynomial, count.assumptions, exact, "subgroup")
+
+
+def _words(
+    domain: Domain, access: Access, steps: dict[str, int], shape: tuple[int, ...], size: int
+) -> dict[int, set[int]]:
+    """Return the words that each sub-group touches, its lanes ``steps`` cells apart."""
+    words: dict[int, set[int]] = defaultdict(set)
+    axes = [axis for axis in domain.axes if axis.startswith("l")]
+    for lane in _lanes(domain):
+        ids = dict(zip(axes, lane, strict=True))
+        linear, stride = 0, 1
+        for axis, extent in enumerate(shape):
+            linear += stride * ids[f"l.{axis}"]
+            stride *= extent
+        first = sum(steps.get(axis, 0) * ids[axis] for axis in axes) * access.bits // 8
+        last = first + access.bits // 8 - 1
+        words[linear // size] |= set(range(first // WORD_BYTES, last // WORD_BYTES + 1))
+    return words
 
 
 def _most_in_one_bank(words: set[int], banks: int) -> int:
@@ -76,7 +81,7 @@ def _lane_steps(access: Access, domain: Domain) -> dict[str, int] | None:
     index = isl.PwMultiAff.from_map(access.cells)
     steps: dict[str, int] = defaultdict(int)
     for k, stride in enumerate(access.strides):
-        program = program_of_polynomial(stride)
+        program = quasi_polynomial_of(stride)
         pieces = index.get_pw_aff(k).get_pieces()
         if program.parameters or len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
             return None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import prod
 
 import islpy as isl
 
 from perfmodel.counts.counters.lane_boxes import in_sub_groups, without_local
-from perfmodel.counts.counters.lane_factors import factors_by_unit
-from perfmodel.counts.points.factors import Product
-from perfmodel.counts.points.sizes import Cardinality, Sizes
+from perfmodel.counts.counters.lane_factors import factors_of_lanes
+from perfmodel.counts.points.cardinality import Cardinality, product
+from perfmodel.counts.points.factors import FactoredSet
+from perfmodel.counts.points.set_counter import SetCounter
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
-from perfmodel.counts.quasipoly.count import Count, product
-
-__all__ = ["Cardinalities", "Cardinality"]
+from perfmodel.counts.quasipoly.count import Count
 
 
 class Cardinalities:
@@ -31,8 +31,8 @@ class Cardinalities:
     def __init__(self, program: Program, subgroup_size: int) -> None:
         self.program = program
         self.subgroup_size = subgroup_size
-        self._sizes = Sizes(program.assumptions)
-        self._products: dict[Domain, Product | None] = {}
+        self._sets = SetCounter(program.assumptions)
+        self._products: dict[Domain, FactoredSet | None] = {}
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
 
@@ -54,18 +54,19 @@ class Cardinalities:
             # lanes make different numbers of trips, each at most those of all its work-items
             bound = self.count(domain)
             return self.wrap(Cardinality(bound.polynomial, False), granularity=granularity)
-        repeated = 1
-        if granularity == "workitem":
-            for axis, extent in enumerate(launch.group_shape):
-                repeated *= 1 if f"l.{axis}" in domain.axes else extent
-        elif granularity == "subgroup" and not self._splits(domain, launch):
-            repeated = -(-launch.group_size // self.subgroup_size)
         number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
+        repeated = self._repeated(domain, launch, granularity)
         if granularity == "workitem":
             return self.wrap(number, domain.factor * repeated, domain.exact, granularity)
-        return self.wrap(
-            number, Fraction(repeated), domain.exact and domain.chance == 1, granularity
-        )
+        return self.wrap(number, Fraction(repeated), domain.exact and domain.chance == 1, granularity)
+
+    def _repeated(self, domain: Domain, launch: Launch, granularity: str) -> int:
+        """Return how many units of a group execute the same, as the domain lacks their axes."""
+        if granularity == "workitem":
+            return prod(n for axis, n in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
+        if granularity == "subgroup" and not self._splits(domain, launch):
+            return -(-launch.group_size // self.subgroup_size)
+        return 1
 
     def wrap(
         self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
@@ -81,7 +82,7 @@ class Cardinalities:
     def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
         """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
         if granularity == "workitem":
-            return self._sizes.size(domain.points, self._product(domain))
+            return self._sets.count(domain.points, self._product(domain))
         launch = self.program.launches[domain.launch]
         split = granularity == "subgroup" and self._splits(domain, launch)
         size = self.subgroup_size if split else launch.group_size
@@ -94,16 +95,16 @@ class Cardinalities:
         whole = self._product(domain)
         if whole is None:
             return None
-        return self._sizes.sum_of_products(whole, factors_by_unit(whole, domain, launch, size))
+        return self._sets.sum_of_products(whole, factors_of_lanes(whole, domain, launch, size))
 
-    def _product(self, domain: Domain) -> Product | None:
+    def _product(self, domain: Domain) -> FactoredSet | None:
         if domain not in self._products:
-            self._products[domain] = self._sizes.product_of(domain.points)
+            self._products[domain] = self._sets.factored(domain.points)
         return self._products[domain]
 
     def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
-        return self._sizes.size(points, self._sizes.product_of(points))
+        return self._sets.count(points, self._sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
         """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""
@@ -134,18 +135,16 @@ class Cardinalities:
     def work_groups(self, launch: int) -> Count:
         """Return the work-groups that a launch starts, over all its repeats."""
         repeats = self.size(self.program.launches[launch].repeats)
-        number = repeats.times(self._groups(launch, ()))
-        return self.wrap(number, Fraction(1), True, "workgroup")
+        return self.wrap(repeats.times(self._groups(launch, ())), granularity="workgroup")
 
     def repeats(self, launch: int) -> Count:
         """Return how often the host makes the launch."""
-        number = self.size(self.program.launches[launch].repeats)
-        return self.wrap(number, Fraction(1), True, "launch")
+        return self.wrap(self.size(self.program.launches[launch].repeats), granularity="launch")
 
     def barriers(self, site: BarrierSite) -> Count:
         """Return the work-items that meet the barrier, each time that they do."""
         number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
-        return self.wrap(number, site.factor * group_size, site.exact, "workitem")
+        return self.wrap(number, site.factor * group_size, site.exact)
 
     # }}}

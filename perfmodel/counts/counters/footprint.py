@@ -6,8 +6,6 @@ I_j(pi_i(D_i)).
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
@@ -61,7 +59,7 @@ class Footprint:
         return whole.intersect_params(self._cardinalities.program.assumptions)
 
     def count(self) -> Count:
-        """Return |F|; at most the number of executed accesses where nothing better is known."""
+        """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
         if self.cells is not None:
             return self._count(self.cells)
         total = Count.constant(0)
@@ -88,8 +86,7 @@ class Footprint:
         )
 
     def _count(self, cells: isl.Set) -> Count:
-        number = self._cardinalities.size(cells)
-        return self._cardinalities.wrap(number, Fraction(1), self.exact, "cell")
+        return self._cardinalities.wrap(self._cardinalities.size(cells), exact=self.exact, granularity="cell")
 
 
 def _within(dimensions: int, axis: int, extent: isl.Set) -> isl.Set:
@@ -102,14 +99,7 @@ def _within(dimensions: int, axis: int, extent: isl.Set) -> isl.Set:
 
 def _widened(cells: isl.Set, axis: int, width: int) -> isl.Set:
     """Return F + {0 .. width-1} along an axis."""
-    space = isl.Space.map_from_set(cells.get_space())
-    moves = isl.Map.universe(space)
-    for index in range(cells.dim(SET)):
-        if index != axis:
-            moves = moves.equate(isl.dim_type.in_, index, OUT, index)
-    step = isl.Constraint.inequality_alloc(isl.LocalSpace.from_space(space))
-    ahead = step.set_coefficient_val(isl.dim_type.in_, axis, isl.Val(-1))
-    ahead = ahead.set_coefficient_val(OUT, axis, isl.Val(1))
-    near = step.set_coefficient_val(isl.dim_type.in_, axis, isl.Val(1))
-    near = near.set_coefficient_val(OUT, axis, isl.Val(-1)).set_constant_val(isl.Val(width - 1))
-    return cells.apply(moves.add_constraint(ahead).add_constraint(near)).coalesce()
+    axes = [f"x{k}" for k in range(cells.dim(SET))]
+    moved = [*axes[:axis], "y", *axes[axis + 1:]]
+    limits = f"{axes[axis]} <= y < {axes[axis]} + {width}"
+    return cells.apply(isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join(moved)}] : {limits} }}")).coalesce()

@@ -27,10 +27,7 @@ def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
     whole = completed(domain, launch, groups=False)
     found: isl.Set | None = None
     for number, lanes in sub_groups(whole, launch, size):
-        points = whole.points.intersect(lanes)
-        for index in reversed(range(len(whole.axes))):
-            if whole.axes[index].startswith("l") or whole.names[index] in domain.tied:
-                points = points.project_out(SET, index, 1)
+        points = without_local(replace(whole, points=whole.points.intersect(lanes)))
         numbered = points.coalesce().flat_product(isl.Set(f"{{ [{number}] }}"))
         found = numbered if found is None else found.union(numbered)
     return found
@@ -39,8 +36,7 @@ def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
 def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
     """Yield the number and the lanes of each sub-group, floor(linear local id / size).
 
-    The lanes are boxes in the domain's space, which isl projects out without a remainder, as it
-    could not do with the floor.
+    The lanes are boxes in the domain's space. isl projects boxes out exactly, but not the floor.
     """
     space = domain.points.get_space()
     positions = [domain.axes.index(f"l.{axis}") for axis in range(len(launch.group_shape))]
@@ -104,15 +100,4 @@ def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
 
 def _range_of(extent: isl.PwAff) -> isl.Set:
     """Return {[x] : 0 <= x < extent}."""
-    line = isl.Set("{ [x] : x >= 0 }").align_params(extent.get_domain_space())
-    space = isl.LocalSpace.from_space(line.get_space())
-    here = isl.PwAff.from_aff(isl.Aff.var_on_domain(space, SET, 0))
-    parts = isl.Set.empty(line.get_space())
-    for where, value in extent.get_pieces():
-        moved = value if value.dim(isl.dim_type.in_) else value.add_dims(isl.dim_type.in_, 1)
-        if where.is_params():
-            where = where.from_params()
-        where = where.add_dims(SET, 1 - where.dim(SET))
-        limit = isl.PwAff.from_aff(moved)
-        parts = parts.union(line.intersect(where).intersect(here.lt_set(limit)))
-    return parts
+    return isl.Set.from_pw_aff(extent).apply(isl.Map("{ [n] -> [x] : 0 <= x < n }"))

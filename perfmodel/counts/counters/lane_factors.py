@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from perfmodel.counts.counters.lane_boxes import boxes_of_sub_groups
-from perfmodel.counts.points.elimination import eliminated, is_certain
-from perfmodel.counts.points.factors import Product, variable
-from perfmodel.counts.points.polynomials import combine
+from perfmodel.counts.points.affine_forms import AffineForm
+from perfmodel.counts.points.elimination import eliminated
+from perfmodel.counts.points.factors import FactoredSet, variable
 from perfmodel.counts.points.polytopes import Polytope
 from perfmodel.counts.program.program import Domain, Launch
 
 
-def factors_by_unit(
-    product: Product, domain: Domain, launch: Launch, size: int
+def factors_of_lanes(
+    product: FactoredSet, domain: Domain, launch: Launch, size: int
 ) -> Iterator[list[Polytope | None]]:
     """Yield, for each ``size`` lanes of a group, factors of the instances that they execute.
 
@@ -43,7 +43,7 @@ def _reaches(larger: list[Polytope | None], smaller: list[Polytope | None]) -> b
     return larger is smaller or all(
         one is not None and other is not None and one.equalities == other.equalities
         and all(
-            any(is_certain(combine(row, 1, tighter, -1)) for tighter in other.inequalities)
+            any((row - tighter).is_certain() for tighter in other.inequalities)
             for row in one.inequalities
         )
         for one, other in zip(larger, smaller, strict=True)
@@ -58,7 +58,8 @@ def _projected(
     for name in factor.variables:
         if name in limits:
             low, high = limits[name]
-            rows += [combine({name: 1}, 1, {"": low}, -1), combine({"": high}, 1, {name: 1}, -1)]
+            lane = AffineForm.variable(name)
+            rows += [lane - low, -lane + high]
     result: Polytope | None = replace(factor, inequalities=tuple(rows))
     for name in factor.variables:
         if name in removed and result is not None:

@@ -9,10 +9,11 @@ from functools import cache
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities, Cardinality
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.points.cardinality import Cardinality, product
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node
-from perfmodel.counts.quasipoly.count import Count, product
+from perfmodel.counts.quasipoly.count import Count
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 

@@ -1,7 +1,7 @@
 """Whether the ``islpy`` at hand can count the points of a set (Barvinok's algorithm).
 
-Two wheels carry a module called ``islpy``: the plain one, and ``islpy-barvinok``, whose sets also
-have ``card``. Whichever was installed last is the one there is, and pip sees nothing amiss.
+Two wheels install a module called ``islpy``: the plain one, and ``islpy-barvinok``, whose sets also
+have ``card``. The one that was installed last replaces the other, and pip does not notice it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class BarvinokMissingWarning(UserWarning):
 
 
 def has_barvinok() -> bool:
-    r"""Tell whether ``islpy.Set.card`` is there and counts a triangle right.
+    r"""Tell whether ``islpy.Set.card`` exists and counts a triangle right.
 
     The number of points of :math:`\{(i, j) : 0 \le i < j < 10\}` is 45.
     """
@@ -31,12 +31,12 @@ def has_barvinok() -> bool:
     try:
         points = isl.Set("{ [i, j] : 0 <= i < j < 10 }").card()
         return 45 == int(points.eval(isl.Point.zero(points.space.domain())).to_python())
-    except Exception:  # an islpy of mixed halves fails in ways that nobody has listed
+    except Exception:  # an islpy of mixed halves fails in many ways
         return False
 
 
 def is_overwritten() -> bool:
-    """Tell whether ``islpy-barvinok`` was installed, but a plain ``islpy`` over it."""
+    """Tell whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
     try:
         metadata.version("islpy-barvinok")
     except metadata.PackageNotFoundError:
@@ -46,7 +46,7 @@ def is_overwritten() -> bool:
 
 @lru_cache(maxsize=1)
 def can_count() -> bool:
-    """Tell the same as :func:`has_barvinok`, looked up once in a process."""
+    """Tell the same as :func:`has_barvinok`, which is called once in a process."""
     return has_barvinok()
 
 

@@ -2,47 +2,53 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from math import prod
+
 import islpy as isl
 
-from perfmodel.counts.quasipoly.count import product
+from perfmodel.counts.points.cardinality import product
+from perfmodel.errors import InfiniteCountError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
-PIECES = 16  # of a box at most
-LARGE = 1000
+PIECES = 16  # at most, of the number of points of a box
+LARGE = 1000  # value of all parameters where bounds are compared
 
 
-def box_around(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
+def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
     """Return the number of points of a box around a set, zero where the set has no real point.
 
     The widths are those of the set with its divisions left out, projected over the reals. Where
     several bounds of the axes compete in more than 16 ways, only the tightest of each axis at
     large sizes is taken.
+
+    Raises
+    ------
+    InfiniteCountError
+        The set has no lower or no upper bound along an axis.
     """
-    whole = _around(parts)
-    widths = [_widths(_line(whole, axis)) for axis in range(whole.dim(SET))]
-    ways = 1
-    for width in widths:
-        ways *= len(width)
+    whole = _hull(parts)
+    widths = [_widths(_projected(whole, axis)) for axis in range(whole.dim(SET))]
+    if not all(widths):
+        raise InfiniteCountError(str(whole))
+    if prod(len(width) for width in widths) > PIECES:
+        widths = [[min(width, key=_at_large_sizes)] for width in widths]
     number = isl.PwQPolynomial("{ 1 }")
     for width in widths:
-        if ways > PIECES:
-            width = [min(width, key=_at_large_sizes)]
-        tightest = width[0]
-        for other in width[1:]:
-            tightest = tightest.min(other)
+        tightest = reduce(isl.PwAff.min, width)
         number = product(number, isl.PwQPolynomial.from_pw_aff(tightest.coalesce()))
     conditions = whole.project_out(SET, 0, whole.dim(SET)).remove_divs().params()
     return number.intersect_params(isl.Set.from_basic_set(conditions))
 
 
-def _around(parts: list[isl.BasicSet]) -> isl.BasicSet:
-    union = isl.Set.from_basic_set(parts[0])
-    for part in parts[1:]:
-        union = union.union(part)
-    return (parts[0] if len(parts) == 1 else union.simple_hull()).remove_divs()
+def _hull(parts: list[isl.BasicSet]) -> isl.BasicSet:
+    """Return a set over the reals, without divisions, around all parts."""
+    if len(parts) == 1:
+        return parts[0].remove_divs()
+    return reduce(isl.Set.union, (part.to_set() for part in parts)).simple_hull().remove_divs()
 
 
-def _line(whole: isl.BasicSet, axis: int) -> isl.BasicSet:
+def _projected(whole: isl.BasicSet, axis: int) -> isl.BasicSet:
     """Return the values on one axis, over the reals."""
     behind = whole.dim(SET) - axis - 1
     line = whole.project_out(SET, axis + 1, behind).project_out(SET, 0, axis)
@@ -50,7 +56,7 @@ def _line(whole: isl.BasicSet, axis: int) -> isl.BasicSet:
 
 
 def _widths(line: isl.BasicSet) -> list[isl.PwAff]:
-    """Return how many integers are between each lower and each upper bound."""
+    """Return the number of integers between each lower and each upper bound."""
     lower: list[isl.PwAff] = []
     upper: list[isl.PwAff] = []
     for constraint in line.get_constraints():

@@ -1,4 +1,4 @@
-"""Projections of few values, written out: what else makes Barvinok's algorithm take minutes."""
+"""Projections of few values as unions: Barvinok's algorithm may take minutes for the projections."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ VALUES = 16
 
 
 def enumerated(points: isl.Set) -> isl.Set:
-    """Return the same set, in which no point is looked for along two axes if one will do.
+    """Return the same set with fewer existential variables.
 
-    Where points exist for some values of two unknowns or more, and one of these has at most 16
-    values at whatever sizes, the set is the union over them.
+    Where a part of the set has two existential variables or more, and one of these has at most 16
+    values at all sizes, the part becomes the union over these values.
     """
     basics = points.get_basic_sets()
     if all(basic.dim(DIV) < 2 for basic in basics):

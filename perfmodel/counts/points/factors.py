@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from perfmodel.counts.points.elimination import eliminated, tightened
-from perfmodel.counts.points.polynomials import Form, combine, replaced
-from perfmodel.counts.points.polytopes import Polytope, form_of
+from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
+from perfmodel.counts.points.elimination import eliminated
+from perfmodel.counts.points.polytopes import Polytope, fraction_of
 
 SET, PARAM, DIV, CONSTANT = (
     isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
@@ -35,8 +35,8 @@ class Multiple:
 
 
 @dataclass(frozen=True)
-class Product:
-    """A basic set, taken apart.
+class FactoredSet:
+    """A basic set as a product.
 
     Attributes
     ----------
@@ -44,25 +44,32 @@ class Product:
         The set; dimension k is the variable ``_vk`` of the factors.
     factors : tuple of Polytope
         Over disjoint groups of variables.
-    conditions : tuple of dict
-        The forms that the set asks to be >= 0 of the parameters alone.
+    conditions : tuple of AffineForm
+        Forms in the parameters alone; the set is empty where one of them is negative.
     multiples : tuple of Multiple
-        What stands in forms for parameters that the set makes multiples.
-    divisible : bool
-        Whether isl's constraints, too, involve the variables of one factor each: they may
-        involve floors of several, which are eliminated from the factors.
+        Names in the forms that replace parameters which the set makes multiples.
+    separable : bool
+        Whether each of isl's own constraints, too, involves the variables of one factor only.
+        Otherwise they have floors of several, which are eliminated from the factors.
     """
 
     basic: isl.BasicSet
     factors: tuple[Polytope, ...]
-    conditions: tuple[Form, ...]
+    conditions: tuple[AffineForm, ...]
     multiples: tuple[Multiple, ...]
-    divisible: bool
+    separable: bool
 
     def points(self, factor: Polytope) -> isl.Set:
-        """Return one of the factors (and the conditions) as isl's set, if it is divisible."""
-        kept = {int(name[2:]) for name in factor.variables}
-        return _part(self.basic, kept)
+        """Return one of the factors (and the conditions) as isl's set, if the set is separable."""
+        names = [variable(k) for k in range(self.basic.dim(SET))]
+        others = [k for k in reversed(range(len(names))) if names[k] not in factor.variables]
+        basic = self.basic
+        for k in others:
+            basic = basic.drop_constraints_involving_dims(SET, k, 1)
+        part = basic.to_set()
+        for k in others:
+            part = part.project_out(SET, k, 1)
+        return part
 
 
 def variable(dimension: int) -> str:
@@ -70,109 +77,115 @@ def variable(dimension: int) -> str:
     return f"_v{dimension}"
 
 
-def product_of(points: isl.Set) -> Product | None:
+def factored(points: isl.Set) -> FactoredSet | None:
     """Return a set as a product; None for a union, and where floors can't be eliminated."""
     if points.n_basic_set() != 1:
         return None
     (basic,) = points.get_basic_sets()
+    whole, multiples = _with_multiples(basic)
+    bound = whole.variables[basic.dim(SET):]  # floors of variables
+    found: Polytope | None = whole
+    for floor in bound:
+        found = None if found is None else eliminated(found, floor)
+    return None if found is None else _taken_apart(basic, found, multiples, not bound)
+
+
+def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]]:
+    """Return a set as a polytope whose variables are its dimensions and its floors of these.
+
+    A floor that makes a parameter a multiple is replaced, together with the parameter, by a name
+    for that multiple.
+    """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
-    variables = tuple(variable(k) for k in range(basic.dim(SET)))
+    variables = [variable(k) for k in range(basic.dim(SET))]
     floors = [f"_e{k}" for k in range(basic.dim(DIV))]
-    columns = ["", *names, *variables, *floors]
-    equalities = _rows(basic.equalities_matrix(CONSTANT, PARAM, SET, DIV), columns)
-    inequalities = _rows(basic.inequalities_matrix(CONSTANT, PARAM, SET, DIV), columns)
+    columns = [*names, *variables, *floors]
+    equalities = _rows(basic.equalities_matrix(PARAM, SET, DIV, CONSTANT), columns)
+    inequalities = _rows(basic.inequalities_matrix(PARAM, SET, DIV, CONSTANT), columns)
     multiples: list[Multiple] = []
-    bound: list[str] = []
     for position, floor in enumerate(floors):
         found = _congruence(equalities, floor, {*names})
         if found is None:
-            bound.append(floor)
+            variables.append(floor)
             inequalities += _definition(basic, position, columns)
             continue
         multiple, by_floor = found
-        by_parameter = {multiple.name: multiple.divisor, "": multiple.remainder}
+        by_parameter = AffineForm({multiple.name: multiple.divisor}, multiple.remainder)
         for name, by in ((floor, by_floor), (multiple.parameter, by_parameter)):
-            equalities = [replaced(form, name, by) for form in equalities]
-            inequalities = [replaced(form, name, by) for form in inequalities]
+            equalities = [form.substituted(name, by) for form in equalities]
+            inequalities = [form.substituted(name, by) for form in inequalities]
         multiples.append(multiple)
-    whole: Polytope | None = Polytope(
-        (*variables, *bound), tuple(form for form in equalities if form),
-        tuple(map(tightened, inequalities)),
-    )
-    for floor in bound:
-        whole = None if whole is None else eliminated(whole, floor)
-    return None if whole is None else _taken_apart(basic, whole, tuple(multiples), not bound)
+    return Polytope(
+        tuple(variables), tuple(form for form in equalities if form),
+        tuple(form.tightened() for form in inequalities),
+    ), tuple(multiples)
 
 
-def _definition(basic: isl.BasicSet, position: int, columns: list[str]) -> list[Form]:
-    """Return 0 <= f - d*e < d for a variable e = floor(f/d), which isl may take as read.
+def _definition(basic: isl.BasicSet, position: int, columns: list[str]) -> tuple[AffineForm, ...]:
+    """Return the two inequalities of a variable e = floor(f/d), which isl may leave out.
 
-    Of a variable that isl only knows to exist, the constraints are all that there is.
+    Of a variable that isl only knows to exist, isl's constraints are all that there is.
     """
     try:
         floor = basic.get_local_space().get_div(position)
     except isl.Error:
-        return []
-    denominator = int(floor.get_denominator_val().to_python())
-    form = form_of(floor.scale_val(isl.Val(denominator)), columns[1:])
-    remainder = combine(form, 1, {f"_e{position}": denominator}, -1)
-    return [remainder, combine({"": denominator - 1}, 1, remainder, -1)]
+        return ()
+    return floor_rows(f"_e{position}", *fraction_of(floor, columns))
 
 
-def _rows(matrix: isl.Mat, columns: list[str]) -> list[Form]:
-    return [
-        {
+def _rows(matrix: isl.Mat, columns: list[str]) -> list[AffineForm]:
+    """Return a form for each row of a matrix with a column for each name, and last the constants."""
+    forms = []
+    for row in range(matrix.rows()):
+        terms = {
             name: c for k, name in enumerate(columns)
             if (c := matrix.get_element_val(row, k).get_num_si())
         }
-        for row in range(matrix.rows())
-    ]
+        forms.append(AffineForm(terms, matrix.get_element_val(row, len(columns)).get_num_si()))
+    return forms
 
 
 def _congruence(
-    equalities: list[Form], floor: str, parameters: set[str]
-) -> tuple[Multiple, Form] | None:
+    equalities: Iterable[AffineForm], floor: str, parameters: set[str]
+) -> tuple[Multiple, AffineForm] | None:
     """Return the equality p = c + k*floor as p = r + |k|*m with 0 <= r < |k|, and floor in m."""
     for form in equalities:
-        others = form.keys() - {"", floor}
-        if floor in form and len(others) == 1 and others <= parameters:
-            (name,) = others
-            if abs(form[name]) != 1:
-                continue
-            sign = -form[name]
-            constant, factor = sign * form.get("", 0), sign * form[floor]
+        if floor not in form or len(form.terms) != 2:
+            continue
+        (name,) = form.names - {floor}
+        if name in parameters and abs(form[name]) == 1:
+            constant, factor = -form[name] * form.constant, -form[name] * form[floor]
             multiple = Multiple(name, constant % abs(factor), abs(factor))
-            step = {multiple.name: abs(factor) // factor, "": (multiple.remainder - constant) // factor}
-            return multiple, {key: c for key, c in step.items() if c}
+            sign = abs(factor) // factor
+            return multiple, AffineForm({multiple.name: sign}, (multiple.remainder - constant) // factor)
     return None
 
 
 def _taken_apart(
-    basic: isl.BasicSet, whole: Polytope, multiples: tuple[Multiple, ...], divisible: bool
-) -> Product:
-    forms = (*whole.equalities, *whole.inequalities)
-    groups = merged(({name} for name in whole.variables),
-                    (form.keys() & set(whole.variables) for form in forms))
-    factors = []
-    for group in groups:
-        factors.append(Polytope(
-            tuple(name for name in whole.variables if name in group),
-            tuple(form for form in whole.equalities if form.keys() & group),
-            tuple(form for form in whole.inequalities if form.keys() & group),
-        ))
+    basic: isl.BasicSet, whole: Polytope, multiples: tuple[Multiple, ...], separable: bool
+) -> FactoredSet:
     free = set(whole.variables)
-    conditions = [form for form in whole.inequalities if not form.keys() & free]
+    forms = (*whole.equalities, *whole.inequalities)
+    groups = merged(({name} for name in whole.variables), (form.terms.keys() & free for form in forms))
+    factors = tuple(
+        Polytope(
+            tuple(name for name in whole.variables if name in group),
+            tuple(form for form in whole.equalities if not group.isdisjoint(form.terms)),
+            tuple(form for form in whole.inequalities if not group.isdisjoint(form.terms)),
+        ) for group in groups
+    )
+    conditions = [form for form in whole.inequalities if free.isdisjoint(form.terms)]
     for form in whole.equalities:
-        if not form.keys() & free:
-            conditions += [form, combine(form, -1, {}, 0)]
-    return Product(basic, tuple(factors), tuple(conditions), multiples, divisible)
+        if free.isdisjoint(form.terms):
+            conditions += [form, -form]
+    return FactoredSet(basic, factors, tuple(conditions), multiples, separable)
 
 
 def canonical(factor: Polytope) -> object:
     """Return what is equal for factors that differ in the names of their variables only."""
     names = {name: f"_{k}" for k, name in enumerate(factor.variables)}
     equalities, inequalities = (
-        frozenset(frozenset((names.get(name, name), c) for name, c in form.items()) for form in forms)
+        frozenset(form.renamed(names) for form in forms)
         for forms in (factor.equalities, factor.inequalities)
     )
     return len(names), equalities, inequalities
@@ -187,13 +200,3 @@ def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[se
             found = [group for group in found if not group & coupled]
             found.append(set().union(*touched))
     return found
-
-
-def _part(basic: isl.BasicSet, kept: set[int]) -> isl.Set:
-    others = [k for k in reversed(range(basic.dim(SET))) if k not in kept]
-    for k in others:
-        basic = basic.drop_constraints_involving_dims(SET, k, 1)
-    part = basic.to_set()
-    for k in others:
-        part = part.project_out(SET, k, 1)
-    return part

@@ -1,20 +1,21 @@
 """Projections of one kernel's loop domain onto some of its inames.
 
-isl's elimination of one iname looks at all pairs of constraints for redundant ones, which takes a
-tiled kernel's ten inames most of the time. Inames that no constraint couples are projected apart.
+isl looks for redundant constraints among all pairs when it eliminates an iname. With the ten inames
+of a tiled kernel this takes most of the time of counting. So inames that no constraint couples are
+projected apart.
 """
 
 from __future__ import annotations
 
 import islpy as isl
 
-from perfmodel.counts.points.factors import product_of, variable
+from perfmodel.counts.points.factors import factored, variable
 
 SET = isl.dim_type.set
 
 
 class Projector:
-    """Projects a basic set; what it has eliminated before it remembers.
+    """Projects a basic set, and remembers its projections.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class Projector:
         self._known: dict[tuple[frozenset[int], frozenset[int]], isl.BasicSet] = {}
 
     def _coupled(self) -> list[frozenset[int]]:
-        product = product_of(self.whole.to_set())
+        product = factored(self.whole.to_set())
         if product is None or self.whole.dim(isl.dim_type.div):  # floors may couple inames
             return [frozenset(range(len(self._names)))]
         places = {variable(k): k for k in range(len(self._names))}

@@ -12,9 +12,13 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.quasipoly import evaluation
+from perfmodel.counts.points.cardinality import product
+from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
+from perfmodel.counts.quasipoly.evaluator import Evaluator
 from perfmodel.counts.quasipoly.printing import as_latex, as_text
-from perfmodel.errors import AssumptionError, GranularityError, InfiniteCountError, ParameterError
+from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomial_of
+from perfmodel.counts.quasipoly.vanishing import vanishes
+from perfmodel.errors import GranularityError, InfiniteCountError
 
 Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
@@ -51,13 +55,13 @@ class Count:
     (9, '2*n^2')
     """
 
-    __slots__ = ("__dict__", "assumptions", "exact", "granularity", "polynomial")
     __hash__ = None  # type: ignore[assignment]
 
     polynomial: isl.PwQPolynomial
     assumptions: isl.Set
     exact: bool
     granularity: str
+    _multiple: tuple[Count, Fraction] | None
 
     def __init__(
         self,
@@ -65,12 +69,15 @@ class Count:
         assumptions: isl.Set = UNIVERSE,
         exact: bool = True,
         granularity: str = "workitem",
+        *,
+        _multiple: tuple[Count, Fraction] | None = None,
+        _texts: tuple[str, str] | None = None,
     ) -> None:
-        set_ = object.__setattr__
-        set_(self, "polynomial", polynomial)
-        set_(self, "assumptions", assumptions)
-        set_(self, "exact", exact)
-        set_(self, "granularity", granularity)
+        vars(self).update(
+            polynomial=polynomial, assumptions=assumptions, exact=exact, granularity=granularity, _multiple=_multiple
+        )
+        if _texts is not None:  # isl may write what it reads in another order
+            vars(self)["_texts"] = _texts
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Count is immutable; cannot set '{name}'")
@@ -106,9 +113,9 @@ class Count:
     def from_json(cls, data: Mapping[str, Any]) -> Count:
         """Read what :meth:`to_json` wrote."""
         texts = data["polynomial"], data["assumptions"]
-        count = cls.from_text(*texts, data["exact"], data["granularity"])
-        count.__dict__["_texts"] = texts  # isl may write what it reads in another order
-        return count
+        return cls(
+            isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), data["exact"], data["granularity"], _texts=texts
+        )
 
     @cached_property
     def _texts(self) -> tuple[str, str]:
@@ -130,12 +137,9 @@ class Count:
             raise GranularityError(self.granularity, other.granularity)
         assumptions = self._common_assumptions(other)
         exact = self.exact and other.exact
-        (one, times), (same, more) = self._multiple, other._multiple
-        if assumptions is self.assumptions and one.polynomial.plain_is_equal(same.polynomial):
-            result = (times + more) * one
-            again = Count(result.polynomial, assumptions, exact, self.granularity)
-            again.__dict__["_multiple"] = result._multiple
-            return again
+        (base, times), (same, more) = self._base_and_factor(), other._base_and_factor()
+        if assumptions is self.assumptions and base.polynomial.plain_is_equal(same.polynomial):
+            return base._scaled(times + more, assumptions, exact)
         total = self.polynomial.add(other.polynomial)
         if total.n_piece() > 1:
             total = total.gist_params(assumptions).coalesce()
@@ -146,21 +150,22 @@ class Count:
     def __mul__(self, factor: Number | Rational) -> Count:
         if not isinstance(factor, Rational):
             return NotImplemented
-        factor = Fraction(int(factor.numerator), int(factor.denominator))
-        value = isl.Val(factor.numerator).div(isl.Val(factor.denominator))
-        result = Count(
-            self.polynomial.scale_val(value), self.assumptions, self.exact, self.granularity
-        )
-        base, times = self._multiple
-        result.__dict__["_multiple"] = base, times * factor
-        return result
+        base, times = self._base_and_factor()
+        exactly = Fraction(int(factor.numerator), int(factor.denominator))
+        return base._scaled(times * exactly, self.assumptions, self.exact)
 
     __rmul__ = __mul__
 
-    @cached_property
-    def _multiple(self) -> tuple[Count, Fraction]:
-        """What this is how many times: isl takes seconds to add what it scales in no time."""
-        return self, Fraction(1)
+    def _base_and_factor(self) -> tuple[Count, Fraction]:
+        """Return a count and the factor that gives this one: isl scales much faster than it adds."""
+        return self._multiple or (self, Fraction(1))
+
+    def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool) -> Count:
+        value = isl.Val(factor.numerator).div(isl.Val(factor.denominator))
+        return Count(
+            self.polynomial.scale_val(value), assumptions, exact, self.granularity,
+            _multiple=(self, factor),
+        )
 
     def times(self, other: Count) -> Count:
         """Return the product as functions, with this count's granularity."""
@@ -179,8 +184,6 @@ class Count:
             return NotImplemented
         if (self.exact, self.granularity) != (other.exact, other.granularity):
             return False
-        from perfmodel.counts.quasipoly.vanishing import vanishes
-
         assumptions = self._common_assumptions(other)
         difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
         return bool(difference.is_zero()) or vanishes(difference)
@@ -200,18 +203,14 @@ class Count:
         ))
 
     @cached_property
-    def _program(self) -> evaluation.Program:
-        from perfmodel.counts.quasipoly.translation import program_of_polynomial
-
+    def _function(self) -> QuasiPolynomial:
         if any(value.is_infty() for _, value in self.polynomial.get_pieces()):
             raise InfiniteCountError(str(self.polynomial))
-        return program_of_polynomial(self.polynomial)
+        return quasi_polynomial_of(self.polynomial)
 
     @cached_property
-    def _assumed(self) -> evaluation.Program:
-        from perfmodel.counts.quasipoly.translation import program_of_set
-
-        return program_of_set(self.assumptions)
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(self._function, indicator_of(self.assumptions), self.assumptions)
 
     def __call__(self, **sizes: int) -> Number:
         """Return the exact value at one size: an int, or a Fraction where statistics enter.
@@ -223,20 +222,7 @@ class Count:
         AssumptionError
             The sizes break an assumption of the kernel.
         """
-        assumed = self._assumed
-        try:
-            point = [sizes[name] for name in self._program.parameters]
-            context = [sizes[name] for name in assumed.parameters]
-        except KeyError as missing:
-            raise self._missing(missing.args[0]) from None
-        for name, value in sizes.items():
-            if type(value) is not int or value < 0:
-                sizes[name] = whole(name, value, self.parameters)
-                return self(**sizes)
-        if not assumed.holds(*context):
-            values = dict(zip(assumed.parameters, context, strict=True))
-            raise AssumptionError(str(self.assumptions), values)
-        return self._program.exact(*point)
+        return self._evaluator.at(sizes)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Return the values at arrays of sizes, broadcast together.
@@ -251,78 +237,20 @@ class Count:
         ndarray of float64
             Within a relative error of 1e-12 of the exact values.
         """
-        names = dict.fromkeys((*self._program.parameters, *self._assumed.parameters))
-        arrays = {}
-        for name in names:
-            if name not in sizes:
-                raise self._missing(name)
-            arrays[name] = whole_array(name, sizes[name], self.parameters)
-        shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
-        arrays = {name: np.broadcast_to(a, shape) for name, a in arrays.items()}
-        self._refuse_broken_assumptions(arrays, shape)
-        return self._program.evaluate(arrays, shape)
-
-    def _refuse_broken_assumptions(
-        self, arrays: Mapping[str, NDArray[np.int64]], shape: tuple[int, ...]
-    ) -> None:
-        assumed = self._assumed
-        good = assumed.evaluate(arrays, shape) == 1
-        if not good.all():
-            indices = tuple(int(i) for i in np.flatnonzero(~good))
-            values = {n: int(arrays[n].flat[indices[0]]) for n in assumed.parameters}
-            raise AssumptionError(str(self.assumptions), values, indices)
-
-    def _missing(self, name: str) -> ParameterError:
-        needed = dict.fromkeys((*self._program.parameters, *self._assumed.parameters))
-        return ParameterError(name, "was left out", tuple(needed))
+        return self._evaluator.at_arrays(sizes)
 
     # }}}
 
     # {{{ showing
 
     def __str__(self) -> str:
-        return as_text(self._program, self.exact)
+        return as_text(self._function, self.exact)
 
     def __repr__(self) -> str:
         return f"<Count per {self.granularity}: {self}>"
 
     def _repr_latex_(self) -> str:
-        return f"${as_latex(self._program, self.exact)}$"
+        return f"${as_latex(self._function, self.exact)}$"
 
     # }}}
 
-
-def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynomial:
-    """Return the product of two functions of parameters, which isl wants aligned first."""
-    if not left.has_equal_space(right):
-        for one in (left, right):
-            everywhere = isl.Set.universe(one.get_domain_space())
-            left, right = left.intersect_params(everywhere), right.intersect_params(everywhere)
-    return left.mul(right)
-
-
-def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
-    """Return ``value`` as a non-negative int, or raise :class:`ParameterError`."""
-    try:
-        result = int(value)  # type: ignore[call-overload]
-        same = bool(result == value)
-    except (TypeError, ValueError, OverflowError):
-        same, result = False, -1
-    if not same or isinstance(value, (bool, str)):
-        raise ParameterError(name, f"is {value!r}, not an integer", allowed)
-    if result < 0:
-        raise ParameterError(name, f"is {result}, which is negative", allowed)
-    return result
-
-
-def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return ``values`` as an int64 array, or raise :class:`ParameterError`."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        floats = np.asarray(array, dtype=np.float64)
-        wrong = floats != np.floor(floats)
-        if array.dtype.kind != "f" or wrong.any() or not np.isfinite(floats).all():
-            raise ParameterError(name, f"has values of type {array.dtype}", allowed)
-    if array.size and array.min() < 0:
-        raise ParameterError(name, f"is {array.min()} somewhere, which is negative", allowed)
-    return array.astype(np.int64)

@@ -1,21 +1,18 @@
-"""Programs that evaluate quasi-polynomials; generated Python for one point.
+"""Piecewise quasi-polynomials as plain values, and their exact value at one point.
 
-The arithmetic is on *pieces*: a guard (affine constraints) and a sum of terms
-``coefficient * product of atoms**exponent``. An atom is a parameter or the floor of an affine
-form of earlier atoms. Nothing here knows isl.
+A *piece* is a guard (affine constraints) and a sum of terms ``coefficient * product of
+atoms**exponent``. An atom is a parameter or the floor of an affine form of earlier atoms. The value
+at a point is computed by Python code that is generated once. Nothing here knows isl.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -100,68 +97,53 @@ def guard_source(guard: Guard) -> str:
 
 
 @dataclass(frozen=True)
-class Program:
+class QuasiPolynomial:
     """Pieces over the atoms ``parameters + floors``; zero outside every piece."""
 
     parameters: tuple[str, ...]
     floors: tuple[Floor, ...]
     pieces: tuple[Piece, ...]
 
-    def _floor_lines(self) -> list[str]:
-        first = len(self.parameters)
-        return [
-            f"    x{first + i} = ({f.numerator.source()}) // {f.denominator}"
-            for i, f in enumerate(self.floors)
-        ]
-
     @cached_property
     def exact(self) -> Callable[..., int | Fraction]:
-        """The compiled function of the parameters, in order, giving an int or a Fraction."""
-        arguments = ", ".join(f"x{i}" for i in range(len(self.parameters)))
-        lines = [f"def exact({arguments}):", *self._floor_lines()]
+        """The compiled function of the parameters, in order, with an int or a Fraction as result."""
+        lines = []
         for piece in self.pieces:
-            common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
-            total = " + ".join(_term_source(t, common) for t in piece.terms) or "0"
             condition = guard_source(piece.guard)
-            indent = "    "
-            if condition != "True":
-                lines.append(f"    if {condition}:")
-                indent = "        "
-            value = total if common == 1 else f"ratio({total}, {common})"
-            lines.append(f"{indent}return {value}")
-        lines.append("    return 0")
-        return _compile("\n".join(lines), "exact", {"ratio": _ratio})
+            lines.append(f"{'' if condition == 'True' else f'if {condition}: '}return {_sum_source(piece.terms)}")
+        return self._compiled("exact", [*lines, "return 0"])
 
     @cached_property
     def holds(self) -> Callable[..., bool]:
-        """The compiled test whether any piece's guard holds (used for assumptions)."""
-        arguments = ", ".join(f"x{i}" for i in range(len(self.parameters)))
-        condition = " or ".join(f"({guard_source(p.guard)})" for p in self.pieces) or "False"
-        source = "\n".join(
-            [f"def holds({arguments}):", *self._floor_lines(), f"    return {condition}"]
-        )
-        return _compile(source, "holds", {})
+        """The compiled test whether the guard of any piece holds."""
+        condition = " or ".join(f"({guard_source(piece.guard)})" for piece in self.pieces)
+        return self._compiled("holds", [f"return {condition or 'False'}"])
 
-    def evaluate(
-        self, values: Mapping[str, NDArray[np.int64]], shape: tuple[int, ...]
-    ) -> NDArray[np.float64]:
-        """Return the values as float64, within a relative error of 1e-12 of the exact ones."""
-        from perfmodel.counts.quasipoly.vectorised import evaluated
-
-        flat = [np.ravel(values[name]) for name in self.parameters]
-        return evaluated(self, flat, int(np.prod(shape, dtype=np.int64))).reshape(shape)
-
-
-def _compile(source: str, name: str, names: dict[str, Any]) -> Callable[..., Any]:
-    scope = dict(names)
-    exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
-    function: Callable[..., Any] = scope[name]
-    return function
+    def _compiled(self, name: str, lines: list[str]) -> Callable[..., Any]:
+        """Return the function with these lines, which read the atoms as ``x0, x1, ...``."""
+        first = len(self.parameters)
+        arguments = ", ".join(f"x{i}" for i in range(first))
+        floors = [
+            f"x{i} = ({floor.numerator.source()}) // {floor.denominator}"
+            for i, floor in enumerate(self.floors, first)
+        ]
+        source = "\n    ".join([f"def {name}({arguments}):", *floors, *lines])
+        scope: dict[str, Any] = {"ratio": _ratio}
+        exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
+        function: Callable[..., Any] = scope[name]
+        return function
 
 
 def _ratio(numerator: int, denominator: int) -> int | Fraction:
     quotient, rest = divmod(numerator, denominator)
     return quotient if rest == 0 else Fraction(numerator, denominator)
+
+
+def _sum_source(terms: tuple[Term, ...]) -> str:
+    """Return a sum of terms as Python source: integers over their common denominator."""
+    common = lcm(1, *(term.coefficient.denominator for term in terms))
+    total = " + ".join(_term_source(term, common) for term in terms) or "0"
+    return total if common == 1 else f"ratio({total}, {common})"
 
 
 def _term_source(term: Term, common: int) -> str:

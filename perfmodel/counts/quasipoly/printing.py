@@ -9,7 +9,7 @@ from perfmodel.counts.quasipoly.evaluation import (
     Affine,
     Constraint,
     Guard,
-    Program,
+    QuasiPolynomial,
     Term,
     remainder_in,
 )
@@ -39,30 +39,30 @@ LATEX = Notation(
 )
 
 
-def as_text(program: Program, exact: bool = True) -> str:
+def as_text(function: QuasiPolynomial, exact: bool = True) -> str:
     """Return for example ``n^2 if n >= 17; n if n <= 16``; ``<=`` leads an upper bound."""
-    return _Writer(program, TEXT).all(exact)
+    return _Writer(function, TEXT).all(exact)
 
 
-def as_latex(program: Program, exact: bool = True) -> str:
+def as_latex(function: QuasiPolynomial, exact: bool = True) -> str:
     """Return the same for LaTeX's math mode."""
-    return _Writer(program, LATEX).all(exact)
+    return _Writer(function, LATEX).all(exact)
 
 
 class _Writer:
-    """Writes a program in a notation."""
+    """Writes a quasi-polynomial in a notation."""
 
-    def __init__(self, program: Program, notation: Notation) -> None:
-        self.program = program
+    def __init__(self, function: QuasiPolynomial, notation: Notation) -> None:
+        self.function = function
         self.notation = notation
-        self.names = list(program.parameters)
-        for floor in program.floors:
+        self.names = list(function.parameters)
+        for floor in function.floors:
             numerator = self.form(floor.numerator)
             self.names.append(notation.floor.format(numerator, floor.denominator))
 
     def all(self, exact: bool) -> str:
         shown = []
-        for piece in self.program.pieces:
+        for piece in self.function.pieces:
             condition = self.condition(piece.guard)
             value = self.sum(piece.terms)
             shown.append(f"{value}{self.notation.where}{condition}" if condition else value)
@@ -140,7 +140,7 @@ class _Writer:
 
     def remainder(self, form: Affine) -> tuple[str, int, int] | None:
         """Return (r, sign, c) where the form is ``sign * r + c`` with r the text ``f mod d``."""
-        found = remainder_in(form, self.program.floors, len(self.program.parameters))
+        found = remainder_in(form, self.function.floors, len(self.function.parameters))
         if found is None:
             return None
         floor, sign, constant = found

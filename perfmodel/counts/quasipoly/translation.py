@@ -1,4 +1,4 @@
-"""From isl's objects to the evaluation programs of :mod:`perfmodel.counts.quasipoly.evaluation`."""
+"""From isl's functions and sets to the values of :mod:`perfmodel.counts.quasipoly.evaluation`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perfmodel.counts.quasipoly.evaluation import (
     Floor,
     Guard,
     Piece,
-    Program,
+    QuasiPolynomial,
     Term,
     remainder_in,
 )
@@ -91,12 +91,12 @@ class _Translator:
                 powers[self.floor(term.get_div(i))] = exponent
         return Term(fraction(term.get_coefficient_val()), tuple(sorted(powers.items())))
 
-    def program(self, pieces: list[Piece]) -> Program:
-        return Program(self.parameters, tuple(self.floors), tuple(pieces))
+    def assembled(self, pieces: list[Piece]) -> QuasiPolynomial:
+        return QuasiPolynomial(self.parameters, tuple(self.floors), tuple(pieces))
 
 
-def program_of_polynomial(polynomial: isl.PwQPolynomial) -> Program:
-    """Return the evaluation program of a piecewise quasi-polynomial over parameters."""
+def quasi_polynomial_of(polynomial: isl.PwQPolynomial) -> QuasiPolynomial:
+    """Return isl's function of parameters as a value."""
     polynomial = polynomial.drop_unused_params()
     translator = _Translator(polynomial.get_domain_space())
     guards: dict[tuple[Term, ...], Guard] = {}
@@ -105,11 +105,11 @@ def program_of_polynomial(polynomial: isl.PwQPolynomial) -> Program:
         key = tuple(sorted(terms, key=lambda term: term.powers))
         if key:  # it is zero outside all pieces
             guards[key] = (*guards.get(key, ()), *translator.guard(domain))
-    return translator.program([Piece(guard, terms) for terms, guard in guards.items()])
+    return translator.assembled([Piece(guard, terms) for terms, guard in guards.items()])
 
 
-def program_of_set(domain: isl.Set) -> Program:
-    """Return a program whose guard is the parameter set (its value is 1 inside)."""
+def indicator_of(domain: isl.Set) -> QuasiPolynomial:
+    """Return the function that is 1 on a set of parameters and 0 elsewhere."""
     domain = domain.drop_unused_params()
     translator = _Translator(domain.get_space())
-    return translator.program([Piece(translator.guard(domain), (Term(Fraction(1), ()),))])
+    return translator.assembled([Piece(translator.guard(domain), (Term(Fraction(1), ()),))])

@@ -7,20 +7,11 @@ from dataclasses import replace
 
 import islpy as isl
 
-from perfmodel.counts.points.partial_sums import Case
-from perfmodel.counts.points.polynomials import (
-    Atom,
-    Form,
-    Polynomial,
-    add,
-    by_power,
-    combine,
-    floor,
-    multiply,
-    substituted,
-)
-from perfmodel.counts.points.polytopes import Polytope, form_of, polytope_of, reduced, text_of
-from perfmodel.counts.points.summation import period_in, without_equalities
+from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
+from perfmodel.counts.points.partial_sums import PartialSum
+from perfmodel.counts.points.polynomials import Atom, Polynomial, floor
+from perfmodel.counts.points.polytopes import Polytope, fraction_of, polytope_of, reduced
+from perfmodel.counts.points.summation import without_equalities
 from perfmodel.counts.quasipoly.translation import fraction
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
@@ -34,15 +25,16 @@ def vanishes(function: isl.PwQPolynomial) -> bool:
     all its coefficients are, and lines of at most d points are gone through one by one.
     """
     return all(
-        _is_zero_on(case) for domain, value in function.get_pieces()
-        for case in _cases(domain, value)
+        _is_zero_on(summand) for domain, value in function.get_pieces()
+        for summand in _summands(domain, value)
     )
 
 
-def _cases(domain: isl.Set, value: isl.QPolynomial) -> Iterator[Case]:
+def _summands(domain: isl.Set, value: isl.QPolynomial) -> Iterator[PartialSum]:
+    """Yield the value on polytopes that together are the domain; all names are variables."""
     count = value.get_domain_space().dim(PARAM)
     names = [f"_v{k}" for k in range(count)]
-    polynomial, extra = _polynomial(value, names)
+    polynomial, inner_floors = _polynomial(value, names)
     if not polynomial:
         return
     if domain.is_params():
@@ -50,95 +42,82 @@ def _cases(domain: isl.Set, value: isl.QPolynomial) -> Iterator[Case]:
     points = domain.move_dims(SET, 0, PARAM, 0, count).compute_divs()
     for basic in points.get_basic_sets():
         polytope, _ = polytope_of(basic)
-        fresh = tuple(name for name in names if name not in polytope.variables)
-        inner = tuple(name for form in extra for name in form if name.startswith("_q"))
-        yield Case(
-            Polytope(
-                (*polytope.variables, *fresh, *dict.fromkeys(inner)), polytope.equalities,
-                (*polytope.inequalities, *extra),
-            ), polynomial, (),
-        )
+        inner = (name for form in inner_floors for name in form.names if name.startswith("_q"))
+        variables = (*polytope.variables, *dict.fromkeys(inner))
+        rows = (*polytope.inequalities, *inner_floors)
+        yield PartialSum(Polytope(variables, polytope.equalities, rows), polynomial)
 
 
-def _polynomial(value: isl.QPolynomial, names: list[str]) -> tuple[Polynomial, list[Form]]:
+def _polynomial(value: isl.QPolynomial, names: list[str]) -> tuple[Polynomial, list[AffineForm]]:
     """Return the value as a polynomial, and inequalities that fix floors inside floors."""
-    total: Polynomial = {}
-    extra: list[Form] = []
+    total = Polynomial({})
+    inner_floors: list[AffineForm] = []
     for term in value.get_terms():
         powers: dict[Atom, int] = {
             name: term.get_exp(PARAM, k) for k, name in enumerate(names) if term.get_exp(PARAM, k)
         }
-        product: Polynomial = {frozenset(powers.items()): fraction(term.get_coefficient_val())}
+        product = Polynomial({frozenset(powers.items()): fraction(term.get_coefficient_val())})
         for k in range(term.dim(DIV)):
             for _ in range(term.get_exp(DIV, k)):
-                product = multiply(product, _floor_of(term.get_div(k), names, extra))
-        total = add(total, product)
-    return total, extra
+                product = product * _floor_of(term.get_div(k), names, inner_floors)
+        total = total + product
+    return total, inner_floors
 
 
-def _floor_of(aff: isl.Aff, names: list[str], extra: list[Form]) -> Polynomial:
-    denominator = int(aff.get_denominator_val().to_python())
+def _floor_of(aff: isl.Aff, names: list[str], inner_floors: list[AffineForm]) -> Polynomial:
     inner = [f"_q{k}" for k in range(aff.dim(DIV))]
-    form = form_of(aff.scale_val(isl.Val(denominator)), [*names, *inner])
+    columns = [*names, *inner]
+    form, denominator = fraction_of(aff, columns)
     for k, name in enumerate(inner):
         if name in form:
-            within = aff.get_div(k)
-            scale = int(within.get_denominator_val().to_python())
-            numerator = form_of(within.scale_val(isl.Val(scale)), [*names, *inner])
-            remainder = combine(numerator, 1, {name: scale}, -1)
-            extra += [remainder, combine({"": scale - 1}, 1, remainder, -1)]
+            inner_floors += floor_rows(name, *fraction_of(aff.get_div(k), columns))
     return floor(form, denominator)
 
 
-def _is_zero_on(case: Case) -> bool:
+def _is_zero_on(summand: PartialSum) -> bool:
     """Whether the polynomial is zero at all points of the polytope; all names are variables."""
-    if not case.value:
+    if not summand.value:
         return True
-    simple = reduced(case.polytope)
+    simple = reduced(summand.polytope)
     if simple is None:
         return True
-    case = without_equalities(replace(case, polytope=simple))
-    return all(_is_zero_without_floors(one) for one in _residue_classes(case))
+    summand = without_equalities(replace(summand, polytope=simple))
+    return all(_is_zero_without_floors(one) for one in _residue_classes(summand))
 
 
-def _residue_classes(case: Case) -> Iterator[Case]:
-    """Yield cases that cover the case, in none of which a variable is in a floor."""
-    for name in case.polytope.variables:
-        period = period_in(case.value, name)
+def _residue_classes(summand: PartialSum) -> Iterator[PartialSum]:
+    """Yield what covers the polytope where the value is not zero, with no variable in a floor."""
+    for name in summand.polytope.variables:
+        period = summand.value.period(name)
         if period > 1:
             for residue in range(period):
-                by = {name: period, "": residue}
-                value = substituted(case.value, name, by)
-                if value:
-                    moved = case.polytope.substituted(name, by)
-                    moved = replace(moved, variables=case.polytope.variables)
-                    yield from _residue_classes(Case(moved, value, ()))
+                yield from _residue_classes(summand.substituted(name, AffineForm({name: period}, residue)))
             return
-    if case.value:
-        yield case
+    if summand.value:
+        yield summand
 
 
-def _is_zero_without_floors(case: Case) -> bool:
-    simple = reduced(case.polytope)
-    if simple is None or not case.value:
+def _is_zero_without_floors(summand: PartialSum) -> bool:
+    simple = reduced(summand.polytope)
+    if simple is None or not summand.value:
         return True
     if simple.equalities:
-        return _is_zero_on(replace(case, polytope=simple))
-    name = next((v for v in simple.variables if by_power(case.value, v).keys() - {0}), None)
+        return _is_zero_on(replace(summand, polytope=simple))
+    name = next((v for v in simple.variables if summand.value.coefficients(v).keys() - {0}), None)
     if name is None:
         return False  # a constant, and a point
-    coefficients = by_power(case.value, name)
+    coefficients = summand.value.coefficients(name)
     degree = max(coefficients)
-    whole = isl.Set(text_of(simple))
+    whole = isl.Set(str(simple))
     index = simple.variables.index(name)
     long = _lines_longer_than(degree, whole, index)
     others = (*simple.variables[:index], *simple.variables[index + 1:])
-    on_long = (Case(one, c, ()) for one in _polytopes(long, others) for c in coefficients.values())
+    on_long = (PartialSum(one, c) for one in _polytopes(long, others) for c in coefficients.values())
     if not all(_is_zero_on(one) for one in on_long):
         return False
     short = whole.subtract(long.insert_dims(SET, index, 1))
     return all(
-        _is_zero_on(Case(points, case.value, ()))
+        _is_zero_on(PartialSum(points, summand.value))
         for one in _polytopes(short, simple.variables) for points in _ends(one, name, degree)
     )
 
@@ -163,5 +142,4 @@ def _ends(polytope: Polytope, name: str, length: int) -> Iterator[Polytope]:
     bounds = [form for form in rows if form[name] > 0]
     for form in bounds or rows:
         for distance in range(abs(form[name]) * length):
-            equality = combine(form, 1, {"": distance}, -1)
-            yield replace(polytope, equalities=(*polytope.equalities, equality))
+            yield replace(polytope, equalities=(*polytope.equalities, form - distance))

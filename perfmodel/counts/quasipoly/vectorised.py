@@ -1,4 +1,4 @@
-"""Evaluation of a program at many points with NumPy.
+"""Evaluation of a quasi-polynomial at many points with NumPy.
 
 Integers are used where they cannot overflow and floats where cancellation does not spoil them.
 Elsewhere both are needed: 64-bit integers that wrap around give a value's low bits exactly, and
@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.counts.quasipoly.evaluation import Affine, Guard, Piece, Program, Term
+from perfmodel.counts.quasipoly.evaluation import Affine, Guard, Piece, QuasiPolynomial, Term
 
 TOLERANCE = 1e-12  # relative error that is promised
 BLOCK = 1 << 14  # points evaluated together, so that intermediate arrays stay in the cache
@@ -23,53 +23,52 @@ Floats = NDArray[np.float64]
 Array = TypeVar("Array", Ints, Floats)
 
 
-def evaluated(program: Program, values: list[Ints], count: int) -> Floats:
+def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
     """Return the values at ``count`` points, as float64, given one array for each parameter."""
     if not values:
-        return np.full(count, float(program.exact()))
+        return np.full(count, float(function.exact()))
     result = np.zeros(count)
-    fits = _forms_fit(program, [int(np.abs(v).max(initial=0)) for v in values])
+    fits = _forms_fit(function, [int(np.abs(v).max(initial=0)) for v in values])
     for start in range(0, count, BLOCK):
         block = [value[start:start + BLOCK] for value in values]
-        evaluate = _block_values if fits else _unbounded
-        result[start:start + BLOCK] = evaluate(program, block)
+        result[start:start + BLOCK] = (_block_values if fits else _point_by_point)(function, block)
     return result
 
 
-def _forms_fit(program: Program, largest: list[int]) -> bool:
+def _forms_fit(function: QuasiPolynomial, largest: list[int]) -> bool:
     """Whether no affine form can exceed 64 bits."""
     sizes = list(largest)
 
     def size(form: Affine) -> int:
         return abs(form.constant) + sum(abs(c) * sizes[atom] for atom, c in form.coefficients)
 
-    for floor in program.floors:
+    for floor in function.floors:
         if size(floor.numerator) >= LIMIT:
             return False
         sizes.append(size(floor.numerator) // floor.denominator + 1)
     return all(
-        size(constraint.form) < LIMIT for piece in program.pieces
+        size(constraint.form) < LIMIT for piece in function.pieces
         for conjunction in piece.guard for constraint in conjunction
     )
 
 
-def _unbounded(program: Program, values: list[Ints]) -> Floats:
+def _point_by_point(function: QuasiPolynomial, values: list[Ints]) -> Floats:
     points = zip(*(value.tolist() for value in values), strict=True)
-    return np.array([float(program.exact(*point)) for point in points])
+    return np.array([float(function.exact(*point)) for point in points])
 
 
-def _block_values(program: Program, values: list[Ints]) -> Floats:
+def _block_values(function: QuasiPolynomial, values: list[Ints]) -> Floats:
     atoms = list(values)
-    for floor in program.floors:
+    for floor in function.floors:
         atoms.append(_affine(floor.numerator, atoms) // floor.denominator)
     result = np.zeros(len(values[0]))
     todo = np.ones(len(result), dtype=bool)
-    for piece in program.pieces:
+    for piece in function.pieces:
         mask = _where(piece.guard, atoms) & todo
         if mask.all():
-            return _piece_values(program, piece, atoms)
+            return _piece_values(function, piece, atoms)
         if mask.any():
-            result[mask] = _piece_values(program, piece, [a[mask] for a in atoms])
+            result[mask] = _piece_values(function, piece, [a[mask] for a in atoms])
             todo &= ~mask
     return result
 
@@ -92,7 +91,7 @@ def _where(guard: Guard, atoms: list[Ints]) -> NDArray[np.bool_]:
     return result
 
 
-def _piece_values(program: Program, piece: Piece, atoms: list[Ints]) -> Floats:
+def _piece_values(function: QuasiPolynomial, piece: Piece, atoms: list[Ints]) -> Floats:
     common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
     scaled = [int(t.coefficient * common) for t in piece.terms]
     largest = [int(np.abs(a).max(initial=0)) for a in atoms]
@@ -106,20 +105,20 @@ def _piece_values(program: Program, piece: Piece, atoms: list[Ints]) -> Floats:
     bad = error > TOLERANCE * np.abs(total)
     if bad.any():
         points = [a[bad] for a in atoms]
-        total[bad] = _mended(program, piece.terms, scaled, points, total[bad], error[bad], common)
+        total[bad] = _mended(function, piece.terms, scaled, points, total[bad], error[bad], common)
     return total / common
 
 
 def _mended(
-    program: Program, terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints],
+    function: QuasiPolynomial, terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints],
     rough: Floats, error: Floats, common: int,
 ) -> Floats:
     """Return the exact sums, rounded once, from rough ones."""
     low = _wrapped_sum(terms, scaled, atoms).astype(np.float64)
     value = low + np.round((rough - low) / 2.0**64) * 2.0**64
     for index in np.flatnonzero(error >= 2.0**61):  # too rough even for that
-        point = (int(a[index]) for a in atoms[:len(program.parameters)])
-        value[index] = float(program.exact(*point) * common)
+        point = (int(a[index]) for a in atoms[:len(function.parameters)])
+        value[index] = float(function.exact(*point) * common)
     return value
 
 

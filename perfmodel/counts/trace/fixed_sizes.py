@@ -10,7 +10,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.counts.quasipoly.translation import program_of_polynomial, program_of_set
+from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomial_of
 from perfmodel.counts.quasipoly.vectorised import evaluated
 from perfmodel.errors import TraceTooLongError
 
@@ -58,7 +58,7 @@ def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
         raise TraceTooLongError(number, MOST)
     axes = np.meshgrid(*(np.arange(low, high + 1, dtype=np.int64) for low, high in ends), indexing="ij")
     columns = {name: axis.ravel() for name, axis in zip(names, axes, strict=True)}
-    program = program_of_set(points.move_dims(PARAM, 0, SET, 0, len(names)).params())
+    program = indicator_of(points.move_dims(PARAM, 0, SET, 0, len(names)).params())
     if not program.parameters:
         return columns, number
     inside = evaluated(program, [columns[name] for name in program.parameters], number) != 0
@@ -70,6 +70,6 @@ def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Int
     piecewise = isl.PwMultiAff.from_map(function).get_pw_aff(0)
     polynomial = isl.PwQPolynomial.from_pw_aff(piecewise)
     polynomial = polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN))
-    program = program_of_polynomial(polynomial)
+    program = quasi_polynomial_of(polynomial)
     found = evaluated(program, [columns[name] for name in program.parameters], count)
     return np.rint(found).astype(np.int64)

@@ -8,7 +8,7 @@ import islpy as isl
 import numpy as np
 
 from perfmodel.counts.program.program import Access, Program
-from perfmodel.counts.quasipoly.translation import program_of_polynomial
+from perfmodel.counts.quasipoly.translation import quasi_polynomial_of
 from perfmodel.counts.trace.fixed_sizes import Ints, at_sizes, fixed
 from perfmodel.errors import UntraceableError
 
@@ -53,7 +53,7 @@ def drawn_addresses(access: Access, sizes: Mapping[str, int], generator: np.rand
 
 def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
     """Return a function of the parameters at the sizes; a parameter without a size, such as an offset, is 0."""
-    program = program_of_polynomial(function)
+    program = quasi_polynomial_of(function)
     return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
 
 

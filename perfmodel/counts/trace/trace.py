@@ -15,7 +15,7 @@ import islpy as isl
 import numpy as np
 
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.quasipoly.count import whole
+from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.trace.fixed_sizes import Ints
 from perfmodel.counts.trace.memory import first_lines, value_of
 from perfmodel.counts.trace.requests import LaunchRequests

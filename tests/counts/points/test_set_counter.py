@@ -11,30 +11,28 @@ from hypothesis import strategies as st
 
 from perfmodel.counts import Count, count
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.points import sizes
-from perfmodel.counts.points.elimination import eliminated
-from perfmodel.counts.points.polytopes import Polytope
-from perfmodel.counts.points.sizes import Sizes
-from perfmodel.counts.points.straightening import straightened
+from perfmodel.counts.points import set_counter
+from perfmodel.counts.points.cardinality import Cardinality
+from perfmodel.counts.points.set_counter import SetCounter
 from tests.corpus import kernels
 
 DIVISIBLE = "[n] -> { : n >= 8 and n mod 8 = 0 }"
 
 
 def size(text: str, assumptions: str, **values: int) -> int:
-    """Return what Sizes makes of a set under assumptions, at these sizes."""
+    """Return what SetCounter makes of a set under assumptions, at these sizes."""
     where = isl.Set(assumptions)
     points = isl.Set(text).intersect_params(where.params())
-    known = Sizes(where.params())
-    return Count(known.size(points, known.product_of(points)).polynomial)(**values)
+    known = SetCounter(where.params())
+    return Count(known.count(points, known.factored(points)).polynomial)(**values)
 
 
 @pytest.fixture
 def closed_forms_only(monkeypatch):
-    def refused(points: isl.Set) -> sizes.Cardinality:
+    def refused(points: isl.Set) -> Cardinality:
         raise AssertionError(f"{points} has no closed form")
 
-    monkeypatch.setattr(sizes, "cardinality", refused)
+    monkeypatch.setattr(set_counter, "count_points", refused)
 
 
 @pytest.mark.usefixtures("closed_forms_only")
@@ -63,9 +61,9 @@ class TestClosedForms:
     def test_multiples_leave_no_floors(self, n):
         text = "[n] -> { [i] : 0 <= 8i < n - 3 }"  # the same tiles as 0 <= 8i < n
         where = isl.Set(DIVISIBLE).params()
-        known = Sizes(where)
+        known = SetCounter(where)
         points = isl.Set(text).intersect_params(where)
-        found = Count(known.size(points, known.product_of(points)).polynomial, where)
+        found = Count(known.count(points, known.factored(points)).polynomial, where)
         assert n // 8 == found(n=n)
         assert "1/8*n" == str(found)
 
@@ -103,11 +101,11 @@ class TestClosedForms:
 
 def test_a_condition_of_one_set_does_not_reach_the_next():
     where = isl.Set("[n] -> { : n >= 1 }").params()
-    known = Sizes(where)
+    known = SetCounter(where)
     triangle = "[n] -> { [i, j] : 0 <= j <= i < n"
     for text, expected in ((f"{triangle} and n >= 6 }}", 0), (f"{triangle} }}", 10)):
         points = isl.Set(text)
-        assert expected == Count(known.size(points, known.product_of(points)).polynomial)(n=4)
+        assert expected == Count(known.count(points, known.factored(points)).polynomial)(n=4)
 
 
 @pytest.mark.parametrize("n", [8, 24])
@@ -146,10 +144,10 @@ def test_random_sets(rows, width):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_sizes_of_the_corpus_equal_barvinoks(monkeypatch):
     """Whatever is taken apart or has a closed form is what Barvinok's algorithm finds for it."""
-    met: dict[tuple[str, str], tuple[Cardinalities, isl.Set, sizes.Cardinality]] = {}
+    met: dict[tuple[str, str], tuple[Cardinalities, isl.Set, Cardinality]] = {}
     real = Cardinalities.size
 
-    def remembering(self: Cardinalities, points: isl.Set) -> sizes.Cardinality:
+    def remembering(self: Cardinalities, points: isl.Set) -> Cardinality:
         found = real(self, points)
         met[str(points), str(self.program.assumptions)] = (self, points, found)
         return found
@@ -164,29 +162,5 @@ def test_sizes_of_the_corpus_equal_barvinoks(monkeypatch):
     assert 150 < len(met)
     for known, points, found in met.values():
         assumptions = known.program.assumptions
-        expected = sizes.cardinality(points)
+        expected = set_counter.count_points(points)
         assert Count(expected.polynomial, assumptions) == Count(found.polynomial, assumptions)
-
-
-# {{{ the steps
-
-def test_a_projection_of_integers_need_not_be_a_polytope():
-    gaps = Polytope(("x", "e"), (), ({"x": 1, "e": -3}, {"x": -1, "e": 3, "": 1}))
-    assert eliminated(gaps, "e") is None  # x is 0 or 1 modulo 3
-
-
-def test_a_projection_without_gaps_is_one():
-    full = Polytope(("x", "e"), (), ({"x": 1, "e": -3}, {"x": -1, "e": 3, "": 2}, {"e": 1}))
-    found = eliminated(full, "e")
-    assert found == Polytope(("x",), (), ({"x": 1},))
-
-
-def test_shears_uncouple():
-    skewed = Polytope(
-        ("x", "y"), (),
-        ({"x": 1, "y": -2}, {"x": -1, "y": 2, "n": 1}, {"y": 1}, {"y": -1, "": 4}),
-    )
-    apart = straightened(skewed)
-    assert all(len(form.keys() & {"x", "y"}) == 1 for form in apart.inequalities)
-
-# }}}

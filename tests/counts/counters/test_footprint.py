@@ -1,0 +1,56 @@
+"""Distinct cells, and cells with their gaps filled, against sets of cells in plain Python."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+
+
+def counts_of(code: str, domain: str = "{ [i]: 0 <= i < n }") -> KernelCounts:
+    unit = lp.make_kernel(
+        domain, code, [lp.GlobalArg("a", np.float32, shape="8*n + 8"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    unit = lp.add_dtypes(unit, {"out": np.float32})
+    return count(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "offsets", "stride"),
+    [
+        ("out[i] = a[i]", [0], 1),
+        ("out[i] = a[2*i]", [0], 2),
+        ("out[i] = a[2*i] + a[2*i + 1]", [0, 1], 2),
+        ("out[i] = a[4*i] + a[4*i + 3]", [0, 3], 4),
+        ("out[i] = a[i] + a[i + 1] + a[i + 2]", [0, 1, 2], 1),
+        ("out[i] = a[3*i] + a[3*i + 3]", [0, 3], 3),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2, 21])
+def test_cells_and_filled_cells(code, offsets, stride, n):
+    cells = {stride * i + offset for i in range(n) for offset in offsets}
+    filled = {cell + k for cell in cells for k in range(stride)}
+    counts = counts_of(code)
+    assert len(cells) == counts.footprint("a")(n=n)
+    assert Fraction(len(cells), len(filled)) == counts.utilization("a")(n=n)
+
+
+def test_directions_apart():
+    counts = counts_of("a[i + 2*n] = out[i] + a[i] + a[i + 1]")
+    assert (10, 9) == (counts.footprint("a", "load")(n=9), counts.footprint("a", "store")(n=9))
+
+
+def test_the_cells_of_an_unknown_index_are_the_whole_array():
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[index[i]]", [lp.GlobalArg("a", np.float32, shape="3*n"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    unit = lp.add_dtypes(unit, {"out": np.float32, "index": np.int32})
+    found = count(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False).footprint("a")
+    assert not found.exact
+    assert 21 == found(n=7)

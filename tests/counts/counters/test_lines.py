@@ -1,0 +1,81 @@
+"""Distinct cache lines, against sets of lines in plain Python."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+
+GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
+
+
+def counts_of(code: str, assumptions: str = "n >= 1", shape: str = "3*n + 8") -> KernelCounts:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", code, [lp.GlobalArg("a", np.float32, shape=shape), ...],
+        assumptions=assumptions, lang_version=(2018, 2),
+    )
+    unit = lp.add_dtypes(unit, {"out": np.float32})
+    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    return count(unit, subgroup_size=SUBGROUP, cache=False)
+
+
+def lines(offsets: list[int], stride: int, n: int, size: int) -> int:
+    """Return the lines of each ``size`` work-items, summed."""
+    return sum(
+        len({(stride * i + offset) // LINE for i in range(first, min(first + size, n)) for offset in offsets})
+        for first in range(0, n, size)
+    )
+
+
+@pytest.mark.parametrize(("index", "offsets", "stride"), [("i", [0], 1), ("2*i + 5", [5], 2), ("3*i", [0], 3)])
+@pytest.mark.parametrize("n", [1, 31, 70])
+def test_one_access(index, offsets, stride, n):
+    counts = counts_of(f"out[i] = a[{index}]")
+    for per, size in (("instance", SUBGROUP), ("subgroup", SUBGROUP), ("workgroup", GROUP), ("launch", n)):
+        found = counts.lines("a", per=per)
+        assert found.exact
+        assert lines(offsets, stride, n, size) == found(n=n), per
+
+
+@pytest.mark.parametrize("n", [5, 70])
+def test_accesses_share_lines_except_as_transactions(n):
+    counts = counts_of("out[i] = a[i] + a[i + 1] + a[i + 7]")
+    assert sum(lines([k], 1, n, SUBGROUP) for k in (0, 1, 7)) == counts.lines("a", per="instance")(n=n)
+    assert lines([0, 1, 7], 1, n, SUBGROUP) == counts.lines("a", per="subgroup")(n=n)
+    assert lines([0, 1, 7], 1, n, n) == counts.lines("a", per="launch")(n=n)
+
+
+@pytest.mark.parametrize("n", [3, 16, 21])
+def test_rows_that_begin_inside_a_line(n):
+    """Without sizes a bound of one more line for each row, with sizes what lies in memory."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(lp.add_dtypes(unit, {"out": np.float32}), "i", 4, outer_tag="g.0", inner_tag="l.0")
+    counts = count(unit, subgroup_size=4, cache=False)
+    bound, exact = counts.lines("a", per="launch"), counts.lines("a", per="launch", n=n)
+    assert (False, True) == (bound.exact, exact.exact)
+    assert n * (-(-n // LINE) + 1) == bound(n=n)
+    assert -(-n * n // LINE) == exact()
+
+
+def test_whole_lines_need_an_assumption():
+    code = "out[i] = a[i]"
+    aligned = counts_of(code, "n >= 1 and n mod 16 = 0")
+    assert "1/16*n" == str(aligned.lines("a", per="launch"))
+    assert 4 == counts_of(code).lines("a", line_bytes=32, per="launch")(n=25)
+
+
+def test_an_unknown_cell_may_be_on_a_line_of_its_own():
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[index[i]]", [lp.GlobalArg("a", np.float32, shape="n"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    unit = lp.add_dtypes(unit, {"out": np.float32, "index": np.int32})
+    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    found = count(unit, subgroup_size=SUBGROUP, cache=False).lines("a", per="launch")
+    assert not found.exact
+    assert 33 == found(n=33)
