@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.options import Json
 from perfmodel.errors import OptionError
-from perfmodel.fitting.device_folder import TESTS_FILE, measured_folder
 
 if TYPE_CHECKING:
     from perfmodel.compare import Contender
@@ -70,6 +69,7 @@ def contenders(folder: Path, names: tuple[str, ...] = (), given_facts: bool = Fa
     from perfmodel.cli.progress import Bar
     from perfmodel.compare import on_common_cases, side_by_side
     from perfmodel.fitting import FitOptions
+    from perfmodel.fitting.device_folder import measured_folder
     from perfmodel.fitting.facts.measured_facts import with_measured_facts
     from perfmodel.models import families, find_family
 
@@ -103,6 +103,8 @@ def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     OptionError
         If there is none, or none of a device that is wanted.
     """
+    from perfmodel.store import TESTS_FILE
+
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     for name in wanted or ("",):
         if not any(name.lower() in slug for slug in folders):

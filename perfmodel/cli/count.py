@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.analysis import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
-from perfmodel.cli.kernel_file import Json, KernelFile, Sizes, Variant, counted_variants, sizes
+from perfmodel.cli.drawings import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
+from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, sizes
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, KernelCounts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perfmodel.cli.fit import FamilyName, FitFacts
-from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.options import Json
 from perfmodel.errors import OptionError
 from perfmodel.fitting.device_folder import measured_folder
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.options import Json
 
 SCHEMA = "perfmodel.export/1"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.options import Json
 from perfmodel.fitting.device_folder import TESTS_FILE, tests_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json, KernelFile, Sizes, Variant, counted_variants, sizes
+from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, sizes
 from perfmodel.errors import UnmeasuredFeatureError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.kernel_file import Json, KernelFile, Sizes, counted_variants, sizes
+from perfmodel.cli.options import Json, KernelFile, Sizes, counted_variants, sizes
 from perfmodel.cli.predict import AllowUnmeasured, Level, WeightsFile
 from perfmodel.errors import OptionError, UnmeasuredFeatureError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfmodel.store import TESTS_FILE
+
 if TYPE_CHECKING:
     from perfmodel.store import Measurements
-
-TESTS_FILE = "test.jsonl"
 
 
 def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurements, Measurements]:

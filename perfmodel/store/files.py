@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 ROWS_FILE = "measurements.jsonl"
 COUNTS_FILE = "counts.jsonl"
 DEVICE_FILE = "device.json"
+TESTS_FILE = "test.jsonl"
+"""Measurements of test kernels, beside those of measurement kernels."""
+
 
 def paths(path: Path | str) -> tuple[Path, Path]:
     """Files of the store at `path` (a folder, or the ``.jsonl`` itself): rows, counts."""
