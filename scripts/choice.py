@@ -8,11 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.cli.compare import measured_folders
 from perfmodel.compare.shares import Shares, shares
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting import write_whole
-from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.device_folder import measured_folder, measured_folders
 from perfmodel.report.shares import picture_shares, shares_page, shares_text
 from perfmodel.store import Key, canonical, read_lines
 

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.cli.compare import contenders, measured_folders
 from perfmodel.compare import Contender
+from perfmodel.compare.contenders import contenders
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting import write_whole
+from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.report import families_csv, families_table, percent, picture_families
 from perfmodel.report.tables import below_marker
 

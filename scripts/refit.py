@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.cli.compare import contenders, measured_folders
+from perfmodel.compare.contenders import contenders
 from perfmodel.compare.verdict import figures, judge
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting import FitOptions, write_whole
-from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.device_folder import measured_folder, measured_folders
 from perfmodel.models import families
 from perfmodel.predict import FittedModel, fit
 from perfmodel.report import compare, error_table, families_table

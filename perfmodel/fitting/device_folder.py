@@ -1,10 +1,11 @@
-"""What a device's folder holds: measurements of measurement kernels, and of test kernels."""
+"""The folder of a device: measurements of the measurement kernels and of the test kernels."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfmodel.errors import ForeignDeviceError, OptionError
 from perfmodel.store import TESTS_FILE
 
 if TYPE_CHECKING:
@@ -41,9 +42,27 @@ def tests_of(folder: Path, measured: Measurements) -> Measurements:
         If there are none, or if they were measured on another device.
     """
     from perfmodel import store
-    from perfmodel.errors import ForeignDeviceError
 
     tests = store.read(folder / TESTS_FILE)
     if tests.device != measured.device:
         raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
     return tests.with_facts(measured.facts)
+
+
+def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
+    """Return the folders below `root` that hold measured test kernels, of the devices wanted.
+
+    Raises
+    ------
+    OptionError
+        If there is none, or none of a device that is wanted.
+    """
+    folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
+    for name in wanted or ("",):
+        if not any(name.lower() in slug for slug in folders):
+            known = ", ".join(folders) or "none"
+            raise OptionError(
+                f"no device measured in '{root}' matches '{name}' (there are: {known})",
+                "give a part of such a name, or a folder with --from",
+            )
+    return [path for slug, path in folders.items() if not wanted or any(name.lower() in slug for name in wanted)]

@@ -39,7 +39,7 @@ class FitOptions(BaseModel):
     weighting
         ``equal`` for every row, or by measured ``noise`` (:func:`~perfmodel.fitting.noise_weights`).
     fit_facts
-        Whether weights are fitted that a fact of the device should give and nobody gave.
+        Whether a weight is fitted where the device's facts do not give it; otherwise such a family is refused.
     starts, seed
         How many starting points, and the seed they are drawn with (families with an expression).
     """
@@ -50,7 +50,7 @@ class FitOptions(BaseModel):
     loss: str = "linear"
     merge: bool = True
     weighting: Literal["equal", "noise"] = "equal"
-    fit_facts: bool = False
+    fit_facts: bool = True
     starts: int = 8
     seed: int = 0
 

@@ -1,0 +1,62 @@
+"""All families on one device's folder, side by side on the same cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfmodel.compare.side_by_side import Contender, on_common_cases, side_by_side
+from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.facts.measured_facts import with_measured_facts
+from perfmodel.fitting.fit_design import FitOptions
+from perfmodel.models import families, find_family
+
+if TYPE_CHECKING:
+    from perfmodel.models import Family
+    from perfmodel.store import Measurements
+
+
+def contenders(
+    folder: Path,
+    names: tuple[str, ...] = (),
+    given_facts: bool = False,
+    begin: Callable[[str, int], None] = lambda title, total: None,
+    advance: Callable[[str], None] = lambda note: None,
+) -> tuple[Contender, ...]:
+    """Fit families to a folder's measurements and judge them on the same cases.
+
+    A family with a weight that can be derived from the measurements (a roof, a latency) is judged
+    twice: with this weight fitted, and, under ``<name> (measured)``, with the derived value.
+
+    Parameters
+    ----------
+    folder
+        Folder of a device, with measurements and measured test kernels.
+    names
+        Names of the families; all by default.
+    given_facts
+        Whether a family that needs an unknown fact of the device is left out instead of fitting that fact.
+    begin, advance
+        Progress: called once with a title and the number of fits, and after each fit with its family,
+        and the problem where there was one.
+    """
+    chosen = [find_family(name) for name in names or families()]
+    plain = measured_folder(folder, measured_facts=False)
+    known = with_measured_facts(plain[0])
+    measured = known, plain[1].with_facts(known.facts)
+    twice = [replace(one, name=f"{one.name} (measured)") for one in chosen if _takes(one, plain[0], known)]
+    options, found = FitOptions(fit_facts=not given_facts), []
+    begin(f"families on {known.device}", len(chosen) + len(twice))
+    for one in chain(side_by_side(*plain, chosen, options), side_by_side(*measured, twice, options)):
+        advance(f"{one.family}: {one.problem}" if one.problem else one.family)
+        found.append(one)
+    return on_common_cases(sorted(found, key=lambda one: one.family))
+
+
+def _takes(family: Family, plain: Measurements, measured: Measurements) -> bool:
+    """Return whether a family has a weight whose fact only the measurements give."""
+    derived = set(measured.facts or ()) - set(plain.facts or ())
+    return any(weight.fact in derived for weight in family.weights)
