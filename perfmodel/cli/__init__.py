@@ -17,7 +17,8 @@ import typer
 from perfmodel.errors import PerfModelError
 
 COMMANDS = (
-    "doctor", "devices", "count", "measure", "fit", "predict", "rank", "evaluate", "compare", "roofline", "export",
+    "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
+    "roofline", "export",
 )  # fmt: skip
 
 USER_ERROR = 2
@@ -26,7 +27,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line and end the process with its status."""
-    application()(prog_name="perfmodel")
+    application()(prog_name="perfmodel", obj=tuple(sys.argv[1:]))
 
 
 def application() -> typer.Typer:

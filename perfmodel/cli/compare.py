@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perfmodel.cli.options import Json
+from perfmodel.cli.output import print_document
 
 if TYPE_CHECKING:
     from perfmodel.compare import Contender
@@ -47,9 +48,7 @@ def command(
     found = [_judged(folder, tuple(family or ()), given_facts) for folder in folders]
     every = [one for each in found for one in each]
     if json:
-        from json import dumps
-
-        print(dumps(families_document(every), indent=1))
+        print_document(families_document(every))
     elif csv:
         print(families_csv(every), end="")
     else:

@@ -28,13 +28,13 @@ class Bar:
         self._progress: Progress | None = None
         self._task, self._total, self._done, self._failed = "", 0, 0, 0
         self._thought, self._thought_done = 0.0, 0.0
-        self._began = self._told = monotonic()
+        self._began = self._shown = monotonic()
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
         """Begin a task of so many steps, thought to take so long together [s]."""
         self._task, self._total, self._done, self._failed = task, total, 0, 0
         self._thought, self._thought_done = seconds, 0.0
-        self._began = self._told = monotonic()
+        self._began = self._shown = monotonic()
         if self._console.is_terminal:
             self._progress = _rich_progress(self._console)
             self._progress.start()
@@ -55,7 +55,7 @@ class Bar:
             self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=name)
         elif failed:
             self._line(f"{self._task}: {note}")
-        elif monotonic() - self._told >= LINES_EVERY_S:
+        elif monotonic() - self._shown >= LINES_EVERY_S:
             self._line(f"{self._task}: {self._state()}")
 
     def tell(self, message: str) -> None:
@@ -88,7 +88,7 @@ class Bar:
         return spent / self._done * (self._total - self._done)
 
     def _line(self, text: str) -> None:
-        self._told = monotonic()
+        self._shown = monotonic()
         print(text, file=sys.stderr, flush=True)
 
 

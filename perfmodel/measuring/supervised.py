@@ -13,7 +13,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,10 +32,10 @@ DIED = "the process died of "
 Words = tuple[Path, Measurement]
 
 
-def supervise(tell: Callable[[str], None]) -> int | None:
-    """Run this very program again as a child under supervision; its exit status, or None in the child itself."""
+def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int | None:
+    """Run a command, which calls this again, as a child under supervision; its exit status, or None in the child."""
     if PIPE not in os.environ:
-        return supervised([sys.executable, *sys.orig_argv[1:]], tell)
+        return supervised(command, tell)
     pipe = int(os.environ[PIPE])
     os.set_inheritable(pipe, False)
     threading.Thread(target=_end_with_reader, args=(pipe,), daemon=True).start()

@@ -15,7 +15,7 @@ from perfmodel.report.tables import below_marker, percent
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BEGIN = "<!-- what follows is drawn by scripts/choice -->"
+BEGIN = "<!-- what follows is drawn by scripts/redraw choice -->"
 QUARTER = 0.25
 
 

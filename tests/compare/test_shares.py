@@ -14,7 +14,7 @@ from perfmodel.compare.shares import shares
 from perfmodel.predict import fit
 from perfmodel.store import read
 from perfmodel.store.measurement import canonical
-from scripts.choice import main
+from scripts.redraw import main
 
 COMMITTED = next(Path(__file__).parents[2].glob("fitted_weights/pocl*"))
 CLASSES = ("stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose")
@@ -90,7 +90,7 @@ def test_residuals_are_split_by_what_rows_share(found, folder):
 
 def test_the_script_draws_a_picture_and_tables(folder, tmp_path, capsys):
     page = tmp_path / "page.md"
-    page.write_text("# Kept\n\n<!-- what follows is drawn by scripts/choice -->\n\nold\n")
+    page.write_text("# Kept\n\n<!-- what follows is drawn by scripts/redraw choice -->\n\nold\n")
     picture = tmp_path / "choice.png"
     given = ["--from", str(folder), "--draws", "3", "--picture", str(picture), "--page", str(page)]
     assert 0 == main(given)

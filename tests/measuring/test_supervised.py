@@ -41,7 +41,7 @@ folder, where, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 place, deadly = {"measured": (Timekeeper, measured_deadly), "trial": (Bench, trial_deadly)}[where]
 whole = getattr(place, where)
 setattr(place, where, deadly)
-status = supervise(lambda message: print(message, flush=True))
+status = supervise([sys.executable, *sys.orig_argv[1:]], lambda message: print(message, flush=True))
 if status is None:
     measured(folder, SCALE)
     status = 0
