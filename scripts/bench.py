@@ -26,8 +26,7 @@ def main(argv: list[str] | None = None) -> int:
     for command in (counts, predict):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
-    # before anything that opens a cache or starts threads is imported
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before anything that starts threads is imported
     result, text = (_counts if arguments.command == "counts" else _predict)(arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
