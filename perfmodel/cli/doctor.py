@@ -1,4 +1,4 @@
-"""``perfmodel doctor``: whether everything is there that the main job needs."""
+"""``perfmodel doctor``: whether everything is installed that the main job needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA = "perfmodel.doctor/1"
 
 
 def command(json: Json = False) -> None:
-    """Check Python, the libraries and the OpenCL devices; say what mends what is wrong.
+    """Check Python, the libraries and the OpenCL devices; print the command that repairs what is wrong.
 
     The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
     """

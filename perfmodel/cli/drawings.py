@@ -54,7 +54,7 @@ def facts_of(name: str | None) -> DeviceFacts | None:
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:
-    """Return the file of one variant: its name is put before the suffix where there are several."""
+    """Return the file of one variant: with several variants, the name is added before the suffix."""
     return path.with_name(f"{path.stem}-{name}{path.suffix}") if several else path
 
 
