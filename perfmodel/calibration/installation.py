@@ -1,4 +1,4 @@
-"""The parts that perfmodel needs: which versions are installed, whether they work, and the command that repairs each."""
+"""The parts that perfmodel needs: the versions found, whether they work, and the command that repairs each."""
 
 from __future__ import annotations
 

@@ -26,8 +26,11 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line and end the process with its status."""
-    application()(prog_name="perfmodel", obj=tuple(sys.argv[1:]))
+    """Run the command line and end the process with its status.
+
+    Commands find in their context the command that runs this program again.
+    """
+    application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
 
 
 def application() -> typer.Typer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 import typer
@@ -11,14 +10,10 @@ import typer
 def supervise_command(context: typer.Context) -> None:
     """Run this command in a supervised child process, and end with its status; return in the child.
 
-    The context holds the arguments of the command line where the command line is a process of its
-    own. A test or a program that calls the application in its own process has no such arguments,
-    and no child is started.
+    The context holds the command that runs this program again. It holds none where a test or a
+    program calls the application in its own process; no child is started then.
     """
-    if context.obj is None:
-        return
-    from perfmodel.measuring.supervised import supervise
+    from perfmodel.measuring.supervised import follow_supervisor, supervise
 
-    status = supervise([sys.executable, "-m", "perfmodel", *context.obj], partial(typer.echo, err=True))
-    if status is not None:
-        raise typer.Exit(status)
+    if context.obj and not follow_supervisor():
+        raise typer.Exit(supervise(context.obj, partial(typer.echo, err=True)))

@@ -1,9 +1,9 @@
-"""A campaign outlives its process: who kills it twice is recorded, and passed over.
+"""A supervised campaign: it goes on after a configuration that ends its process.
 
-Python cannot catch what a driver does to its process: a kernel may end it by SIGSEGV, a driver that finds
-its memory damaged by SIGABRT.  So the campaign runs in a child.  Over a pipe the child says, before it touches
-the device, what to record should it die in there (:func:`under_way`), and the supervisor starts it again for
-as long as it gets killed (:func:`supervised`).  A process that a person ends is not started again.
+Python cannot catch what a driver does to its process: a kernel may end it by SIGSEGV, and a driver that finds
+its memory damaged by SIGABRT.  So the campaign runs in a child process.  Before the child touches the device, it
+writes to a pipe what to record if it dies (:func:`under_way`).  The supervisor starts the child again as long as
+it dies in this way (:func:`supervise`).  A process that the user ends is not started again.
 """
 
 from __future__ import annotations
@@ -18,72 +18,75 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
+from typing import TypeAlias
 
 from perfmodel import store
 from perfmodel.store import Key, Measurement
 
-#: File descriptor of the pipe, and what campaigns before this process have used of a budget [s].
+#: Environment variables: file descriptor of the pipe, and time used of a budget by processes before this one [s].
 PIPE, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_SPENT_S"
-#: How a process ends that was not ended by a person.
+#: Signals that end a process which crashes; a user ends it by others.
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
-#: How messages of such records begin.
+#: Messages of such records begin with this text.
 DIED = "the process died of "
 
-Words = tuple[Path, Measurement]
+#: The store, and what to record in it.
+Report: TypeAlias = tuple[Path, Measurement]
 
 
-def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int | None:
-    """Run a command, which calls this again, as a child under supervision; its exit status, or None in the child."""
+def follow_supervisor() -> bool:
+    """Return whether a supervisor started this process; if so, the process ends as soon as the supervisor does."""
     if PIPE not in os.environ:
-        return supervised(command, tell)
+        return False
     pipe = int(os.environ[PIPE])
     os.set_inheritable(pipe, False)
     threading.Thread(target=_end_with_reader, args=(pipe,), daemon=True).start()
-    return None
+    return True
 
 
-def supervised(command: Sequence[str], tell: Callable[[str], None]) -> int:
-    """Run a command that measures, again whenever a configuration kills it; its exit status.
+def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
+    """Run a command that measures, again whenever a configuration ends it, and return its exit status.
 
-    A configuration under way when it dies is tried once more, for what kills a process may be damage that
-    another one did; when it dies there twice in a row the configuration is recorded as failed (``runtime``).
-    A death between configurations is forgiven too, once in a row.
-    So every start measures or records something, and there is an end.
+    A configuration that was under way when the process died is tried once more, since an earlier configuration
+    may have caused the damage.  If the process dies there twice in a row, the configuration is recorded as failed
+    (``runtime``).  A death between configurations is also followed by one new start, if the start before did not
+    end in the same way.  So every start measures or records something, and there is an end.
 
     Parameters
     ----------
     command : sequence of str
-        Program and arguments.
+        Program and arguments; the program calls :func:`follow_supervisor`.
     tell : callable
-        Given a message whenever the command is started again.
+        Takes a message whenever the command is started again.
     """
     began_s, suspect, in_between = monotonic(), None, False
     while True:
-        status, words = _run(command, monotonic() - began_s)
-        again = words is None and in_between
-        in_between = words is None
+        status, report = _run(command, monotonic() - began_s)
+        again = report is None and in_between
+        in_between = report is None
         if status >= 0 or again or -status not in CRASHES:
             return status if status >= 0 else 128 - status
-        if words is None:  # damage that an earlier configuration did shows only now
-            tell(f"{DIED}{signal.Signals(-status).name} between configurations; tried again")
+        death = f"{DIED}{signal.Signals(-status).name}"
+        if report is None:  # damage that an earlier configuration did shows only now
+            tell(f"{death} between configurations; tried again")
             continue
-        path, row = words
-        cause = f"{DIED}{signal.Signals(-status).name} while this was under way"
-        suspect = _judged(path, row, cause, suspect)
+        path, row = report
+        cause = f"{death} while this was under way"
+        suspect = _judge(path, row, cause, suspect)
         fate = "tried again" if suspect else "recorded, the rest goes on"
         tell(f"{row.kernel} {store.canonical(row.variant)}: {cause}; {fate}")
 
 
-def _judged(path: Path, row: Measurement, cause: str, suspect: Key | None) -> Key | None:
-    """Record the configuration if it is the one suspected already; who is suspected now."""
+def _judge(path: Path, row: Measurement, cause: str, suspect: Key | None) -> Key | None:
+    """Record the configuration if it was suspected before; return the key of the one that is suspected now."""
     if row.key != suspect:
         return row.key
     store.append(path, row.model_copy(update={"status": "runtime", "message": f"{cause}, twice"}))
     return None
 
 
-def _run(command: Sequence[str], spent_s: float) -> tuple[int, Words | None]:
-    """Run the command once: its return code (negative: signal), and what it said last, if that still holds."""
+def _run(command: Sequence[str], spent_s: float) -> tuple[int, Report | None]:
+    """Run the command once; return its exit status (negative: a signal) and the report that holds at its end."""
     reading, writing = os.pipe()
     environment = {**os.environ, PIPE: str(writing), SPENT: str(spent_s)}
     with os.fdopen(reading, "rb") as pipe:
@@ -97,7 +100,7 @@ def _run(command: Sequence[str], spent_s: float) -> tuple[int, Words | None]:
                 for line in pipe:
                     last = line
                 child.wait()
-            except KeyboardInterrupt:  # the terminal has told the child as well
+            except KeyboardInterrupt:  # the child receives it from the terminal too
                 continue
     document = json.loads(last)
     return child.returncode, document and (Path(document["store"]), Measurement.model_validate(document["record"]))
@@ -105,34 +108,34 @@ def _run(command: Sequence[str], spent_s: float) -> tuple[int, Words | None]:
 
 @contextmanager
 def under_way(path: Path, record: Callable[[], Measurement]) -> Iterator[None]:
-    """Tell the supervisor, if there is one, what belongs into the store at `path` should this process die in here."""
+    """Report to a supervisor what to record in the store at `path` if this process dies in the block."""
     if PIPE not in os.environ:
         yield
         return
-    _say({"store": str(path.absolute()), "record": record().model_dump(mode="json", by_alias=True)})
+    _report({"store": str(path.absolute()), "record": record().model_dump(mode="json", by_alias=True)})
     try:
         yield
     finally:
-        _say(None)
+        _report(None)
 
 
 def spent_s() -> float:
-    """What campaigns before this process have used of a budget [s]."""
+    """Time of a budget that processes before this one used [s]."""
     return float(os.environ.get(SPENT, "0"))
 
 
 def died(row: Measurement) -> bool:
-    """Whether a record is of a configuration that killed its process."""
+    """Whether a record is of a configuration that ended its process."""
     return row.status == "runtime" and row.message.startswith(DIED)
 
 
-def _say(document: object) -> None:
+def _report(document: object) -> None:
     os.write(int(os.environ[PIPE]), json.dumps(document).encode() + b"\n")
 
 
 def _end_with_reader(pipe: int) -> None:
-    """End this process as soon as its supervisor is gone."""
+    """End this process as soon as its supervisor has ended."""
     poll = select.poll()
     poll.register(pipe, 0)
-    poll.poll()  # nothing is asked for, so that only the other end's closing wakes it
+    poll.poll()  # no event is asked for, so that it returns only when the other end closes
     os._exit(1)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from perfmodel.calibration import fitted_device, refit
 from perfmodel.cli import application
+from perfmodel.models import families
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "quickstart"
@@ -36,9 +37,21 @@ def two_families(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", [CORE, "overlap", "work_depth"])
+@pytest.mark.parametrize("family", [CORE, "work_depth"])
 @pytest.mark.parametrize("device", DEVICES, ids=lambda path: path.name)
 def test_the_committed_weights_come_out_again(device, family, tmp_path):
+    check_committed(device, family, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif("'nightly' not in config.getoption('markexpr')", reason="minutes; run with -m nightly")
+@pytest.mark.parametrize("family", sorted(set(families()) - {CORE, "work_depth"}))
+@pytest.mark.parametrize("device", DEVICES, ids=lambda path: path.name)
+def test_all_committed_weights_come_out_again(device, family, tmp_path):
+    check_committed(device, family, tmp_path)
+
+
+def check_committed(device, family, tmp_path):
     result = run("--from", str(device), "--family", family, "-o", str(tmp_path / "w.json"))
     assert 0 == result.exit_code, result.stderr
     found, committed = (json.loads(path.read_text()) for path in (tmp_path / "w.json", device / f"{family}.json"))

@@ -19,7 +19,7 @@ CAMPAIGN = """
 import os, sys
 from pathlib import Path
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.supervised import supervise
+from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.measuring.timekeeper import Timekeeper
 from tests.campaigns import SCALE, measured
 
@@ -41,11 +41,11 @@ folder, where, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 place, deadly = {"measured": (Timekeeper, measured_deadly), "trial": (Bench, trial_deadly)}[where]
 whole = getattr(place, where)
 setattr(place, where, deadly)
-status = supervise([sys.executable, *sys.orig_argv[1:]], lambda message: print(message, flush=True))
-if status is None:
+if follow_supervisor():
     measured(folder, SCALE)
-    status = 0
-sys.exit(status)
+else:
+    again = [sys.executable, *sys.orig_argv[1:]]
+    sys.exit(supervise(again, lambda message: print(message, flush=True)))
 """
 
 
@@ -107,7 +107,7 @@ def test_a_campaign_without_supervisor_says_nothing():
 
 @pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 134)])
 def test_a_death_between_configurations_is_forgiven_once_in_a_row(tmp_path, times, expected):
-    from perfmodel.measuring.supervised import supervised
+    from perfmodel.measuring.supervised import supervise
 
     program = f"""
 import os, pathlib
@@ -117,5 +117,5 @@ if deaths.stat().st_size <= {times}:
     os.abort()
 """
     said: list[str] = []
-    assert expected == supervised([sys.executable, "-c", program], said.append)
+    assert expected == supervise([sys.executable, "-c", program], said.append)
     assert ["the process died of SIGABRT between configurations; tried again"] == said
