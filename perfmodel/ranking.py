@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError
+from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, UnmeasuredFeatureError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -45,12 +45,18 @@ class RankedVariant:
         Lower and upper bound [s]; None where the model has none.
     warnings
         Why not to trust the prediction, one sentence each.
+    terms
+        Name of each term to its seconds [s].
+    unmeasured
+        Features that were counted as free because no measurement exercised them.
     """
 
     name: str
     seconds: float
     interval: tuple[float, float] | None = None
     warnings: tuple[str, ...] = ()
+    terms: Mapping[str, float] = field(default_factory=dict, repr=False)
+    unmeasured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,14 +107,42 @@ def rank(
         If a size is left out, unknown, no integer, or not one that a variant assumes.
     """
     at = {**(sizes or {}), **more_sizes}
-    for name, value in at.items():
+    ranked, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
+    for error in withheld.values():
+        raise error
+    return ranked
+
+
+def rank_measured(
+    variants: Mapping[str, Any],
+    model: FittedModel,
+    sizes: Mapping[str, int],
+    /,
+    *,
+    level: float = 0.9,
+    allow_unmeasured: bool = False,
+) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
+    """Rank the variants that can be predicted; return for each other variant the features it needs.
+
+    Parameters are those of :func:`rank`.
+
+    Raises
+    ------
+    ParameterError, AssumptionError
+        As of :func:`rank`.
+    """
+    for name, value in sizes.items():
         if np.ndim(value):
-            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(at))
-    found = []
+            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(sizes))
+    found, withheld = [], {}
     for name, kernel in variants.items():
-        one = model.predict(kernel, at, level=level, allow_unmeasured=allow_unmeasured)
-        found.append(RankedVariant(name, one.seconds, one.interval, one.warnings))
-    return tuple(sorted(found, key=lambda variant: variant.seconds))
+        try:
+            one = model.predict(kernel, sizes, level=level, allow_unmeasured=allow_unmeasured)
+        except UnmeasuredFeatureError as error:
+            withheld[name] = error
+        else:
+            found.append(RankedVariant(name, one.seconds, one.interval, one.warnings, one.terms, one.unmeasured))
+    return tuple(sorted(found, key=lambda variant: variant.seconds)), withheld
 
 
 def crossover(

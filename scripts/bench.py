@@ -1,12 +1,7 @@
 """Measure how fast perfmodel is, beside the library it would replace and beside running kernels.
 
-    scripts/bench counts [--repeats N] [--json] [KERNEL ...]
-    scripts/bench predict [--from FOLDER] [--json]
-
-`counts` times the counting of kernels by perfmodel and by loopy.statistics in the same run.
-Nothing of the user's caches is read or written. scripts/benchmarks/counts.py says how it is timed.
-`predict` times predictions of counted kernels on one core, and compares them with the measured
-times of 30 runs; it needs no device.
+`counts` times counting by perfmodel and by loopy.statistics in one run, without the user's caches. `predict` times
+predictions of counted kernels on one core, beside the measured times of 30 runs; it needs no device.
 """
 
 from __future__ import annotations
@@ -18,30 +13,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     counts = commands.add_parser("counts", help="time counting, evaluation and memory")
     counts.add_argument("kernels", nargs="*", help="corpus kernels; the realistic ones by default")
     counts.add_argument("--repeats", type=int, default=5, help="cold runs of each side")
     predict = commands.add_parser("predict", help="time predictions")
-    predict.add_argument(
-        "--from", dest="folder", type=Path, default=ROOT / "docs" / "data" / "quickstart", metavar="FOLDER",
-        help="with measurements.jsonl and test.jsonl; default: %(default)s",
-    )  # fmt: skip
+    default = Path(__file__).resolve().parents[1] / "docs" / "data" / "quickstart"
+    predict.add_argument("--from", dest="folder", type=Path, default=default, help="a device's folder")
     for command in (counts, predict):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
-    # before anything that opens a cache or starts threads is imported
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    run = _counts if arguments.command == "counts" else _predict
-    result, text = run(arguments, parser)
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before anything that starts threads is imported
+    result, text = (_counts if arguments.command == "counts" else _predict)(arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
 

@@ -10,34 +10,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.compare import Contender
 from perfmodel.compare.contenders import contenders
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting import write_whole
 from perfmodel.fitting.device_folder import measured_folders
-from perfmodel.report import families_csv, families_table, percent, picture_families
-from perfmodel.report.tables import below_marker
+from perfmodel.io import write_whole
+from perfmodel.report import families_csv, families_table, picture_families
+from perfmodel.report.families_page import families_page
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-MARK = "<!-- what follows is drawn by scripts/compare_families -->"
-HEAD = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
-
-
-def section(contenders: Sequence[Contender]) -> str:
-    """Return a device's families as a Markdown table, best by protocol B first."""
-    judged = sorted((one for one in contenders if one.evaluations), key=lambda one: one.figures("B").error)
-    rows = [HEAD, ("---", *["---:"] * (len(HEAD) - 1)), *map(_cells, judged)]
-    cases = len(judged[0].by("A").rows)
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{table}\n"
-
-
-def _cells(one: Contender) -> tuple[str, ...]:
-    a, b = one.figures("A"), one.figures("B")
-    errors = map(percent, (a.error, b.error, a.factor))
-    return (f"`{one.family}`", *errors, f"{a.regret:.2f}", f"{a.tau:.2f}", str(one.weights))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())
         picture_families(found, options.picture)
         text = options.page.read_text() if options.page.is_file() else ""
-        write_whole(options.page, below_marker(text, MARK, map(section, found)).encode())
+        write_whole(options.page, families_page(text, found).encode())
         print(f"\nwrote {options.csv}, {options.picture} and {options.page}")
     except PerfModelError as error:
         print(f"compare_families: error: {error}", file=sys.stderr)

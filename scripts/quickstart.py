@@ -1,6 +1,6 @@
 """The main job: measure this machine, fit the weights, predict kernels that were not fitted on, compare.
 
-Everything goes to a folder of its own, which git ignores; `scripts/fit_device` makes weights to keep.
+Everything goes to a folder of its own, which git ignores; `perfmodel calibrate` makes weights to keep.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from pathlib import Path
 from time import monotonic
 
 from perfmodel import measuring
+from perfmodel.calibration.calibrate import measure_device
+from perfmodel.calibration.fitted_device import fit_family
 from perfmodel.cli.progress import Bar
+from perfmodel.compare import compare
 from perfmodel.errors import PerfModelError
-from perfmodel.kernels import discover
+from perfmodel.models import find_family
 from perfmodel.opencl import find
-from perfmodel.predict import fit
-from perfmodel.report import compare, error_table, picture_predicted_measured, weights_table
-
-ROOT = Path(__file__).resolve().parents[1]
-# Each test kernel in one shape at four sizes.
-TEST = measuring.QUICK_CHECK
+from perfmodel.report import error_table, picture_predicted_measured, weights_table
+from perfmodel.store import TESTS_FILE, read
 
 
 def job(selector: str | None, output: Path) -> None:
@@ -30,19 +29,14 @@ def job(selector: str | None, output: Path) -> None:
     device = find(selector)
     folder = output / device.slug
     print(f"device: {device.name} ({device.platform})", flush=True)
-    kernels = discover(ROOT / "measurement_kernels")
-    measured = measuring.measure(kernels, device, folder, Bar(), measuring.QUICK)
-    model = fit(measured)
-    weights = folder / f"{model.family.name}.json"
+    measure_device(device, folder, measuring.QUICK, Bar())
+    model = fit_family(folder, find_family("stevens_kloeckner_2016"))
+    weights, picture = folder / f"{model.family.name}.json", folder / "quickstart.png"
     model.save(weights)
-    print(f"\nweights from {len(measured)} measurements:")
-    print(weights_table(model.weights, model.units), flush=True)
-    for note in model.notes:
-        print(f"note: {note}", flush=True)
-    tests = discover(ROOT / "test_kernels")
-    rows = compare(model, measuring.measure(tests, device, folder / "test.jsonl", Bar(), TEST))
+    print(f"\nweights from {model.fitted.rows} measurements:\n{weights_table(model.weights, model.units)}")
+    print("".join(f"note: {note}\n" for note in model.notes), end="")
+    rows = compare(model, read(folder / TESTS_FILE))
     print(f"\ntest kernels, none of them in the fit:\n{error_table(rows)}\n")
-    picture = folder / "quickstart.png"
     picture_predicted_measured(rows, picture, f"{model.family.name}\n{device.name}")
     print(f"wrote {weights} and {picture} in {monotonic() - began:.0f} s")
 

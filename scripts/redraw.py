@@ -1,4 +1,7 @@
-"""Fit and draw docs/quickstart.png again from docs/data/quickstart, and the tables of docs/isolation.md."""
+"""Draw parts of docs/ again from committed data, without a device.
+
+quickstart, isolation and choice (minutes) draw pictures and pages; papers prints tables of two pages.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from perfmodel.calibration.pages import draw_choice, draw_isolation
+from perfmodel.compare import compare
 from perfmodel.errors import PerfModelError
+from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predict import fit
-from perfmodel.report import compare, error_table, picture_predicted_measured, weights_table
+from perfmodel.report import error_table, picture_predicted_measured, weights_table
 from perfmodel.store import read
-from scripts.isolation import PAGE, redraw_isolation
+from tests.papers import karsin_2018, stevens_kloeckner_2016
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "docs" / "data" / "quickstart"
+PARTS = ("quickstart", "isolation", "choice", "papers")
 
 
-def redraw(data: Path, picture: Path) -> None:
+def quickstart(data: Path, picture: Path) -> None:
     measured = read(data / "measurements.jsonl")
     model = fit(measured)
     rows = compare(model, read(data / "test.jsonl"))
@@ -27,14 +33,23 @@ def redraw(data: Path, picture: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of measurements")
-    parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "quickstart.png")
-    parser.add_argument("--page", type=Path, default=PAGE, help="page with the tables of isolation")
+    parser = argparse.ArgumentParser(prog="scripts/redraw", description=__doc__)
+    parser.add_argument("part", nargs="?", choices=PARTS, help="by default quickstart and isolation")
+    parser.add_argument("--data", type=Path, default=ROOT / "docs" / "data" / "quickstart", help="for quickstart")
+    parser.add_argument("--devices", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
+    parser.add_argument("--draws", type=int, default=100, help="for choice: random shares of each size")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the pages and pictures")
     options = parser.parse_args(argv)
     try:
-        redraw(options.data, options.picture)
-        redraw_isolation(page=options.page)
+        if options.part in (None, "quickstart"):
+            quickstart(options.data, options.out / "quickstart.png")
+        if options.part in (None, "isolation"):
+            draw_isolation(options.devices, options.out / "isolation.md")
+        if options.part == "choice":
+            folders = measured_folders(options.devices)
+            print(draw_choice(folders, options.out / "choice.png", options.out / "choosing.md", options.draws))
+        if options.part == "papers":
+            print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()]))
     except PerfModelError as error:
         print(f"redraw: error: {error}", file=sys.stderr)
         return 2

@@ -1,1 +1,1 @@
-"""Fitting and measuring brought together."""
+"""Fitting and measuring together: calibrate a device, fit and judge what was measured, check the installation."""

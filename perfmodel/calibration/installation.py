@@ -1,4 +1,4 @@
-"""What perfmodel needs, part by part: what was found, and what mends it."""
+"""The parts that perfmodel needs: the versions found, whether they work, and the command that repairs each."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OK = "ok"
 NOTE = "note"  # the main job runs without it
 WRONG = "wrong"  # the main job cannot run
 
-# Hardware whose OpenCL the loader may not know of: the kernel's device file, a word of the
-# platform's name, and what tells the loader.
+# Graphics cards that OpenCL's loader may not know: the device file of the card's driver, a word of
+# the OpenCL platform's name, and the command that registers the platform.
 _CARDS = (
     (
         "/dev/nvidiactl",
@@ -36,20 +36,20 @@ _MEND_DEVICES = "scripts/setup, or as root: apt-get install pocl-opencl-icd"
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that was looked at.
+    """One part of the installation.
 
     Parameters
     ----------
     name : str
-        What was looked at.
+        Name of the part.
     found : str
-        Its version or name.
+        The version or name that was found.
     status : str
-        ``ok``, ``note`` or ``wrong``.
+        ``ok``; ``note`` if the main job runs without it; ``wrong`` if the main job cannot run.
     message : str
-        What is the matter, or how well it does.
+        The problem, or how well the part works.
     mend : str
-        The command that mends it; empty where nothing is to be mended.
+        The command that repairs it; empty where nothing is broken.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Part:
     mend: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Give a JSON-able document."""
+        """Return a document for JSON."""
         return asdict(self)
 
 
 def diagnose() -> Iterator[Part]:
-    """Look at every part, in the order in which one needs the other."""
+    """Check every part; each part comes after those that it needs."""
     yield python_part()
     yield from library_parts()
     yield barvinok_part()
@@ -72,7 +72,7 @@ def diagnose() -> Iterator[Part]:
 
 
 def python_part() -> Part:
-    """Look at Python's version."""
+    """Check Python's version."""
     found = platform.python_version()
     allowed = metadata.metadata("perfmodel")["Requires-Python"]
     if Requirement(f"python{allowed}").specifier.contains(found, prereleases=True):
@@ -82,7 +82,7 @@ def python_part() -> Part:
 
 
 def library_parts() -> Iterator[Part]:
-    """Look at each library that setup.cfg asks for: its version, and whether it loads."""
+    """Check each library that setup.cfg requires: its version, and whether a pinned one can be imported."""
     for text in metadata.requires("perfmodel") or ():
         requirement = Requirement(text)
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
@@ -98,7 +98,7 @@ def _library_part(requirement: Requirement) -> Part:
         return Part(name, "", WRONG, f"is not installed, {wanted} is needed", mend)
     if not requirement.specifier.contains(found, prereleases=True):
         return Part(name, found, WRONG, f"is not the version that works, {wanted}", mend)
-    if wanted.startswith("=="):  # the pinned ones are those that break
+    if wanted.startswith("=="):  # a pinned library is one whose other versions fail
         if failure := _import_failure(name):
             mend = f"{sys.executable} -m pip install --force-reinstall --no-deps '{name}{wanted}'"
             return Part(name, found, WRONG, f"does not load: {failure}", mend)
@@ -116,13 +116,13 @@ def _import_failure(module: str) -> str:
 
 
 def barvinok_part() -> Part:
-    """Look whether the islpy at hand counts the points of a set."""
+    """Check whether the installed islpy counts the points of a set."""
     from perfmodel.errors import PerfModelError
 
     try:
         from perfmodel.counts.points import barvinok
     except (ImportError, PerfModelError) as error:
-        return Part("Barvinok", "", WRONG, f"cannot be asked for: {error}", "scripts/setup")
+        return Part("Barvinok", "", WRONG, f"cannot be checked: {error}", "scripts/setup")
     if barvinok.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
     if barvinok.is_overwritten():
@@ -134,7 +134,7 @@ def barvinok_part() -> Part:
 
 
 def device_parts() -> Iterator[Part]:
-    """Build and run a small kernel on every OpenCL device, each in a process of its own."""
+    """Build and run a small kernel on every OpenCL device, each in its own process."""
     from perfmodel.errors import BrokenDeviceError
 
     try:
@@ -159,10 +159,10 @@ def device_parts() -> Iterator[Part]:
 
 
 def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
-    """Say which cards are in the machine but in no OpenCL platform."""
+    """Yield the cards that are in the machine but in no OpenCL platform."""
     for file, word, mend in _CARDS:
         if Path(file).exists() and not any(word in platform.lower() for platform in platforms):
-            message = "the card is there, but OpenCL's loader does not know its driver"
+            message = "the card is installed, but OpenCL's loader does not know its driver"
             yield Part("OpenCL", f"{word.upper()} card", NOTE, message, f"{mend} (docs/new-device.md)")
 
 

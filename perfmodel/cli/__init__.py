@@ -17,7 +17,8 @@ import typer
 from perfmodel.errors import PerfModelError
 
 COMMANDS = (
-    "doctor", "devices", "count", "measure", "fit", "predict", "rank", "evaluate", "compare", "roofline", "export",
+    "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
+    "roofline", "export",
 )  # fmt: skip
 
 USER_ERROR = 2
@@ -33,7 +34,7 @@ def main() -> None:
 
 
 def application() -> typer.Typer:
-    """Put the commands together.
+    """Return the application with every command.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def application() -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        help="Count what an OpenCL kernel does, fit what that costs here, predict run times.",
+        help="Count what an OpenCL kernel does, fit what that costs on a device, predict run times.",
     )
     app.callback()(_options)
     for name in COMMANDS:
@@ -54,7 +55,7 @@ def application() -> typer.Typer:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn an error of ours into one line on standard error and an exit status."""
+    """Print a :class:`PerfModelError` as one line on standard error, and end with an exit status."""
 
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
@@ -84,4 +85,4 @@ def _options(
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Take the options that belong to no command."""
+    """Options of the program, without a command."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
-from perfmodel.fitting.device_folder import measured_folders
+from perfmodel.cli.options import Json
+from perfmodel.cli.output import print_document
 
 if TYPE_CHECKING:
     from perfmodel.compare import Contender
@@ -41,15 +41,14 @@ def command(
     json: Json = False,
 ) -> None:
     """Fit every model family to the same measurements and print one table of how good each is."""
+    from perfmodel.fitting.device_folder import measured_folders
     from perfmodel.report import families_csv, families_document, families_table
 
     folders = source or measured_folders(STORES, tuple(device or ()))
     found = [_judged(folder, tuple(family or ()), given_facts) for folder in folders]
     every = [one for each in found for one in each]
     if json:
-        from json import dumps
-
-        print(dumps(families_document(every), indent=1))
+        print_document(families_document(every))
     elif csv:
         print(families_csv(every), end="")
     else:

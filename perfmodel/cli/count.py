@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.analysis import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
-from perfmodel.cli.kernel_file import Json, KernelFile, Sizes, Variant, counted_variants, sizes
+from perfmodel.cli.drawings import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
+from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, sizes
+from perfmodel.cli.output import print_document, sizes_text
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, KernelCounts
@@ -71,8 +72,6 @@ def _print_document(
     found: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]],
     at: Mapping[str, int],
 ) -> None:
-    from json import dumps
-
     from perfmodel.features import unit
 
     variants: dict[str, Any] = {}
@@ -92,7 +91,7 @@ def _print_document(
                 feature: {"value": value, "unit": unit(feature)}
                 for feature, value in values.items()
             }
-    print(dumps({"schema": SCHEMA, "kernel": kernel, "variants": variants}, indent=2))
+    print_document({"schema": SCHEMA, "kernel": kernel, "variants": variants})
 
 
 def _print_variant(
@@ -103,8 +102,7 @@ def _print_variant(
 
     print(columns_text(list(expressions(counts)), left=3))
     if values is not None:
-        where = ", ".join(f"{name}={value}" for name, value in at.items())
-        print(f"features{' at ' * bool(where)}{where}")
+        print(f"features{' at ' * bool(at)}{sizes_text(at)}")
         print(columns_text([(name, f"{value:.15g}", unit(name)) for name, value in values.items()]))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+from perfmodel.cli.options import Json
+from perfmodel.cli.output import print_document
 
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
@@ -13,10 +14,8 @@ if TYPE_CHECKING:
 SCHEMA = "perfmodel.devices/1"
 
 
-def command(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """List the OpenCL devices, with what they tell of themselves."""
+def command(json: Json = False) -> None:
+    """List the OpenCL devices, with what they report of themselves."""
     from perfmodel.errors import NoDeviceError
     from perfmodel.opencl import devices
 
@@ -30,12 +29,10 @@ def command(
 
 
 def _print_document(found: tuple[Device, ...]) -> None:
-    from json import dumps
-
     rows: list[dict[str, Any]] = [
         {"index": device.index, **device.facts.to_json()} for device in found
     ]
-    print(dumps({"schema": SCHEMA, "devices": rows}, indent=2))
+    print_document({"schema": SCHEMA, "devices": rows})
 
 
 def _print_table(found: tuple[Device, ...]) -> None:
@@ -47,7 +44,7 @@ def _print_table(found: tuple[Device, ...]) -> None:
         table.add_column(heading, justify="right", no_wrap=True)
     for device in found:
         facts = device.facts
-        told = facts.fact("subgroup_size").source.startswith("CL_")
+        reported = facts.fact("subgroup_size").source.startswith("CL_")
         table.add_row(
             str(device.index),
             device.name,
@@ -56,12 +53,12 @@ def _print_table(found: tuple[Device, ...]) -> None:
             _size(facts.value("global_memory_bytes")),
             _size(facts.value("local_memory_bytes")),
             str(facts.value("max_work_group_size")),
-            f"{facts.value('subgroup_size')}{'' if told else '*'}",
+            f"{facts.value('subgroup_size')}{'' if reported else '*'}",
         )
     # A table in a pipe is for a program or a file: no width to fit into.
     Console(width=None if sys.stdout.isatty() else 200).print(table)
     if any(not d.facts.fact("subgroup_size").source.startswith("CL_") for d in found):
-        print("* not told by the device: its preferred work-group size multiple")
+        print("* not reported by the device: its preferred work-group size multiple")
 
 
 def _size(octets: int) -> str:

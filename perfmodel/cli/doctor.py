@@ -1,10 +1,13 @@
-"""``perfmodel doctor``: whether everything is there that the main job needs."""
+"""``perfmodel doctor``: whether everything is installed that the main job needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
+
+from perfmodel.cli.options import Json
+from perfmodel.cli.output import print_document
 
 if TYPE_CHECKING:
     from perfmodel.calibration.installation import Part
@@ -12,10 +15,8 @@ if TYPE_CHECKING:
 SCHEMA = "perfmodel.doctor/1"
 
 
-def command(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
-    """Check Python, the libraries and the OpenCL devices; say what mends what is wrong.
+def command(json: Json = False) -> None:
+    """Check Python, the libraries and the OpenCL devices; print the command that repairs what is wrong.
 
     The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
     """
@@ -28,10 +29,8 @@ def command(
             print(_line(part), flush=True)
     runs = all(part.status != WRONG for part in parts)
     if json:
-        from json import dumps
-
         rows = [part.to_json() for part in parts]
-        print(dumps({"schema": SCHEMA, "ok": runs, "parts": rows}, indent=2))
+        print_document({"schema": SCHEMA, "ok": runs, "parts": rows})
     if not runs:
         raise typer.Exit(1)
 

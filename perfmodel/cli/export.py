@@ -7,14 +7,11 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.options import Json, Source
+from perfmodel.cli.output import print_document
 
 SCHEMA = "perfmodel.export/1"
 
-Source = Annotated[
-    Path,
-    typer.Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements."),
-]
 T4File = Annotated[
     Path | None,
     typer.Option("--t4", metavar="FILE", help="Write the auto-tuning community's T4 JSON; - prints it."),
@@ -47,6 +44,6 @@ def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json =
             write_whole(path, text.encode())
     files = {name: str(path) for name, (path, _) in texts.items() if str(path) != "-"}
     if json:
-        print(dumps({"schema": SCHEMA, "rows": len(found.current), "files": files}, indent=2))
+        print_document({"schema": SCHEMA, "rows": len(found.current), "files": files})
     elif files:
         print(f"wrote {len(found.current)} configurations to {' and '.join(files.values())}")

@@ -2,72 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
-from perfmodel.fitting.device_folder import TESTS_FILE, tests_of
+from perfmodel.cli.options import FamilyName, GivenFacts, Json, MeasuredFacts, Source
+from perfmodel.cli.output import print_document
+from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
 
-Source = Annotated[
-    Path,
-    typer.Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements."),
-]
-FamilyName = Annotated[
-    str,
-    typer.Option("--family", help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file."),
-]
-FitFacts = Annotated[
-    bool,
-    typer.Option(
-        "--fit-facts",
-        help="Fit the weights that facts should give and nobody told, also those that could be read off measurements.",
-    ),
-]
-Output = Annotated[
+All = Annotated[bool, typer.Option("--all", help="Fit every family, write all weights files and verdict.txt.")]
+Out = Annotated[
     Path | None,
-    typer.Option("--output", "-o", help="File to write; <family>.json beside the measurements."),
-]
+    typer.Option(
+        "--out", "--output", "-o", metavar="FILE|FOLDER",
+        help="Weights file to write, with --all the folder for all of them; beside the measurements by default.",
+    ),
+]  # fmt: skip
 Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Rule out weights below zero.")]
-Refuse = Annotated[
-    bool, typer.Option("--no-merge", help="Refuse features that are not told apart; they share their cost otherwise.")
+NoMerge = Annotated[
+    bool,
+    typer.Option("--no-merge", help="Refuse features that cannot be told apart; they share their cost otherwise."),
 ]
 
 
 def command(
     source: Source,
     family: FamilyName = "stevens_kloeckner_2016",
-    output: Output = None,
+    every: All = False,
+    out: Out = None,
     nonnegative: Nonnegative = False,
-    fit_facts: FitFacts = False,
-    no_merge: Refuse = False,
+    given_facts: GivenFacts = False,
+    measured_facts: MeasuredFacts = False,
+    no_merge: NoMerge = False,
     json: Json = False,
 ) -> None:
-    """Fit a model family to measurements and save the weights."""
-    from perfmodel import store
+    """Fit a model family, or all of them, to measurements and save the weights."""
+    from perfmodel.calibration.fitted_device import fit_family
+    from perfmodel.calibration.refit import CORE
     from perfmodel.fitting import FitOptions
-    from perfmodel.fitting.facts.measured_facts import with_measured_facts
     from perfmodel.models import find_family
-    from perfmodel.predict import fit
 
+    if every:
+        if family != CORE or nonnegative or given_facts or measured_facts or no_merge:
+            raise OptionError("--all was given with an option of a single fit", "give --all with --from and --out only")
+        _fit_all(source, out, json)
+        return
     chosen = find_family(family)
-    measured = store.read(source)
-    if not fit_facts:
-        measured = with_measured_facts(measured)
-    folder = source if source.is_dir() else source.parent
-    tests = tests_of(folder, measured) if (folder / TESTS_FILE).is_file() else None
-    options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=fit_facts)
-    model = fit(measured, chosen, options=options, others=tests)
-    path = output or folder / f"{chosen.name}.json"
+    path = out or (source if source.is_dir() else source.parent) / f"{chosen.name}.json"
+    if out is None:
+        _check_new([path], "--out FILE")
+    options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=not given_facts)
+    model = fit_family(source, chosen, options, measured_facts)
     model.save(path)
     if json:
         print(model.fitted.model_dump_json(by_alias=True, indent=2))
     else:
         _print_model(model, path)
+
+
+def _fit_all(folder: Path, out: Path | None, json: bool) -> None:
+    from perfmodel.calibration.fitted_device import files_of_all, fit_device
+    from perfmodel.cli.calibrate import fitted_document
+    from perfmodel.cli.progress import Bar
+
+    if not folder.is_dir():
+        raise OptionError(f"--all was given with '{folder}', which is no folder", "give a device's folder with --from")
+    if out is None:
+        _check_new(files_of_all(folder), "--out FOLDER")
+    found = fit_device(folder, out, Bar())
+    if json:
+        print_document(fitted_document(found))
+    else:
+        print(f"{found.text}\nwrote {found.folder}")
+
+
+def _check_new(paths: Iterable[Path], option: str) -> None:
+    """Refuse to replace a file that no option names."""
+    for path in paths:
+        if path.exists():
+            raise OptionError(f"'{path}' exists already", f"give {option}, which may replace it")
 
 
 def _print_model(model: FittedModel, path: Path) -> None:

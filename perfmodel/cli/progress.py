@@ -1,4 +1,4 @@
-"""Progress for a person: a bar with time left on a terminal, plain lines elsewhere."""
+"""Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ LINES_EVERY_S = 5.0
 
 
 class Bar:
-    """Shows the progress of a campaign on standard error.
+    """Shows the progress of a task on standard error; a :class:`perfmodel.measuring.Progress`.
 
-    It is a :class:`perfmodel.measuring.Progress`. What is left is guessed from the time that the
-    steps were thought to take, where they say so.  A note that tells of a failure (it has a
-    colon) stays readable above the bar.
+    The time left is estimated from the expected times of the steps, where they are given. A note
+    on a failure (it contains a colon) stays above the bar.
     """
 
     def __init__(self) -> None:
@@ -27,14 +26,14 @@ class Bar:
         self._console = Console(stderr=True)
         self._progress: Progress | None = None
         self._task, self._total, self._done, self._failed = "", 0, 0, 0
-        self._thought, self._thought_done = 0.0, 0.0
-        self._began = self._told = monotonic()
+        self._expected, self._expected_done = 0.0, 0.0
+        self._began = self._shown = monotonic()
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
-        """Begin a task of so many steps, thought to take so long together [s]."""
+        """Begin a task of `total` steps, expected to take `seconds` together [s]."""
         self._task, self._total, self._done, self._failed = task, total, 0, 0
-        self._thought, self._thought_done = seconds, 0.0
-        self._began = self._told = monotonic()
+        self._expected, self._expected_done = seconds, 0.0
+        self._began = self._shown = monotonic()
         if self._console.is_terminal:
             self._progress = _rich_progress(self._console)
             self._progress.start()
@@ -43,9 +42,9 @@ class Bar:
             self._line(f"{task}: {total} steps")
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Count one step as done, which was thought to take so long [s]."""
+        """Count one step as done, which was expected to take `seconds` [s]."""
         self._done += 1
-        self._thought_done += seconds
+        self._expected_done += seconds
         failed = ":" in note
         self._failed += failed
         if self._progress is not None:
@@ -55,7 +54,7 @@ class Bar:
             self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=name)
         elif failed:
             self._line(f"{self._task}: {note}")
-        elif monotonic() - self._told >= LINES_EVERY_S:
+        elif monotonic() - self._shown >= LINES_EVERY_S:
             self._line(f"{self._task}: {self._state()}")
 
     def tell(self, message: str) -> None:
@@ -81,14 +80,14 @@ class Bar:
         return f"{self._done} of {self._total}{failed}{left}"
 
     def _left_s(self) -> float:
-        """Time that the rest takes if it goes on as it went [s]."""
+        """Return the time that the rest takes if it goes on at the same rate [s]."""
         spent = monotonic() - self._began
-        if self._thought_done > 0:
-            return spent / self._thought_done * max(self._thought - self._thought_done, 0.0)
+        if self._expected_done > 0:
+            return spent / self._expected_done * max(self._expected - self._expected_done, 0.0)
         return spent / self._done * (self._total - self._done)
 
     def _line(self, text: str) -> None:
-        self._told = monotonic()
+        self._shown = monotonic()
         print(text, file=sys.stderr, flush=True)
 
 

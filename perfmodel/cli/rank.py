@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.kernel_file import Json, KernelFile, Sizes, counted_variants, sizes
-from perfmodel.cli.predict import AllowUnmeasured, Level, WeightsFile
-from perfmodel.errors import OptionError, UnmeasuredFeatureError
+from perfmodel.cli.options import (
+    AllowUnmeasured,
+    Json,
+    KernelFile,
+    Level,
+    Sizes,
+    WeightsFile,
+    counted_variants,
+    sizes,
+)
+from perfmodel.cli.output import interval_document, interval_text, print_document
+from perfmodel.cli.predict import withheld_document
+from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
+    from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import Lead, RankedVariant
 
@@ -35,55 +46,30 @@ def command(
 ) -> None:
     """Rank a kernel's variants by their predicted times, or find the sizes at which two change places."""
     from perfmodel.predict import load
+    from perfmodel.ranking import rank_measured
 
     at, model = sizes(size), load(weights)
     variants = counted_variants(kernel, None, model.fitted.subgroup_size)
-    document: dict[str, Any] = {
-        "schema": SCHEMA, "kernel": str(kernel), "device": model.device, "family": model.family.name, "sizes": at,
-    }  # fmt: skip
     if crossover is None:
-        ranked, withheld = _ranked(variants, model, at, level, allow_unmeasured)
-        document |= {
-            "variants": [_record(one) for one in ranked],
-            "withheld": [{"variant": name, "unmeasured": list(e.features)} for name, e in withheld.items()],
-        }
+        ranked, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
+        if not ranked:
+            raise next(iter(withheld.values()))
+        found: dict[str, Any] = {"variants": [_record(one) for one in ranked], "withheld": withheld_document(withheld)}
         lines = _ranking_lines(ranked, withheld)
     else:
         parameter, low, high = _range(crossover)
         leads = _leads(variants, model, (parameter, low, high), at, allow_unmeasured)
-        document |= {
-            "parameter": parameter,
-            "leads": [{"variant": one.name, "low": one.low, "high": one.high} for one in leads],
-        }
+        rows = [{"variant": one.name, "low": one.low, "high": one.high} for one in leads]
+        found = {"parameter": parameter, "leads": rows}
         lines = [f"{parameter} from {one.low} to {one.high}: {one.name}" for one in leads]
     if json:
-        from json import dumps
-
-        print(dumps(document, indent=1))
+        known = {"kernel": str(kernel), "device": model.device, "family": model.family.name, "sizes": at}
+        print_document({"schema": SCHEMA, **known, **found})
     else:
         print("\n".join(lines))
 
 
-def _ranked(
-    variants: Mapping[str, KernelCounts], model: FittedModel, at: Mapping[str, int], level: float, allow: bool
-) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
-    from perfmodel.ranking import rank
-
-    withheld: dict[str, UnmeasuredFeatureError] = {}
-    known: dict[str, KernelCounts] = {}
-    for name, counts in variants.items():
-        try:
-            model.predict(counts, at, allow_unmeasured=allow)
-            known[name] = counts
-        except UnmeasuredFeatureError as error:
-            withheld[name] = error
-    if not known:
-        raise next(iter(withheld.values()))
-    return rank(known, model, at, level=level, allow_unmeasured=allow), withheld
-
-
 def _ranking_lines(ranked: tuple[RankedVariant, ...], withheld: Mapping[str, UnmeasuredFeatureError]) -> list[str]:
-    from perfmodel.cli.predict import interval_text
     from perfmodel.report import columns_text, seconds_text
 
     rows = [("variant", "seconds", "times the best", "interval")]
@@ -97,8 +83,6 @@ def _ranking_lines(ranked: tuple[RankedVariant, ...], withheld: Mapping[str, Unm
 
 
 def _record(one: RankedVariant) -> dict[str, Any]:
-    from perfmodel.cli.predict import interval_document
-
     return {
         "variant": one.name,
         "seconds": one.seconds,

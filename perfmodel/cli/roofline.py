@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.kernel_file import Json
+from perfmodel.cli.options import Json
+from perfmodel.cli.output import print_document
 
 Source = Annotated[
     Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
@@ -31,8 +32,6 @@ def command(source: Source, out: Out = None, all_sizes: Every = False, json: Jso
     if out is not None:
         picture_roofline(shown, facts, out, f"{facts.slug}: roofs and test kernels")
     if json:
-        from json import dumps
-
-        print(dumps(roofline_document(shown, facts), indent=1))
+        print_document(roofline_document(shown, facts))
     else:
         print(roofline_table(shown, facts))

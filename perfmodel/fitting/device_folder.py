@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import ForeignDeviceError, OptionError
+from perfmodel.store import TESTS_FILE
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurements
-
-TESTS_FILE = "test.jsonl"
 
 
 def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurements, Measurements]:

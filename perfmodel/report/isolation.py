@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from perfmodel.report.tables import below_marker, columns_text, markdown_table, seconds_text
 from perfmodel.store.isolation import Isolation
 
-BEGIN = "<!-- what follows is drawn by scripts/isolation --redraw -->"
+BEGIN = "<!-- what follows is drawn by scripts/redraw isolation -->"
 HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "needed", "")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BEGIN = "<!-- what follows is drawn by scripts/choice -->"
+BEGIN = "<!-- what follows is drawn by scripts/redraw choice -->"
 QUARTER = 0.25
 
 

@@ -10,13 +10,14 @@ before the next record.  ``docs/store.md`` describes every field.
 from __future__ import annotations
 
 from perfmodel.store.export import csv_text, t4, table
-from perfmodel.store.files import append, append_counts, device_path, paths, prepare, read
+from perfmodel.store.files import TESTS_FILE, append, append_counts, device_path, paths, prepare, read
 from perfmodel.store.lines import append_line, read_lines
 from perfmodel.store.measurement import SCHEMA, Key, Measurement, Status, canonical
 from perfmodel.store.measurements import Measurements
 
 __all__ = [
     "SCHEMA",
+    "TESTS_FILE",
     "Key",
     "Measurement",
     "Measurements",

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 ROWS_FILE = "measurements.jsonl"
 COUNTS_FILE = "counts.jsonl"
 DEVICE_FILE = "device.json"
+TESTS_FILE = "test.jsonl"
+"""Measurements of test kernels, beside those of measurement kernels."""
+
 
 
 def paths(path: Path | str) -> tuple[Path, Path]:

@@ -128,15 +128,25 @@ def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
     assert not (tmp_path / "w.json").exists()
 
 
-def test_fitting_facts_leaves_out_what_could_be_read_off(tmp_path):
+def test_facts_are_fitted_unless_measured_facts_are_asked_for(tmp_path):
     folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
     command = ("fit", "--from", str(folder), "--family", "roofline", "--output", str(tmp_path / "w.json"))
     given = []
-    for options in ((), ("--fit-facts",)):
+    for options in (("--measured-facts",), ()):
         assert 0 == run(*command, *options).exit_code
         weights = json.loads((tmp_path / "w.json").read_text())["weights"]
         given.append(sum("given" in row["marks"] for row in weights.values()))
     assert [4, 0] == given  # two peaks and two bandwidths
+
+
+def test_a_fact_that_only_a_fit_could_give_is_refused_where_asked(tmp_path):
+    folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
+    given = ("--from", str(folder), "--family", "roofline", "--given-facts")
+    for command in (("fit", *given, "-o", str(tmp_path / "w.json")), ("evaluate", *given)):
+        result = run(*command)
+        assert 2 == result.exit_code
+        assert "the family 'roofline' needs the fact" in result.stderr
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):

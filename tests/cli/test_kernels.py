@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
-from perfmodel.cli.kernel_file import sizes
+from perfmodel.cli.options import sizes
 from perfmodel.counts import count
 from perfmodel.errors import SizeOptionError
 from perfmodel.kernels import load_file

@@ -14,7 +14,7 @@ from perfmodel.compare.shares import shares
 from perfmodel.predict import fit
 from perfmodel.store import read
 from perfmodel.store.measurement import canonical
-from scripts.choice import main
+from scripts.redraw import main
 
 COMMITTED = next(Path(__file__).parents[2].glob("fitted_weights/pocl*"))
 CLASSES = ("stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose")
@@ -23,7 +23,8 @@ CLASSES = ("stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "g
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Some 200 rows of seven classes, and matrix products to predict."""
-    path = tmp_path_factory.mktemp("device")
+    path = tmp_path_factory.mktemp("devices") / "device"
+    path.mkdir()
     for name, kept in (("measurements", CLASSES), ("test", ("matmul_skinny", "matmul_variants"))):
         lines = (COMMITTED / f"{name}.jsonl").read_text().splitlines(keepends=True)
         (path / f"{name}.jsonl").write_text("".join(line for line in lines if json.loads(line)["kernel"] in kept))
@@ -89,19 +90,18 @@ def test_residuals_are_split_by_what_rows_share(found, folder):
 
 
 def test_the_script_draws_a_picture_and_tables(folder, tmp_path, capsys):
-    page = tmp_path / "page.md"
-    page.write_text("# Kept\n\n<!-- what follows is drawn by scripts/choice -->\n\nold\n")
+    page = tmp_path / "choosing.md"
+    page.write_text("# Kept\n\n<!-- what follows is drawn by scripts/redraw choice -->\n\nold\n")
     picture = tmp_path / "choice.png"
-    given = ["--from", str(folder), "--draws", "3", "--picture", str(picture), "--page", str(page)]
-    assert 0 == main(given)
+    assert 0 == main(["choice", "--devices", str(folder.parent), "--draws", "3", "--out", str(tmp_path)])
     text = page.read_text()
     assert text.startswith("# Kept\n")
     assert "old" not in text
     assert 9 == sum(line.startswith("| ") and "%" in line.split("|")[1] for line in text.splitlines())
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "wrote" in capsys.readouterr().out
+    assert capsys.readouterr().out.strip() in text
 
 
 def test_the_script_names_a_folder_without_measurements(tmp_path, capsys):
-    assert 2 == main(["--from", str(tmp_path)])
+    assert 2 == main(["choice", "--devices", str(tmp_path)])
     assert str(tmp_path) in capsys.readouterr().err

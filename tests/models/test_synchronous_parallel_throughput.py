@@ -13,7 +13,7 @@ from perfmodel.facts.documents import published
 from perfmodel.models import find_family
 from perfmodel.models.binding import bind, known_weights
 from perfmodel.quantities.case import Case
-from scripts import spt_published as spt
+from tests.papers import karsin_2018 as spt
 
 FAMILY = find_family("synchronous_parallel_throughput")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.report.isolation import BEGIN, isolation_page, isolation_table
-from scripts.isolation import PAGE, redraw_isolation
-from tests.store.test_isolation import isolation, keep
+from tests.store.test_isolation import isolation
 
 FAILED = isolation(kernel="waits", rounds_s=(), parameters={}, status="constraint", message="too large")
 
@@ -25,19 +24,3 @@ def test_a_page_keeps_what_a_person_wrote_and_drawing_it_twice_changes_nothing()
     assert "| adds | form=chain | op_float32_add | k = 8 |" in page
     assert page == isolation_page(page, [[isolation()]])
     assert "No device has been measured yet." in isolation_page(page, [])
-
-
-def test_the_committed_page_is_what_the_committed_proofs_give(tmp_path):
-    again = tmp_path / "isolation.md"
-    again.write_text(PAGE.read_text())
-    redraw_isolation(page=again)
-    assert PAGE.read_text() == again.read_text()
-
-
-def test_all_devices_of_a_folder_are_drawn(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(BEGIN)
-    for name in ("one", "two"):
-        keep(tmp_path / name, isolation(device=name))
-    redraw_isolation(tmp_path, page)
-    assert ["## one", "## two"] == [line for line in page.read_text().splitlines() if line.startswith("##")]

@@ -15,11 +15,12 @@ import pytest
 from scripts.benchmarks.forked import forked, seconds
 from scripts.benchmarks.table import geometric_mean, goals, ratio, table
 
-BENCH = Path(__file__).parents[2] / "scripts" / "bench.py"
+ROOT = Path(__file__).parents[2]
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(BENCH), *arguments], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "scripts.bench", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def row(kernel: str, ours: float | None, peer: float | None, **changed: Any) -> dict[str, Any]:

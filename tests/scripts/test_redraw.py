@@ -14,8 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_readme_shows_what_the_committed_data_give(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    picture = tmp_path / "again.png"
-    assert 0 == redraw.main(["--picture", str(picture)])
+    picture = tmp_path / "quickstart.png"
+    assert 0 == redraw.main(["quickstart", "--out", str(tmp_path)])
     assert picture.read_bytes().startswith(b"\x89PNG")
     tables = capsys.readouterr().out.rpartition("\n\nwrote")[0].split("\n\n")
     readme = (ROOT / "README.md").read_text()
@@ -25,6 +25,15 @@ def test_the_readme_shows_what_the_committed_data_give(
 
 
 def test_data_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == redraw.main(["--data", str(tmp_path), "--picture", str(tmp_path / "no.png")])
+    assert 2 == redraw.main(["--data", str(tmp_path), "--out", str(tmp_path)])
     assert capsys.readouterr().err.startswith("redraw: error: no measurements at")
-    assert not (tmp_path / "no.png").exists()
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_the_pages_of_the_papers_show_what_the_script_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == redraw.main(["papers"])
+    printed = capsys.readouterr().out.strip().split("\n\n")
+    pages = [(ROOT / "docs" / name).read_text() for name in ("published-numbers.md", "spt.md", "spt.md")]
+    assert 3 == len(printed)
+    for table, page in zip(printed, pages, strict=True):
+        assert table in page

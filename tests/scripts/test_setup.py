@@ -195,7 +195,7 @@ def test_the_doctor_mends_with_what_setup_installs():
     assert f"readonly BARVINOK='{barvinok.REQUIREMENT}'" in (ROOT / "scripts" / "setup").read_text()
 
 
-PROGRAMS = ("scripts/setup", "scripts/test", "scripts/quickstart", "scripts/fit_device", ".ci/run")
+PROGRAMS = ("scripts/setup", "scripts/test", "scripts/quickstart", "scripts/redraw", "scripts/nightly", ".ci/run")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from perfmodel import features
 from perfmodel.counts import count
 from perfmodel.kernels import discover
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "docs" / "data" / "stevens_kloeckner_2016"
 FURY = "AMD Radeon R9 Fury"
 LANES = 64
@@ -75,7 +74,3 @@ def table() -> str:
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
-
-if __name__ == "__main__":
-    print(table())
-    sys.exit(0)

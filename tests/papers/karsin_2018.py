@@ -5,7 +5,6 @@ Times are in clock cycles in the closed forms and in seconds where they leave th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, log2
@@ -16,7 +15,7 @@ from perfmodel.facts.documents import published
 PLATFORMS: Mapping[str, str] = {
     "ALGOPARC": "quadro-m4000-karsin", "GIBSON": "gtx-770", "UHHPC": "tesla-k40m"
 }
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "spt.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "spt.md"
 WORD = 4
 WARP = 32
 
@@ -136,7 +135,3 @@ def lines() -> list[str]:
         found.append(f"| {name} | {best_each(device, recovered, choices)} | {sum(parts.values()):.4f} | {shares} |")
     return found
 
-
-if __name__ == "__main__":
-    print("\n".join(lines()))
-    sys.exit(0)

@@ -1,4 +1,4 @@
-"""What ``perfmodel measure`` found: one document for programs, lines for people."""
+"""The results of ``perfmodel measure``: as one document, and as lines of text."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 SCHEMA = "perfmodel.measure/1"
 REPEATABILITY_SCHEMA = "perfmodel.repeatability/1"
 
-#: What the flags of a record mean to whoever reads a summary.
+#: What the flags of a record mean.
 FLAGS = {
     "spread": "their runs differ widely; measure on a quieter machine",
     "clock": "the device's clock and the host's do not agree",
     "bound": "faster than the device can be: the compiler dropped work that was counted",
 }
-#: Shares of the configurations whose change is told, and how many of the worst.
+#: Quantiles of the changes that are printed, and how many of the largest changes.
 QUANTILES = (0.25, 0.5, 0.75, 0.9, 1.0)
 WORST = 5
 
 
 def campaign_document(found: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:
-    """Give what a campaign found as one document."""
+    """Return the results of a campaign as one document."""
     return {
         "schema": SCHEMA,
         "device": found.device,
@@ -54,7 +54,7 @@ def campaign_document(found: Measurements, path: Path, campaign: str, seconds: f
 
 
 def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
-    """Give the summary of that document."""
+    """Yield the lines of its summary."""
     counted = [f"{number} {status}" for status, number in sorted(document["statuses"].items()) if status != "ok"]
     failed = f" ({', '.join(counted)})" if counted else ""
     yield (
@@ -71,7 +71,7 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
 
 
 def repeatability_document(found: Repeatability, device: str, campaign: str) -> dict[str, Any]:
-    """Give what measuring twice found as one document."""
+    """Return the results of measuring twice as one document."""
     quantiles = {f"{share:.2f}": found.quantile(share) for share in QUANTILES} if found.pairs else {}
     return {
         "schema": REPEATABILITY_SCHEMA,
@@ -94,7 +94,7 @@ def repeatability_document(found: Repeatability, device: str, campaign: str) -> 
 
 
 def repeatability_lines(document: dict[str, Any]) -> Iterator[str]:
-    """Give the summary of that document, the worst cases too."""
+    """Yield the lines of its summary, with the largest changes."""
     failed = f" ({document['failed']} failed)" if document["failed"] else ""
     yield f"{document['device']}: {document['configurations']} configurations measured twice{failed}"
     if document["quantiles"]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from perfmodel.cli.output import sizes_text
+
 if TYPE_CHECKING:
     from perfmodel.analyses.timeline import Timeline
     from perfmodel.analyses.work_flow import WorkFlow
@@ -52,7 +54,7 @@ def facts_of(name: str | None) -> DeviceFacts | None:
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:
-    """Return the file of one variant: its name is put before the suffix where there are several."""
+    """Return the file of one variant: with several variants, the name is added before the suffix."""
     return path.with_name(f"{path.stem}-{name}{path.suffix}") if several else path
 
 
@@ -101,9 +103,8 @@ def draw_memory(
 
     hierarchy = Hierarchy.of(facts)
     rates = hit_rates(counts, at, hierarchy, groups)
-    where = ", ".join(f"{name}={value}" for name, value in at.items())
     device = "" if facts is None else f" on {facts.name}"
-    draw_memory_hierarchy(rates, path, f"{counts.name}{device}" + f", {where}" * bool(where))
+    draw_memory_hierarchy(rates, path, f"{counts.name}{device}" + f", {sizes_text(at)}" * bool(at))
     print(f"hit rates: {path}")
     rows = []
     for which, found in (("l1", rates.l1), ("l2", rates.l2)):

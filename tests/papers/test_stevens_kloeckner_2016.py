@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import published
+from tests.papers import stevens_kloeckner_2016 as published
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -1,0 +1,5 @@
+"""``python -m perfmodel``: the command line."""
+
+from perfmodel.cli import main
+
+main()

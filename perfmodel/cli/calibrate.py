@@ -1,0 +1,82 @@
+"""``perfmodel calibrate``: from a device to fitted weights and a verdict on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perfmodel.cli.options import Budget, DeviceName, Full, Json, Quick
+from perfmodel.cli.output import print_document
+from perfmodel.cli.supervision import supervise_command
+
+if TYPE_CHECKING:
+    from perfmodel.calibration.fitted_device import FittedDevice
+
+SCHEMA = "perfmodel.calibration/1"
+
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="FOLDER", help="Folder of the devices' folders; the user's data folder by default."),
+]
+
+
+def command(
+    context: typer.Context,
+    device: DeviceName = None,
+    quick: Quick = False,
+    full: Full = False,
+    budget: Budget = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Check a device, measure it, fit every model family, and say what the fits are good for.
+
+    Stopped at any time, the same command goes on.
+    """
+    from perfmodel import measuring
+    from perfmodel.calibration.calibrate import calibrate, data_folder, expected_s
+    from perfmodel.calibration.kernel_choice import chosen_campaign
+    from perfmodel.cli.progress import Bar
+    from perfmodel.opencl import find
+
+    supervise_command(context)
+    began, campaign = monotonic(), chosen_campaign(quick, full, budget)
+    measuring.pin_threads()
+    target = find(device)
+    folder = (out or data_folder()) / target.slug
+    typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
+    typer.echo(
+        f"campaign '{campaign.name}' into {folder}: about {expected_s(campaign) / 60:.0f} minutes on a processor with "
+        "two cores, less if it goes on from an earlier call",
+        err=json,
+    )
+    found = calibrate(target, folder, campaign, Bar())
+    if json:
+        print_document({**fitted_document(found), "campaign": campaign.name, "seconds": monotonic() - began})
+    else:
+        print(f"\ntest kernels, none of them in the fit:\n\n{found.text}")
+        print(f"wrote {folder} in {monotonic() - began:.0f} s")
+
+
+def fitted_document(found: FittedDevice) -> dict[str, Any]:
+    """Return what was fitted to a device, and how good it is, as one document."""
+    from perfmodel.report import families_document
+
+    verdict = found.verdict
+    return {
+        "schema": SCHEMA,
+        "device": found.families.tests.device,
+        "folder": str(found.folder),
+        "weights_files": {name: str(path) for name, path in found.weights_files.items()},
+        "problems": dict(found.families.problems),
+        "verdict": {
+            "text": verdict.text,
+            "to_time": verdict.to_time,
+            "to_rank": verdict.to_rank,
+            "reasons": list(verdict.reasons),
+        },
+        "comparison": families_document(found.contenders)["rows"],
+    }

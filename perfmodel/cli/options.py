@@ -1,0 +1,130 @@
+"""Options and arguments that several commands share, and the values that they stand for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perfmodel.errors import OptionError, SizeOptionError, UnknownVariantError
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+# A user's kernels.
+KernelFile = Annotated[Path, typer.Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
+Variant = Annotated[str | None, typer.Option("--variant", help="Only this variant; all of them by default.")]
+Sizes = Annotated[
+    list[str] | None,
+    typer.Option("--size", "-p", metavar="NAME=INTEGER", help="A size parameter; repeat for more."),
+]
+
+# A device and what is measured on it.
+DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
+Kernels = Annotated[list[Path] | None, typer.Option("--kernels", help="Folder of kernel classes; repeat for more.")]
+Classes = Annotated[list[str] | None, typer.Option("--class", help="Only this class; repeat for more.")]
+Quick = Annotated[bool, typer.Option("--quick", help="The paper's classes in short runs: under a minute.")]
+Full = Annotated[bool, typer.Option("--full", help="Every variant, work-group shape and size.")]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", min=0, help="Begin no measurement later than so many seconds; each class in turn."),
+]
+
+# Measurements and models.
+Source = Annotated[
+    Path, typer.Option("--from", metavar="FOLDER", help="Folder or .jsonl file with measurements.")
+]
+FamilyName = Annotated[
+    str,
+    typer.Option("--family", help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file."),
+]
+GivenFacts = Annotated[
+    bool, typer.Option("--given-facts", help="Refuse a family that needs an unknown fact of the device; do not fit it.")
+]
+MeasuredFacts = Annotated[
+    bool,
+    typer.Option("--measured-facts", help="Fix the facts that can be read off the measurements; do not fit them."),
+]
+WeightsFile = Annotated[Path, typer.Option("--weights", "-w", metavar="FILE", help="Weights that `fit` wrote.")]
+AllowUnmeasured = Annotated[
+    bool, typer.Option("--allow-unmeasured", help="Count features that were never measured as free.")
+]
+Level = Annotated[float, typer.Option("--level", help="Probability that intervals should have.")]
+
+
+def sizes(options: Iterable[str] | None) -> dict[str, int]:
+    """Return the sizes that ``-p`` options give.
+
+    Raises
+    ------
+    SizeOptionError
+        If one is not of the form NAME=INTEGER.
+
+    Examples
+    --------
+    >>> sizes(["n=1024", "m = 8"])
+    {'n': 1024, 'm': 8}
+    """
+    found = {}
+    for text in options or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        try:
+            if not (name.isidentifier() and equals):
+                raise ValueError
+            found[name] = int(value)
+        except ValueError:
+            raise SizeOptionError(text) from None
+    return found
+
+
+def share(text: str | None) -> float | None:
+    """Return the share that ``25%`` or ``0.25`` stands for; None for no text.
+
+    Raises
+    ------
+    OptionError
+        If it is not above 0 and at most 1.
+
+    Examples
+    --------
+    >>> share("25%"), share("0.5"), share(None)
+    (0.25, 0.5, None)
+    """
+    if text is None:
+        return None
+    try:
+        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        found = math.nan
+    if not 0 < found <= 1:
+        raise OptionError(f"--choose '{text}' is no share", "give more than 0 and at most 100%, as in 25%")
+    return found
+
+
+def counted_variants(path: Path, variant: str | None, subgroup_size: int = 32) -> dict[str, KernelCounts]:
+    """Return the counts of a kernel file's variants, or of the variant asked for.
+
+    Raises
+    ------
+    UnknownVariantError
+        If there is no such variant.
+    KernelFileMissingError, KernelFileSyntaxError, KernelFileContentError, ...
+        If the file is not what it should be.
+    """
+    from rich.console import Console
+
+    from perfmodel.counts import count
+    from perfmodel.kernels import load_file
+
+    units = load_file(path)
+    if variant is not None:
+        if variant not in units:
+            raise UnknownVariantError(variant, tuple(units))
+        units = {variant: units[variant]}
+    with Console(stderr=True).status("counting ..."):  # silent where there is no terminal
+        return {name: count(unit, subgroup_size) for name, unit in units.items()}

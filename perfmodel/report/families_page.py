@@ -1,0 +1,31 @@
+"""Model families side by side as tables of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from perfmodel.compare.side_by_side import Contender
+from perfmodel.report.tables import below_marker, percent
+
+BEGIN = "<!-- what follows is drawn by scripts/compare_families -->"
+HEADER = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
+
+
+def families_page(page: str, devices: Iterable[Sequence[Contender]]) -> str:
+    """Put one table for each device in place of what `page` has after its marker."""
+    return below_marker(page, BEGIN, map(_section, devices))
+
+
+def _section(contenders: Sequence[Contender]) -> str:
+    """Return a device's families as a Markdown table, best by protocol B first."""
+    judged = sorted((one for one in contenders if one.evaluations), key=lambda one: one.figures("B").error)
+    rows = [HEADER, ("---", *["---:"] * (len(HEADER) - 1)), *map(_cells, judged)]
+    cases = len(judged[0].by("A").rows)
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{table}\n"
+
+
+def _cells(one: Contender) -> tuple[str, ...]:
+    a, b = one.figures("A"), one.figures("B")
+    errors = map(percent, (a.error, b.error, a.factor))
+    return (f"`{one.family}`", *errors, f"{a.regret:.2f}", f"{a.tau:.2f}", str(one.weights))

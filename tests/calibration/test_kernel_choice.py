@@ -1,0 +1,72 @@
+"""Which kernel classes and which campaign are meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perfmodel.calibration.kernel_choice import (
+    chosen_campaign,
+    chosen_classes,
+    discovered,
+    kernel_folder,
+    missing_features,
+)
+from perfmodel.counts import count
+from perfmodel.errors import OptionError
+from perfmodel.kernels import discover
+from perfmodel.measuring import DEFAULT, FULL
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    return discover(ROOT / "measurement_kernels")
+
+
+def test_kernels_of_the_working_directory_come_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ROOT / "measurement_kernels" == kernel_folder("measurement_kernels")
+    (tmp_path / "measurement_kernels").mkdir()
+    assert Path("measurement_kernels") == kernel_folder("measurement_kernels")
+
+
+def test_folders_are_read_in_order(tmp_path):
+    for folder, name in (("b", "empty"), ("a", "stride1")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{name}.py").write_text((ROOT / "measurement_kernels" / f"{name}.py").read_text())
+    found = discovered([tmp_path / "b", tmp_path / "a"])
+    assert ["empty", "stride1"] == [kernel.name for kernel in found]
+
+
+def test_names_and_tags_both_have_to_fit(kernels):
+    assert kernels == chosen_classes(kernels)
+    names = ("empty", "stride1")
+    assert set(names) == {kernel.name for kernel in chosen_classes(kernels, names)}
+    assert ["empty"] == [kernel.name for kernel in chosen_classes(kernels, names, ("overhead",))]
+    assert all("paper" in kernel.tags for kernel in chosen_classes(kernels, tags=("paper",)))
+
+
+@pytest.mark.parametrize(("names", "tags", "part"), [(("gone",), (), "'gone'"), ((), ("gone",), "the tag gone")])
+def test_unknown_names_and_tags_are_refused(kernels, names, tags, part):
+    with pytest.raises(OptionError, match=part):
+        chosen_classes(kernels, names, tags)
+
+
+def test_campaigns():
+    assert DEFAULT == chosen_campaign(quick=False, full=False, budget_s=None)
+    full = chosen_campaign(quick=False, full=True, budget_s=3.0, seed=5)
+    assert ("full", 3.0, 5, FULL.tags) == (full.name, full.budget_s, full.seed, full.tags)
+    with pytest.raises(OptionError, match="--quick and --full"):
+        chosen_campaign(quick=True, full=True, budget_s=None)
+
+
+def test_without_a_store_every_feature_is_missing(kernels, tmp_path):
+    (copy,) = chosen_classes(kernels, ("stride1",))
+    counts = count(copy.build(**copy.variants_on(256, shapes=1)[0]))
+    sizes = copy.sizes.at(copy.sizes.start)[0]
+    missing = missing_features([counts], sizes, tmp_path)
+    assert {"launches", "work_groups", "global_load_32_stride1"} <= set(missing)
+    assert sorted(missing) == list(missing)

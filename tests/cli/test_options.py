@@ -1,0 +1,19 @@
+"""Values that options stand for."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.cli.options import share
+from perfmodel.errors import OptionError
+
+
+@pytest.mark.parametrize(("text", "expected"), [("25%", 0.25), ("0.25", 0.25), ("100%", 1.0), ("1", 1.0), (None, None)])
+def test_shares(text, expected):
+    assert expected == share(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0%", "101%", "1.5", "-1", "nan", "a quarter", ""])
+def test_what_is_no_share(text):
+    with pytest.raises(OptionError, match="is no share"):
+        share(text)

@@ -1,0 +1,25 @@
+"""Documents and intervals as they are printed."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from perfmodel.cli.output import interval_document, interval_text, print_document, sizes_text
+
+
+def test_a_document_is_json(capsys):
+    print_document({"a": [1, None]})
+    assert {"a": [1, None]} == json.loads(capsys.readouterr().out)
+
+
+def test_sizes():
+    assert "n=1024, m=8" == sizes_text({"n": 1024, "m": 8})
+    assert "" == sizes_text({})
+
+
+def test_intervals():
+    assert ("-", None) == (interval_text(None), interval_document(None))
+    assert "1 ms to 2 s" == interval_text((1e-3, 2.0))
+    assert [0.0, None] == interval_document((0.0, math.inf))
+    assert [1.0, 2.0] == interval_document((1.0, 2.0))
