@@ -12,7 +12,8 @@ from perfmodel.fitting.noise import noise_weights
 from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.weights import fit_weights
-from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals, read_weights
+from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
+from perfmodel.fitting.weights_reading import read_weights
 from perfmodel.io import write_whole
 
 __all__ = [
