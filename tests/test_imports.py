@@ -15,7 +15,7 @@ PACKAGE = ROOT / "perfmodel"
 ORDER = (
     ("errors",), ("io",), ("facts",), ("counts",), ("kernels",), ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("predict",), ("ranking", "compare"), ("analyses",), ("report",),
-    ("calibration",), ("tuning",), ("cli",),
+    ("calibration",), ("tuning",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {
