@@ -128,8 +128,8 @@ class _Prover:
     def _quickest(self, subject: Subject, parameters: Parameters) -> float:
         """Minimum of several runs [s].  Both sizes share one kernel, so that only one can have its arguments set."""
         campaign = self.bench.campaign
-        with self.bench.ready(subject, parameters) as launches:
-            return min(sample(self.bench.queue, launches, campaign.runs, campaign.timeout_s).host_s)
+        with self.bench.ready(subject, parameters) as enqueues:
+            return min(sample(self.bench.queue, enqueues, campaign.runs, campaign.timeout_s).host_s)
 
     def _sizes(self, subject: Subject) -> tuple[Parameters, Parameters]:
         """Parameters of the lowest rung taken, the largest that fit when doubled, and the same doubled."""

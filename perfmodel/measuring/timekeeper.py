@@ -65,8 +65,8 @@ class Timekeeper:
             self._check(subject)
             counts = self.count(subject)
             fields["counts_hash"] = counts.hash
-            with self.bench.ready(subject, parameters) as launches:
-                samples, fields["remeasured"] = steady_sample(self.bench.queue, launches, campaign)
+            with self.bench.ready(subject, parameters) as enqueues:
+                samples, fields["remeasured"] = steady_sample(self.bench.queue, enqueues, campaign)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()
