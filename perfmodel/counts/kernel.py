@@ -226,7 +226,7 @@ class KernelCounts:
         """Return the operations on the longest chain of dependences of a work-item.
 
         Sequential trips multiply, parallel inames enter once; each count is of granularity
-        ``"chain"``. :attr:`flow` knows the chain's accesses and barriers too.
+        ``"chain"``. :attr:`flow` gives the accesses and barriers of the chain too.
 
         Raises
         ------
