@@ -158,7 +158,7 @@ def test_a_bad_expression_on_the_command_line():
     assert "launches" in result.stderr
 
 
-def test_facts_are_fitted_on_demand(tmp_path):
+def test_facts_are_fitted_unless_forbidden(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
         "from perfmodel.models.model import Family, Weight\n"
@@ -167,9 +167,9 @@ def test_facts_are_fitted_on_demand(tmp_path):
     )
     options = "--from", str(DATA), "--family", str(path)
     for command in (("fit", "--output", str(tmp_path / "w.json")), ("evaluate",)):
-        result = run(*command, *options)
+        result = run(*command, *options, "--given-facts")
         assert 2 == result.exit_code
         assert "departure_coalesced_s" in result.stderr
-        assert "--fit-facts" in result.stderr
-        result = run(*command, *options, "--fit-facts")
+        assert "FitOptions(fit_facts=True)" in result.stderr
+        result = run(*command, *options)
         assert 0 == result.exit_code, result.stderr
