@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel import measuring
 from perfmodel.calibration.fitted_device import FittedDevice, fit_device
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered
-from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, Campaign
+from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign
 from perfmodel.store import TESTS_FILE
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
     from perfmodel.measuring import Progress
     from perfmodel.opencl import Device
-
-#: Each test kernel of the 2016 paper in one shape at four sizes.
-QUICK_CHECK = replace(QUICK, name="quick check", points=1, longest_s=0.2)
 
 #: What each campaign takes on PoCL with two cores, and after it the test kernels and fits [s].
 EXPECTED_S = {"quick": (60.0, 60.0), "default": (480.0, 420.0), "full": (2400.0, 600.0)}

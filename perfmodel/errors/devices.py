@@ -76,7 +76,7 @@ class MissingFactError(PerfModelError, LookupError):
     def __str__(self) -> str:
         needing = f"the family '{self.family}'" if self.family else "the model"
         where = f"the device '{self.device}' has no such fact" if self.device else "no device's facts were given"
-        fitted = f", or have {self.weight} fitted in its place: --fit-facts, or FitOptions(fit_facts=True)"
+        fitted = f", or have {self.weight} fitted in its place: without --given-facts, or by FitOptions(fit_facts=True)"
         return (
             f"{needing} needs the fact '{self.key}', and {where}; write it into facts.yaml beside the measurements "
             f"(facts: {{{self.key}: {{value: ..., unit: ..., source: ...}}}}; docs/facts.md lists all keys)"

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel import measuring
 from perfmodel.calibration import calibrate
-from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK
+from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK
 
 
 def test_a_budget_shortens_only_the_campaign():
@@ -25,10 +25,10 @@ def test_the_users_data_folder(monkeypatch):
     assert Path("/home/someone/data/perfmodel") == calibrate.data_folder()
 
 
-@pytest.mark.parametrize(("campaign", "check"), [(QUICK, calibrate.QUICK_CHECK), (DEFAULT, CHECK), (FULL, CHECK)])
+@pytest.mark.parametrize(("campaign", "check"), [(QUICK, QUICK_CHECK), (DEFAULT, CHECK), (FULL, CHECK)])
 def test_measurement_kernels_and_then_test_kernels(monkeypatch, tmp_path, campaign, check):
     runs = []
-    monkeypatch.setattr(measuring, "run", lambda *arguments: runs.append(arguments))
+    monkeypatch.setattr(measuring, "measure", lambda *arguments: runs.append(arguments))
     calibrate.measure_device("device", tmp_path, campaign, "bar")
     (kernels, *first), (tests, *second) = runs
     assert ["device", tmp_path, "bar", campaign] == first

@@ -157,7 +157,7 @@ FACTS = (
     "write it into facts.yaml beside the measurements (facts: {banks: {value: ..., unit: ..., source: ...}}; "
     "docs/facts.md lists all keys)"
 )
-FITTED = "or have w_b fitted in its place: --fit-facts, or FitOptions(fit_facts=True)"
+FITTED = "or have w_b fitted in its place: without --given-facts, or by FitOptions(fit_facts=True)"
 
 
 @pytest.mark.parametrize(

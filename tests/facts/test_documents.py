@@ -139,9 +139,9 @@ def test_a_missing_fact_says_where_it_goes():
     family = Family("toy", "nowhere", weights=(Weight("w_wait", "s", fact="memory_latency_s"),), expression="w_wait")
     with pytest.raises(MissingFactError) as caught:
         known_weights(family, None)
-    for part in ("'toy'", "'memory_latency_s'", "facts.yaml", "docs/facts.md", "w_wait", "--fit-facts"):
+    for part in ("'toy'", "'memory_latency_s'", "facts.yaml", "docs/facts.md", "w_wait", "--given-facts"):
         assert part in str(caught.value)
-    assert "--fit-facts" not in str(MissingFactError("banks", "toy", "d"))  # of what is no weight
+    assert "--given-facts" not in str(MissingFactError("banks", "toy", "d"))  # of what is no weight
     assert {} == known_weights(family, None, fit_facts=True)
     device = DeviceFacts("d", "p", "1", (("memory_latency_s", Fact(2e-7, "s", "by hand")),))
     assert {"w_wait": 2e-7} == known_weights(family, device)
