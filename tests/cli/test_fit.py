@@ -44,7 +44,6 @@ def test_the_committed_weights_come_out_again(device, family, tmp_path):
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif("'nightly' not in config.getoption('markexpr')", reason="minutes; run with -m nightly")
 @pytest.mark.parametrize("family", sorted(set(families()) - {CORE, "work_depth"}))
 @pytest.mark.parametrize("device", DEVICES, ids=lambda path: path.name)
 def test_all_committed_weights_come_out_again(device, family, tmp_path):
