@@ -37,21 +37,11 @@ _LANGUAGE = f"use + - * / ** and {_CALLABLE}"
 
 @dataclass(frozen=True)
 class Term:
-    """A piece of an expression.
+    """A piece of an expression."""
 
-    Parameters
-    ----------
-    tree
-        As a pymbolic expression.
-    range
-        Range of its value if no feature and no weight is negative.
-    weighted
-        Whether it holds a weight.
-    """
-
-    tree: Any
-    range: Interval = (0.0, math.inf)
-    weighted: bool = False
+    tree: Any  # a pymbolic expression
+    range: Interval = (0.0, math.inf)  # of its value, if no feature and no weight is negative
+    weighted: bool = False  # whether it holds a weight
 
 
 Names = Mapping[str, Term]
@@ -59,21 +49,11 @@ Names = Mapping[str, Term]
 
 @dataclass
 class Parser:
-    """Parser of one text into a term.
+    """Parser of one text into a term."""
 
-    Parameters
-    ----------
-    text
-        The expression.
-    terms
-        The terms that names stand for; other names are weights and features.
-    known
-        Whether a name that is not in `terms` is a feature.
-    """
-
-    text: str
-    terms: Names
-    known: Callable[[str], bool]
+    text: str  # the expression
+    terms: Names  # what names stand for; other names are weights and features
+    known: Callable[[str], bool]  # whether a name that is not in `terms` is a feature
     sign_lost_at: ast.expr | None = field(default=None, init=False)
 
     def parse(self) -> Term:

@@ -36,16 +36,7 @@ def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: st
     at that intensity. Kernels without a floating-point operation have no place on the axes and are
     named in the key only.
 
-    Parameters
-    ----------
-    points
-        Kernels, in the order of their numbers (:func:`~perfmodel.analyses.roofline.roofline_points`).
-    facts
-        What is known of the device.
-    path
-        The PNG file to write.
-    title
-        Title of the picture.
+    The points are those of :func:`~perfmodel.analyses.roofline.roofline_points`, in the order of their numbers.
 
     Raises
     ------
