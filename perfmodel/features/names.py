@@ -99,12 +99,7 @@ def feature(name: str) -> Feature:
 
 
 def unit(name: str) -> str:
-    """Return the unit of a feature.
-
-    Raises
-    ------
-    UnknownFeatureError
-        If no feature has that name.
+    """Return the unit of a feature; raises as :func:`feature` does.
 
     Examples
     --------

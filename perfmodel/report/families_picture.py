@@ -23,11 +23,6 @@ def picture_families(devices: Sequence[Sequence[Contender]], path: str | Path) -
     """Draw each device's errors by protocol A (upper row) and by B (lower row).
 
     The contenders are those of :func:`~perfmodel.compare.on_common_cases`.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
     """
     write_figure(families_figure(devices), path)
 

@@ -26,8 +26,6 @@ def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str, level: 
     ------
     PictureFormatError
         If the name ends otherwise.
-    OutputError
-        If the file cannot be written.
     """
     if Path(path).suffix not in FORMATS:
         raise PictureFormatError(str(path), FORMATS)

@@ -37,11 +37,6 @@ def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: st
     named in the key only.
 
     The points are those of :func:`~perfmodel.analyses.roofline.roofline_points`, in the order of their numbers.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
     """
     write_figure(roofline_figure(points, facts, title), path, dpi=150)
 

@@ -34,8 +34,6 @@ def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = No
     ------
     PictureFormatError
         If the name ends otherwise.
-    OutputError
-        If the file cannot be written.
     """
     suffix = Path(path).suffix
     if suffix not in FORMATS:
