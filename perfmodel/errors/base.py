@@ -26,7 +26,7 @@ class _ErrorText(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, tuple):
-            return (format_spec or ", ").join(value) or "none"
+            return (format_spec or ", ").join(self.format_field(one, "") for one in value) or "none"
         return super().format_field(value, format_spec)
 
 

@@ -51,14 +51,10 @@ class ConfoundedFeaturesError(PerfModelError, ValueError):
     groups: tuple[tuple[str, ...], ...]
     rank: int  # independent columns
     columns: int
-
-    def __str__(self) -> str:
-        listed = "; ".join(", ".join(group) for group in self.groups)
-        return (
-            f"the rows determine {self.rank} of {self.columns} weights and cannot tell apart: {listed}; "
-            "measure kernels in which these differ, or pass merge=True to share what they cost "
-            "together among them."
-        )
+    message = (
+        "the rows determine {rank} of {columns} weights and cannot tell apart: {groups:; }; measure kernels in which "
+        "these differ, or pass merge=True to share what they cost together among them."
+    )
 
 
 class NotFittedError(PerfModelError, AttributeError):

@@ -37,8 +37,8 @@ class FeatureSources:
 
     parameters: tuple[str, ...]  # size parameters of the kernel, sorted
     counts: tuple[Count, ...]  # distinct; each is evaluated once
-    sums: tuple[tuple[str, tuple[int, ...]], ...]  # of each feature whose name no size decides, its counts
-    unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size
+    sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
+    unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
 
 
 class _Positions:

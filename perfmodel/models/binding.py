@@ -76,7 +76,7 @@ def known_weights(
 ) -> dict[str, float]:
     """Return the weights that the device's facts give.
 
-    A weight whose fact is not known is left out where `fit_facts` allows to fit it; else MissingFactError is raised.
+    A weight whose fact is not known is left out if it may be fitted (`fit_facts`); else MissingFactError is raised.
     """
     found = {}
     for weight in family.weights:
