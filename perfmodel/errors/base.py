@@ -37,9 +37,9 @@ _TEXT = _ErrorText()
 class PerfModelError(Exception):
     """Base of everything that perfmodel raises on purpose.
 
-    Each subclass is made a dataclass: it declares as fields the data that its text names, and gives the
-    text as a template in ``message``, or in ``__str__`` where the text needs a decision. A field with
-    ``init=False`` and a default is a template too. It also derives from the builtin that a caller would catch.
+    Each subclass is made a dataclass: it declares as fields the data that its text names, and gives the text as a
+    template in ``message`` (line breaks become spaces), or in ``__str__`` where the text needs a decision. A field
+    with ``init=False`` and a default is a template too. It also derives from the builtin that a caller would catch.
 
     Examples
     --------
@@ -54,6 +54,7 @@ class PerfModelError(Exception):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls.message = " ".join(cls.message.split())
         dataclass(eq=False)(cls)
 
     def __post_init__(self) -> None:

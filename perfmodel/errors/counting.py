@@ -54,10 +54,8 @@ class StatisticsError(PerfModelError, ValueError):
 
     key: str
     value: object
-    message = (
-        "statistics[{key!r}] is {value!r}; give a non-negative number: a loop's mean trip count, or a test's "
-        "probability."
-    )
+    message = """statistics[{key!r}] is {value!r}; give a non-negative number: a loop's mean trip count, or a test's
+    probability."""
 
 
 class IncompleteKernelError(PerfModelError, ValueError):

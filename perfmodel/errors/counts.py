@@ -11,10 +11,8 @@ class ParameterError(PerfModelError, ValueError):
     name: str
     found: str  # what is wrong, as "is -1, which is negative"
     allowed: tuple[str, ...]
-    message = (
-        "size parameter '{name}' {found}; the kernel's parameters are: {allowed}. "
-        "Give each a non-negative integer, as in {name}=1024."
-    )
+    message = """size parameter '{name}' {found}; the kernel's parameters are: {allowed}. Give each a non-negative
+    integer, as in {name}=1024."""
 
 
 class AssumptionError(PerfModelError, ValueError):
@@ -38,9 +36,8 @@ class GranularityError(PerfModelError, TypeError):
 
     left: str
     right: str
-    message = (
-        "a count per {left} cannot be combined with a count per {right}: ask for both with the same granularity= first."
-    )
+    message = """a count per {left} cannot be combined with a count per {right}: ask for both with the same granularity=
+    first."""
 
 
 class UnknownGranularityError(PerfModelError, ValueError):
@@ -56,9 +53,8 @@ class UnknownArrayError(PerfModelError, KeyError):
 
     array: str
     allowed: tuple[str, ...]
-    message = (
-        "the kernel has no accesses to an array '{array}' of the kind asked for; there are accesses to: {allowed}."
-    )
+    message = """the kernel has no accesses to an array '{array}' of the kind asked for; there are accesses to:
+    {allowed}."""
 
 
 class CountsSchemaError(PerfModelError, ValueError):
@@ -66,20 +62,16 @@ class CountsSchemaError(PerfModelError, ValueError):
 
     found: object
     allowed: str
-    message = (
-        "counts of schema {found!r}; this version reads {allowed!r}. Count the kernel again, or use the version that "
-        "wrote them."
-    )
+    message = """counts of schema {found!r}; this version reads {allowed!r}. Count the kernel again, or use the version
+    that wrote them."""
 
 
 class FlowUnknownError(PerfModelError, LookupError):
     """Counts hold no dataflow, because an earlier version stored them."""
 
     kernel: str
-    message = (
-        "the counts of '{kernel}' were stored without the kernel's dataflow, so chains and their parallelism are not "
-        "known; count the kernel again with perfmodel.count."
-    )
+    message = """the counts of '{kernel}' were stored without the kernel's dataflow, so chains and their parallelism are
+    not known; count the kernel again with perfmodel.count."""
 
 
 class ActCostError(PerfModelError, ValueError):
@@ -87,10 +79,8 @@ class ActCostError(PerfModelError, ValueError):
 
     act: object
     found: object
-    message = (
-        "the cost of {act!r} is {found!r}; give a finite number from 0 up, in any one unit, such as its latency in "
-        "cycles."
-    )
+    message = """the cost of {act!r} is {found!r}; give a finite number from 0 up, in any one unit, such as its latency
+    in cycles."""
 
 
 class UntraceableError(PerfModelError, ValueError):
@@ -106,7 +96,5 @@ class TraceTooLongError(PerfModelError, ValueError):
 
     found: int
     most: int
-    message = (
-        "one access is executed up to {found} times by a work-group, and {most} are traced at most; take smaller sizes "
-        "that still fill the caches."
-    )
+    message = """one access is executed up to {found} times by a work-group, and {most} are traced at most; take smaller
+    sizes that still fill the caches."""

@@ -45,10 +45,8 @@ class StoreMissingError(PerfModelError, FileNotFoundError):
     """There are no measurements at a path."""
 
     path: str | Path
-    message = (
-        "no measurements at '{path}'; give a .jsonl file or a folder with measurements.jsonl, or make one with "
-        "'perfmodel measure --store'."
-    )
+    message = """no measurements at '{path}'; give a .jsonl file or a folder with measurements.jsonl, or make one with
+    'perfmodel measure --store'."""
 
 
 class StoreFormatError(PerfModelError, ValueError):
@@ -57,10 +55,8 @@ class StoreFormatError(PerfModelError, ValueError):
     path: str | Path
     line: int
     problem: str
-    message = (
-        "'{path}' line {line}: {problem}; mend or remove that line, or read the file with the version of perfmodel "
-        "that wrote it."
-    )
+    message = """'{path}' line {line}: {problem}; mend or remove that line, or read the file with the version of
+    perfmodel that wrote it."""
 
 
 class NewerSchemaError(StoreFormatError):
@@ -69,10 +65,8 @@ class NewerSchemaError(StoreFormatError):
     problem: str = field(init=False, default="has schema '{found}', newer than '{known}'")
     found: str  # the record's schema
     known: str  # the newest schema that this version reads
-    message = (
-        "'{path}' line {line} has schema '{found}', and the newest known here is '{known}'; update perfmodel to read "
-        "it. Nothing was changed."
-    )
+    message = """'{path}' line {line} has schema '{found}', and the newest known here is '{known}'; update perfmodel to
+    read it. Nothing was changed."""
 
 
 class ForeignDeviceError(PerfModelError, ValueError):
@@ -81,20 +75,16 @@ class ForeignDeviceError(PerfModelError, ValueError):
     path: str | Path
     holds: str  # devices, each with its platform
     given: str
-    message = (
-        "'{path}' holds records of {holds}, not of {given}; a store belongs to one device: give another folder "
-        "(--store), or choose that device (--device)."
-    )
+    message = """'{path}' holds records of {holds}, not of {given}; a store belongs to one device: give another folder
+    (--store), or choose that device (--device)."""
 
 
 class MixedDevicesError(PerfModelError, ValueError):
     """Measurements come from several devices, where one device is needed."""
 
     devices: tuple[str, ...]
-    message = (
-        "the measurements come from {devices!n} devices ({devices}); weights belong to one: choose one with "
-        "Measurements.of_device(name)."
-    )
+    message = """the measurements come from {devices!n} devices ({devices}); weights belong to one: choose one with
+    Measurements.of_device(name)."""
 
 
 class MissingCountsError(PerfModelError, LookupError):
@@ -102,7 +92,5 @@ class MissingCountsError(PerfModelError, LookupError):
 
     label: str  # of what was measured
     counts_hash: str
-    message = (
-        "the counts of '{label}' (hash {counts_hash:.12}) are not in the store; keep counts.jsonl beside "
-        "measurements.jsonl, or measure again."
-    )
+    message = """the counts of '{label}' (hash {counts_hash:.12}) are not in the store; keep counts.jsonl beside
+    measurements.jsonl, or measure again."""

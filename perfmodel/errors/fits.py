@@ -25,10 +25,8 @@ class BadFeatureValuesError(PerfModelError, ValueError):
 
     rows: tuple[int, ...]  # from 0
     names: tuple[str, ...]
-    message = (
-        "{rows!n} row(s), first row {rows[0]}, hold a value of {names} that is negative, NaN or inf; a feature counts "
-        "things, so give numbers from 0 up."
-    )
+    message = """{rows!n} row(s), first row {rows[0]}, hold a value of {names} that is negative, NaN or inf; a feature
+    counts things, so give numbers from 0 up."""
 
 
 class TooFewRowsError(PerfModelError, ValueError):
@@ -51,10 +49,8 @@ class ConfoundedFeaturesError(PerfModelError, ValueError):
     groups: tuple[tuple[str, ...], ...]
     rank: int  # independent columns
     columns: int
-    message = (
-        "the rows determine {rank} of {columns} weights and cannot tell apart: {groups:; }; measure kernels in which "
-        "these differ, or pass merge=True to share what they cost together among them."
-    )
+    message = """the rows determine {rank} of {columns} weights and cannot tell apart: {groups:; }; measure kernels in
+    which these differ, or pass merge=True to share what they cost together among them."""
 
 
 class NotFittedError(PerfModelError, AttributeError):
@@ -69,10 +65,8 @@ class WrongColumnsError(PerfModelError, ValueError):
 
     columns: int
     features: tuple[str, ...]
-    message = (
-        "the matrix has {columns} column(s), and the expression takes {features!n}: {features}; give one column for "
-        "each, in this order."
-    )
+    message = """the matrix has {columns} column(s), and the expression takes {features!n}: {features}; give one column
+    for each, in this order."""
 
 
 class NoStartError(PerfModelError, ValueError):
@@ -80,10 +74,8 @@ class NoStartError(PerfModelError, ValueError):
 
     expression: str
     tried: int
-    message = (
-        "none of {tried} starting points gives finite times for '{expression}'; give start values (start={{'w_...': "
-        "...}}) or bounds that keep divisors away from zero."
-    )
+    message = """none of {tried} starting points gives finite times for '{expression}'; give start values
+    (start={{'w_...': ...}}) or bounds that keep divisors away from zero."""
 
 
 class StartsError(PerfModelError, ValueError):

@@ -56,10 +56,8 @@ class KernelFileContentError(PerfModelError, AttributeError):
 
     path: str | Path
     wanted: tuple[str, ...]
-    message = (
-        "'{path}' defines neither of: {wanted}; define one (kernel() returns a loopy.TranslationUnit, variants() a "
-        "dict of name to TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."
-    )
+    message = """'{path}' defines neither of: {wanted}; define one (kernel() returns a loopy.TranslationUnit, variants()
+    a dict of name to TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."""
 
 
 class KernelFileTypeError(PerfModelError, TypeError):

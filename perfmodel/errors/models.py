@@ -12,20 +12,16 @@ class UnknownFeatureError(PerfModelError, ValueError):
     """No feature has this name."""
 
     name: str
-    message = (
-        "no feature is called '{name}'; names are like op_float32_add, global_load_32_stride1, local_load_32, "
-        "barrier_local, work_groups, launches."
-    )
+    message = """no feature is called '{name}'; names are like op_float32_add, global_load_32_stride1, local_load_32,
+    barrier_local, work_groups, launches."""
 
 
 class UnmadeFeatureError(PerfModelError, ValueError):
     """No measurement kernel can be made for a feature."""
 
     feature: str
-    message = (
-        "no measurement kernel can be made for '{feature}' (they are made for operations and for global accesses with "
-        "a stride); write a kernel class that exercises it and pass its folder by --kernels."
-    )
+    message = """no measurement kernel can be made for '{feature}' (they are made for operations and for global accesses
+    with a stride); write a kernel class that exercises it and pass its folder by --kernels."""
 
 
 class UnknownFamilyError(UnknownNameError, LookupError):
@@ -39,9 +35,8 @@ class FamilyFileError(PerfModelError, ValueError):
 
     path: str | Path
     problem: str
-    message = (
-        "the family file {path} {problem}; it needs a module-level FAMILY = Family(...), as docs/add-a-family.md shows."
-    )
+    message = """the family file {path} {problem}; it needs a module-level FAMILY = Family(...), as docs/add-a-family.md
+    shows."""
 
 
 class FamilyMismatchError(PerfModelError, ValueError):
@@ -57,10 +52,8 @@ class ChargedTwiceError(PerfModelError, ValueError):
 
     feature: str  # or the pattern
     sums: tuple[str, ...]
-    message = (
-        "'{feature}' fits the patterns of {sums: and of }, so its time would count more than once; choose patterns "
-        "that give each feature to one of them."
-    )
+    message = """'{feature}' fits the patterns of {sums: and of }, so its time would count more than once; choose
+    patterns that give each feature to one of them."""
 
 
 class ExpressionError(PerfModelError, ValueError):
@@ -101,10 +94,8 @@ class UnmeasuredFeatureError(PerfModelError, ValueError):
 
     features: tuple[str, ...]
     device: str
-    message = (
-        "prediction withheld: no measurement on '{device}' ever exercised {features}; measure a kernel that does and "
-        "fit again, or pass allow_unmeasured=True (--allow-unmeasured) to count it as free."
-    )
+    message = """prediction withheld: no measurement on '{device}' ever exercised {features}; measure a kernel that does
+    and fit again, or pass allow_unmeasured=True (--allow-unmeasured) to count it as free."""
 
 
 class NoCommonSizeError(PerfModelError, ValueError):
@@ -114,7 +105,5 @@ class NoCommonSizeError(PerfModelError, ValueError):
     low: int
     high: int
     assumptions: tuple[str, ...]
-    message = (
-        "no {parameter} from {low} to {high} meets the assumptions of both variants ({assumptions:; }); give a range "
-        "that holds such a size."
-    )
+    message = """no {parameter} from {low} to {high} meets the assumptions of both variants ({assumptions:; }); give a
+    range that holds such a size."""

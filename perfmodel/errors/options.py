@@ -32,7 +32,5 @@ class MissingExtraError(PerfModelError, ImportError):
 
     library: str
     extra: str  # of perfmodel, which installs the library
-    message = (
-        "this needs {library}, which is not installed; install it with: pip install 'perfmodel[{extra}]', or in a "
-        "clone: pip install -e '.[{extra}]'."
-    )
+    message = """this needs {library}, which is not installed; install it with: pip install 'perfmodel[{extra}]', or in
+    a clone: pip install -e '.[{extra}]'."""
