@@ -19,7 +19,7 @@ from perfmodel.kernels import KernelClass, Ladder, WorkGroup
 from perfmodel.kernels.builders.chains import CHAINS, SCALE, chain_kernel
 
 OPERATIONS = 16
-#: The pair of expressions, and the values of there and back.
+#: The pair of expressions, and the values of the arguments there and back.
 KINDS = {
     "add": (("acc[u] + there", "acc[u] + back"), (1.25, -1.25)),
     "mul": (("acc[u] * there", "acc[u] * back"), (1.25, 0.8)),
@@ -44,7 +44,7 @@ def reference(arguments: dict[str, Any], kind: str, form: str, **variant: Any) -
     n, chains = arguments["n"], CHAINS[form]
     lanes = np.arange(n)[:, np.newaxis] + np.arange(chains)
     chain = 1 + SCALE * lanes
-    if kind == "rsqrt":  # there is no way back: the exponent halves each time
+    if kind == "rsqrt":  # no step reverses another: the exponent halves each time
         chain = chain ** ((-0.5) ** (arguments["k"] * OPERATIONS // chains))
     return {"out": np.broadcast_to(chain.sum(axis=1), (n, n))}
 

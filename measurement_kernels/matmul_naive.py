@@ -5,12 +5,11 @@ Stevens and Kloeckner, section 4.1.
 
 from __future__ import annotations
 
-from typing import Any
-
 import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
+from perfmodel.kernels.builders.matmul import product
 
 
 def build(work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
@@ -29,16 +28,12 @@ def build(work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
     return lp.split_iname(t_unit, "j", work_group[0], outer_tag="g.0", inner_tag="l.0")
 
 
-def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    return {"c": arguments["a"] @ arguments["b"]}
-
-
 KERNEL = KernelClass(
     name="matmul_naive",
     group="matmul",
     build=build,
     sizes=Ladder(lambda e: ({"n": 2**e},), start=5),
-    reference=reference,
+    reference=product,
     dimensions=2,
     tags=("paper",),
 )

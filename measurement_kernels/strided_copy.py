@@ -7,8 +7,9 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
+from perfmodel.features import stride_class
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.strided import stride_class, strided
+from perfmodel.kernels.builders.strided import strided
 
 #: Stride and number of its cells that are copied.
 USES = ((2, 1), (3, 1), (4, 1), (8, 2), (2, 2), (3, 3), (4, 4), (8, 8), (3, 2), (4, 2), (8, 4), (4, 3), (8, 6))
@@ -38,6 +39,6 @@ KERNEL = KernelClass(
     reference=reference,
     dimensions=1,
     tags=("memory",),
-    isolates=lambda **variant: f"global_minloadstore_32_{stride_class(**variant)}",
+    isolates=lambda stride, offsets, **_: f"global_minloadstore_32_{stride_class(stride, offsets, stride)}",
     doubles="k",
 )

@@ -11,8 +11,9 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
+from perfmodel.features import stride_class
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.strided import stride_class, strided, strides_in_turn
+from perfmodel.kernels.builders.strided import strided, strides_in_turn
 
 #: Strides with the numbers of cells used, the most informative first.
 USES = {2: (1, 2), 3: (1, 3, 2), 4: (1, 4, 2, 3), 8: (2, 8, 4, 6), 16: (4, 16), 32: (8, 32)}
@@ -39,6 +40,6 @@ KERNEL = KernelClass(
     reference=reference,
     dimensions=1,
     tags=("memory",),
-    isolates=lambda **variant: f"global_load_32_{stride_class(**variant)}",
+    isolates=lambda stride, offsets, **_: f"global_load_32_{stride_class(stride, offsets, stride)}",
     doubles="k",
 )

@@ -40,23 +40,6 @@ NO_WORK = "no work"
 class Balance:
     r"""A computation, and the machine that it runs on.
 
-    Parameters
-    ----------
-    work, depth
-        W and D [nodes].
-    transfers
-        Q, each of `transfer_bytes`.
-    cores
-        p.
-    rate
-        :math:`C_0`, of one core [nodes/s]; infinite where computing costs nothing.
-    latency
-        :math:`\alpha` [s].
-    bandwidth
-        :math:`\beta` [B/s]; infinite where moving data costs nothing.
-    transfer_bytes
-        L [B].
-
     Examples
     --------
     The tree of figure 2.3, which sums 16 numbers, can use about six processors, but not 64:
@@ -66,14 +49,14 @@ class Balance:
     (6.2, 'too little parallelism')
     """
 
-    work: float
-    depth: float
-    transfers: float
-    cores: float
-    rate: float
-    latency: float
-    bandwidth: float
-    transfer_bytes: float
+    work: float  # W [nodes]
+    depth: float  # D [nodes]
+    transfers: float  # Q
+    cores: float  # p
+    rate: float  # C_0, of one core [nodes/s]; infinite where computing costs nothing
+    latency: float  # alpha [s]
+    bandwidth: float  # beta [B/s]; infinite where moving data costs nothing
+    transfer_bytes: float  # L [B]
 
     @property
     def parallelism(self) -> float:
@@ -153,14 +136,8 @@ class Balance:
 def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Balance:
     r"""Return what bounds a kernel at given sizes on the device of a fitted ``work_depth`` model.
 
-    Parameters
-    ----------
-    model
-        Of the family ``work_depth``; its weights are :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta`.
-    kernel
-        A Loopy ``TranslationUnit``, or its counts.
-    sizes
-        Every size parameter of the kernel.
+    The kernel is a Loopy ``TranslationUnit``, or its counts. The model's weights are :math:`1/C_0`, :math:`\alpha`
+    and :math:`1/\beta`.
 
     Raises
     ------

@@ -41,22 +41,6 @@ _METRICS = ("itilp", "serial", "fp", "memlp")
 class Benefits:
     r"""The time of a kernel, and how much of it could be saved [s].
 
-    Parameters
-    ----------
-    compute_s, memory_s, overlap_s
-        :math:`T_{comp}`, :math:`T_{mem}` and :math:`T_{overlap}`; launches are left out.
-    ideal_compute_s, ideal_memory_s
-        :math:`T_{fp}` and :math:`T_{mem\_min}`.
-    itilp_s
-        :math:`B_{itilp}`, by more parallelism among instructions.
-    memlp_s
-        :math:`B_{memlp}`, by more parallelism among memory requests.
-    fp_s
-        :math:`B_{fp}`, by fewer instructions other than floating-point operations; below zero where
-        these operations at the kernel's ITILP take longer than all instructions at ITILP_max.
-    serial_s
-        :math:`B_{serial}`, by less serialised work.
-
     Examples
     --------
     The baseline of section 4.1.2, which names no unit, with an ideal of 1000:
@@ -66,15 +50,15 @@ class Benefits:
     ('fp', 16759)
     """
 
-    compute_s: float
-    memory_s: float
-    overlap_s: float
-    ideal_compute_s: float
-    ideal_memory_s: float
-    itilp_s: float
-    memlp_s: float
-    fp_s: float
-    serial_s: float
+    compute_s: float  # T_comp; launches are left out
+    memory_s: float  # T_mem
+    overlap_s: float  # T_overlap
+    ideal_compute_s: float  # T_fp
+    ideal_memory_s: float  # T_mem_min
+    itilp_s: float  # B_itilp: by more parallelism among instructions
+    memlp_s: float  # B_memlp: by more parallelism among memory requests
+    fp_s: float  # B_fp: by fewer other instructions; negative where T_fp exceeds all instructions at ITILP_max
+    serial_s: float  # B_serial: by less serialised work
 
     @property
     def seconds(self) -> float:
@@ -90,14 +74,7 @@ class Benefits:
 def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Benefits:
     """Return the benefit metrics of a kernel at given sizes on the device of a fitted ``gpuperf`` model.
 
-    Parameters
-    ----------
-    model
-        Of the family ``gpuperf``.
-    kernel
-        A Loopy ``TranslationUnit``, or its counts.
-    sizes
-        Every size parameter of the kernel.
+    The kernel is a Loopy ``TranslationUnit``, or its counts.
 
     Raises
     ------

@@ -48,14 +48,8 @@ class CacheShape:
 def hits(line: Ints, shape: CacheShape, cache: Ints | None = None) -> Bools:
     """Return which requests find their line in the cache; every request loads its line.
 
-    Parameters
-    ----------
-    line : int64 array of shape (requests,)
-        Numbers of the lines, none negative, in the order of the requests.
-    shape
-        The cache, empty at first.
-    cache : int64 array of shape (requests,), optional
-        The number of the cache that each request goes to, of several equal caches; one cache if left out.
+    `line` are the numbers of the lines, none negative, in the order of the requests; `cache` is for each request the
+    number of its cache, where there are several equal caches. Caches are empty at first.
 
     Examples
     --------

@@ -18,26 +18,15 @@ ORDINARY = frozenset({*PLAIN_KINDS, "madd"}) - {"div", "pow"}
 
 @dataclass(frozen=True)
 class Latencies:
-    """Seconds from the start of an act to its result, and between two starts.
+    """The latencies of a device [s]: the time from the start of an act to its result."""
 
-    Attributes
-    ----------
-    issue_s : float
-        Time to issue an instruction of a sub-group [s].
-    arithmetic_s, special_s, memory_s, local_s, barrier_s : float
-        From the start of an operation, a special function, a load from global or from local memory
-        and a barrier to its result [s].
-    departure_s : float
-        Between two transactions of one access to global memory [s].
-    """
-
-    issue_s: float
-    arithmetic_s: float
-    special_s: float
-    memory_s: float
-    local_s: float
+    issue_s: float  # time to issue an instruction of a sub-group
+    arithmetic_s: float  # of an operation
+    special_s: float  # of a special function
+    memory_s: float  # of a load from global memory
+    local_s: float  # of a load from local memory
     barrier_s: float
-    departure_s: float
+    departure_s: float  # time between two transactions of one access to global memory
 
     @classmethod
     def of(cls, facts: DeviceFacts | None, subgroup_size: int) -> Latencies:

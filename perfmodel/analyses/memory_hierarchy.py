@@ -39,25 +39,13 @@ SOURCE = "stochastic memory hierarchy model (Kim et al. 2012, 4.2.3)"
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """The caches between the compute units and memory.
+    """The caches between the compute units and memory."""
 
-    Attributes
-    ----------
-    l1, l2 : CacheShape
-        Each compute unit's own cache, and the next; their lines are of one size.
-    units : int
-        Compute units among which the sampled work-groups are dealt.
-    resident : int
-        Work-groups that a unit holds at once.
-    shared : bool
-        Whether all units share the second level (a GPU); else each has its own (a CPU).
-    """
-
-    l1: CacheShape
-    l2: CacheShape
-    units: int = 4
-    resident: int = 2
-    shared: bool = True
+    l1: CacheShape  # each compute unit's own cache
+    l2: CacheShape  # the next cache; its lines have the size of the first's
+    units: int = 4  # compute units among which the sampled work-groups are dealt
+    resident: int = 2  # work-groups that a unit holds at once
+    shared: bool = True  # whether all units share the second level (a GPU); else each has its own (a CPU)
 
     @classmethod
     def of(
@@ -79,30 +67,14 @@ class Hierarchy:
 
 @dataclass(frozen=True)
 class HitRates:
-    """Hit rates of both caches, one for each order drawn.
+    """Hit rates of both caches, one for each order drawn."""
 
-    Attributes
-    ----------
-    l1, l2 : tuple of float
-        Hits over requests of the first level; and of the second level, which gets the requests
-        that missed in the first.
-    by_array : tuple of (str, float, float)
-        For each array its mean hit rate in the first level, and the mean share of its requests that
-        go to memory.
-    requests : int
-        Requests in the traces.
-    groups : int
-        Work-groups traced, of all launches.
-    drawn : tuple of str
-        Arrays whose accessed cells were drawn at random, since the index depends on data.
-    """
-
-    l1: tuple[float, ...]
-    l2: tuple[float, ...]
-    by_array: tuple[tuple[str, float, float], ...]
-    requests: int
-    groups: int
-    drawn: tuple[str, ...] = ()
+    l1: tuple[float, ...]  # hits over requests
+    l2: tuple[float, ...]  # hits over the requests that missed in the first level
+    by_array: tuple[tuple[str, float, float], ...]  # name, mean first-level hit rate, mean share that goes to memory
+    requests: int  # in the traces
+    groups: int  # work-groups traced, of all launches
+    drawn: tuple[str, ...] = ()  # arrays whose cells were drawn at random, since the index depends on data
 
     @property
     def miss_ratio_l1(self) -> float:
@@ -117,14 +89,8 @@ class HitRates:
     def interval(self, which: str, level: float = 0.9) -> tuple[float, float]:
         r"""Return the confidence interval of the mean hit rate, :math:`\bar h \pm t s/\sqrt{N}`, within [0, 1].
 
-        It covers the random order only, not the sample of work-groups nor errors of the model.
-
-        Parameters
-        ----------
-        which
-            ``"l1"`` or ``"l2"``.
-        level
-            Probability that the interval holds the mean.
+        `which` is ``"l1"`` or ``"l2"``, `level` the probability that the interval holds the mean. It covers the random
+        order only, not the sample of work-groups nor errors of the model.
         """
         rates = np.asarray(self.l1 if which == "l1" else self.l2)
         if len(rates) < 2:
@@ -147,25 +113,8 @@ def hit_rates(
 ) -> HitRates:
     """Trace a sample of work-groups and send it through the caches in random orders.
 
-    Parameters
-    ----------
-    counts
-        The counted kernel.
-    sizes
-        All size parameters.
-    hierarchy
-        The device's caches, empty at the beginning of each launch.
-    groups
-        Work-groups of each launch.
-    orders
-        Orders drawn.
-    seed
-        Seed of the random generator; equal seeds give equal rates.
-
-    Raises
-    ------
-    ParameterError, UntraceableError, TraceTooLongError
-        As :func:`perfmodel.counts.trace.trace.trace` raises them.
+    `groups` work-groups of each launch are traced. The caches are empty when a launch begins. Equal seeds give
+    equal rates. Raises what :func:`perfmodel.counts.trace.trace.trace` raises.
     """
     traces = trace(counts, sizes, groups, hierarchy.l1.line_bytes, seed)
     return simulated(traces, hierarchy, orders, seed)

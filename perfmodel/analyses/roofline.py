@@ -27,30 +27,16 @@ LOCAL = "local_bandwidth_bytes_per_s"
 
 @dataclass(frozen=True)
 class KernelPoint:
-    """A measured kernel at one size.
-
-    Parameters
-    ----------
-    kernel, form, sizes
-        Name, variant and sizes in words.
-    operations, bytes
-        Floating-point operations, and the bytes that must move in global memory [B].
-    seconds
-        Measured median [s].
-    bound_s
-        The least time that the roofs allow [s]; NaN where one of them is not known.
-    bound
-        Which roof is the lowest: ``compute``, ``memory`` or ``local``.
-    """
+    """A measured kernel at one size."""
 
     kernel: str
-    form: str
-    sizes: str
-    operations: float
-    bytes: float
-    seconds: float
-    bound_s: float
-    bound: str
+    form: str  # variant, in words
+    sizes: str  # in words
+    operations: float  # floating-point operations
+    bytes: float  # bytes that must move in global memory [B]
+    seconds: float  # measured median [s]
+    bound_s: float  # the least time that the roofs allow [s]; NaN where one of them is not known
+    bound: str  # the lowest roof: ``compute``, ``memory`` or ``local``
 
     @property
     def intensity(self) -> float:

@@ -19,27 +19,13 @@ FOLLOWED = 3
 
 @dataclass(frozen=True)
 class Timeline:
-    """The time of one average sub-group and its parts, in seconds.
+    """The time of one average sub-group and its parts, in seconds."""
 
-    Attributes
-    ----------
-    seconds : float
-        The whole time: issuing and waiting.
-    issued : tuple of float
-        For each node, the time to issue its instructions, over all its executions.
-    stalled : tuple of float
-        For each node, the time that it waits for values.
-    waits : tuple of (Dependence, float)
-        The arcs that nodes wait for, with the seconds, longest first; arcs to a barrier have no variable.
-    critical : frozenset of (int, int, bool)
-        The arcs of the critical path: source, target, and whether it is a data dependence.
-    """
-
-    seconds: float
-    issued: tuple[float, ...]
-    stalled: tuple[float, ...]
-    waits: tuple[tuple[Dependence, float], ...]
-    critical: frozenset[tuple[int, int, bool]]
+    seconds: float  # the whole time: issuing and waiting
+    issued: tuple[float, ...]  # for each node the time to issue its instructions, over all its executions
+    stalled: tuple[float, ...]  # for each node the time that it waits for values
+    waits: tuple[tuple[Dependence, float], ...]  # longest first; an arc to a barrier has no variable
+    critical: frozenset[tuple[int, int, bool]]  # arcs on the critical path: source, target, if it is a dependence
 
     @property
     def hiding(self) -> float:

@@ -27,36 +27,16 @@ LOADS = (("global", "load"), ("local", "load"))
 
 @dataclass(frozen=True)
 class WorkNode:
-    """A step of the schedule.
+    """A step of the schedule."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"entry"``, ``"exit"``, ``"barrier"``, ``"global"``, ``"local"`` or ``"compute"``.
-    statement : str
-        The statement that it belongs to, or the name of the launch.
-    loops : tuple of str
-        The loops around it, outermost first.
-    executions : float
-        How often a sub-group executes it, on average over the launch.
-    passes : tuple of float
-        How often the body of each of the loops is executed, on average.
-    acts : tuple of (Act, int)
-        The acts of one execution, each with its number.
-    arrays : tuple of str
-        The arrays accessed.
-    serial : float
-        Transactions of one access to global memory, or turns of one to local memory (bank conflicts).
-    """
-
-    kind: str
-    statement: str
-    loops: tuple[str, ...]
-    executions: float
-    passes: tuple[float, ...] = ()
-    acts: tuple[tuple[Act, int], ...] = ()
-    arrays: tuple[str, ...] = ()
-    serial: float = 1.0
+    kind: str  # ``entry``, ``exit``, ``barrier``, ``global``, ``local`` or ``compute``
+    statement: str  # the statement that it belongs to, or the name of the launch
+    loops: tuple[str, ...]  # the loops around it, outermost first
+    executions: float  # how often a sub-group executes it, on average over the launch
+    passes: tuple[float, ...] = ()  # how often the body of each loop is executed, on average
+    acts: tuple[tuple[Act, int], ...] = ()  # the acts of one execution, each with its number
+    arrays: tuple[str, ...] = ()  # the arrays accessed
+    serial: float = 1.0  # transactions of a global access, or turns of a local one (bank conflicts)
 
     @property
     def instructions(self) -> int:
@@ -66,25 +46,13 @@ class WorkNode:
 
 @dataclass(frozen=True)
 class Dependence:
-    """A value that one node computes or loads and another needs.
+    """A value that one node computes or loads and another needs."""
 
-    Attributes
-    ----------
-    source, target : int
-        Positions of the nodes.
-    variable : str
-        The variable that holds the value.
-    carried : str
-        The outermost loop between whose iterations it passes, or "".
-    path : tuple of Act
-        The acts of the target between the value's arrival and its own result.
-    """
-
-    source: int
-    target: int
-    variable: str
-    carried: str
-    path: tuple[Act, ...] = ()
+    source: int  # position of the node that gives the value
+    target: int  # position of the node that needs it
+    variable: str  # the variable that holds it
+    carried: str  # the outermost loop between whose iterations it passes, or ""
+    path: tuple[Act, ...] = ()  # the target's acts between the value's arrival and its own result
 
 
 @dataclass(frozen=True)
@@ -104,14 +72,7 @@ class WorkFlow:
 def work_flow(counts: KernelCounts, sizes: Mapping[str, int], line_bytes: int = 64) -> WorkFlow:
     """Return the work flow graph of an average sub-group at the sizes.
 
-    Parameters
-    ----------
-    counts
-        The counted kernel.
-    sizes
-        All size parameters.
-    line_bytes
-        Size of one transaction with global memory [B].
+    One transaction with global memory is of `line_bytes`.
 
     Raises
     ------

@@ -1,40 +1,71 @@
-"""The base of all exceptions: a dataclass with its text in ``__str__``, compared, copied and pickled by its fields."""
+"""The base of all exceptions: a dataclass whose text shows its fields, compared, copied and pickled by them."""
 
 from __future__ import annotations
 
 import copyreg
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from pathlib import Path
+from string import Formatter
 from typing import Any, ClassVar
 
 from typing_extensions import dataclass_transform
+
+
+class _ErrorText(Formatter):
+    """Fills a template with the attributes of an error, by the rules of ``str.format`` and two more.
+
+    A tuple of names is joined by ", ", or by the words after a colon: ``{names: or }``; an empty one is "none".
+    ``{names!n}`` is the number of names.
+    """
+
+    def get_value(self, key: int | str, args: Any, kwargs: Any) -> Any:
+        return getattr(args[0], str(key))
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return len(value) if conversion == "n" else super().convert_field(value, conversion)
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if isinstance(value, tuple):
+            return (format_spec or ", ").join(self.format_field(one, "") for one in value) or "none"
+        return super().format_field(value, format_spec)
+
+
+_TEXT = _ErrorText()
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class PerfModelError(Exception):
     """Base of everything that perfmodel raises on purpose.
 
-    Each subclass is made a dataclass: it declares as fields the data that its message names, and
-    gives the message in ``__str__``. It also derives from the builtin that a caller would catch.
+    Each subclass is made a dataclass: it declares as fields the data that its text names, and gives the text as a
+    template in ``message`` (line breaks become spaces), or in ``__str__`` where the text needs a decision. A field
+    with ``init=False`` and a default is a template too. It also derives from the builtin that a caller would catch.
 
     Examples
     --------
     >>> class TooManyGroupsError(PerfModelError, ValueError):
     ...     found: int
-    ...
-    ...     def __str__(self) -> str:
-    ...         return f"{self.found} work-groups do not fit on the device; launch fewer."
+    ...     message = "{found} work-groups do not fit on the device; launch fewer."
     >>> str(TooManyGroupsError(70000))
     '70000 work-groups do not fit on the device; launch fewer.'
     """
 
+    message: ClassVar[str] = ""
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        cls.message = " ".join(cls.message.split())
         dataclass(eq=False)(cls)
 
     def __post_init__(self) -> None:
-        """Keep paths as text, as messages and JSON show them."""
+        """Keep paths as text, as messages and JSON show them, and fill in the fields that are templates."""
         vars(self).update({name: str(value) for name, value in vars(self).items() if isinstance(value, Path)})
+        for one in fields(self):  # type: ignore[arg-type]  # each subclass is a dataclass
+            if not one.init and one.default is not MISSING:
+                vars(self)[one.name] = _TEXT.format(str(one.default), self)
+
+    def __str__(self) -> str:
+        return _TEXT.format(self.message, self) if self.message else super().__str__()
 
     # dataclass(frozen=True) would forbid every assignment, but Python and contextlib assign __traceback__,
     # __context__ and __notes__ to exceptions. So each field is set once, and all else stays free.
@@ -61,6 +92,4 @@ class UnknownNameError(PerfModelError):
     name: object
     allowed: tuple[str, ...]
     kind: ClassVar[str] = "thing"  # what was looked for
-
-    def __str__(self) -> str:
-        return f"no {self.kind} is called {self.name!r}; choose one of: {', '.join(self.allowed)}."
+    message = "no {kind} is called {name!r}; choose one of: {allowed}."

@@ -22,45 +22,31 @@ class NotCountableError(PerfModelError, ValueError):
 class StatisticsNeededError(NotCountableError):
     """A count depends on data, and ``statistics`` does not say what is typical."""
 
-    why: str = field(init=False)
-    remedy: str = field(init=False)
+    why: str = field(init=False, default="it depends on data")
+    remedy: str = field(init=False, default="pass statistics={{{key!r}: {meaning}}} to count()")
     key: str  # to give in ``statistics``
     meaning: str
-
-    def __post_init__(self) -> None:
-        remedy = f"pass statistics={{{self.key!r}: {self.meaning}}} to count()"
-        vars(self).update(why="it depends on data", remedy=remedy)
 
 
 class UnboundedLoopError(NotCountableError):
     """Loops of a kernel have no end, so that nothing in them can be counted."""
 
-    what: str = field(init=False)
-    why: str = field(init=False)
-    remedy: str = field(init=False)
+    what: str = field(init=False, default="the loop over {inames}")
+    why: str = field(init=False, default="its domain {domain} has no bound")
+    remedy: str = field(
+        init=False, default="give {inames[0]} a lower and an upper bound, such as 0 <= {inames[0]} < n"
+    )
     inames: tuple[str, ...]  # loop variables without a lower bound, an upper bound, or both
     domain: str  # in isl's notation
-
-    def __post_init__(self) -> None:
-        first = self.inames[0]
-        vars(self).update(
-            what=f"the loop over {', '.join(self.inames)}",
-            why=f"its domain {self.domain} has no bound",
-            remedy=f"give {first} a lower and an upper bound, such as 0 <= {first} < n",
-        )
 
 
 class InfiniteCountError(NotCountableError):
     """A set that was to be counted has infinitely many points at some sizes."""
 
-    what: str = field(init=False)
-    why: str = field(init=False)
-    remedy: str = field(init=False)
+    what: str = field(init=False, default="{found}")
+    why: str = field(init=False, default="it has infinitely many points")
+    remedy: str = field(init=False, default="give each of its dimensions a lower and an upper bound")
     found: str  # the set, or the function that counts it, in isl's notation
-
-    def __post_init__(self) -> None:
-        remedy = "give each of its dimensions a lower and an upper bound"
-        vars(self).update(what=self.found, why="it has infinitely many points", remedy=remedy)
 
 
 class StatisticsError(PerfModelError, ValueError):
@@ -68,12 +54,8 @@ class StatisticsError(PerfModelError, ValueError):
 
     key: str
     value: object
-
-    def __str__(self) -> str:
-        return (
-            f"statistics[{self.key!r}] is {self.value!r}; give a non-negative number: a loop's mean trip "
-            "count, or a test's probability."
-        )
+    message = """statistics[{key!r}] is {value!r}; give a non-negative number: a loop's mean trip count, or a test's
+    probability."""
 
 
 class IncompleteKernelError(PerfModelError, ValueError):

@@ -11,13 +11,8 @@ class ParameterError(PerfModelError, ValueError):
     name: str
     found: str  # what is wrong, as "is -1, which is negative"
     allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        listed = ", ".join(self.allowed) or "none"
-        return (
-            f"size parameter '{self.name}' {self.found}; the kernel's parameters are: {listed}. "
-            f"Give each a non-negative integer, as in {self.name}=1024."
-        )
+    message = """size parameter '{name}' {found}; the kernel's parameters are: {allowed}. Give each a non-negative
+    integer, as in {name}=1024."""
 
 
 class AssumptionError(PerfModelError, ValueError):
@@ -41,12 +36,8 @@ class GranularityError(PerfModelError, TypeError):
 
     left: str
     right: str
-
-    def __str__(self) -> str:
-        return (
-            f"a count per {self.left} cannot be combined with a count per {self.right}: "
-            "ask for both with the same granularity= first."
-        )
+    message = """a count per {left} cannot be combined with a count per {right}: ask for both with the same granularity=
+    first."""
 
 
 class UnknownGranularityError(PerfModelError, ValueError):
@@ -54,9 +45,7 @@ class UnknownGranularityError(PerfModelError, ValueError):
 
     found: str
     allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"no granularity '{self.found}'; choose one of {', '.join(self.allowed)}."
+    message = "no granularity '{found}'; choose one of {allowed}."
 
 
 class UnknownArrayError(PerfModelError, KeyError):
@@ -64,12 +53,8 @@ class UnknownArrayError(PerfModelError, KeyError):
 
     array: str
     allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"the kernel has no accesses to an array '{self.array}' of the kind asked for; "
-            f"there are accesses to: {', '.join(self.allowed) or 'none'}."
-        )
+    message = """the kernel has no accesses to an array '{array}' of the kind asked for; there are accesses to:
+    {allowed}."""
 
 
 class CountsSchemaError(PerfModelError, ValueError):
@@ -77,24 +62,16 @@ class CountsSchemaError(PerfModelError, ValueError):
 
     found: object
     allowed: str
-
-    def __str__(self) -> str:
-        return (
-            f"counts of schema {self.found!r}; this version reads {self.allowed!r}. "
-            "Count the kernel again, or use the version that wrote them."
-        )
+    message = """counts of schema {found!r}; this version reads {allowed!r}. Count the kernel again, or use the version
+    that wrote them."""
 
 
 class FlowUnknownError(PerfModelError, LookupError):
     """Counts hold no dataflow, because an earlier version stored them."""
 
     kernel: str
-
-    def __str__(self) -> str:
-        return (
-            f"the counts of '{self.kernel}' were stored without the kernel's dataflow, so chains and their "
-            "parallelism are not known; count the kernel again with perfmodel.count."
-        )
+    message = """the counts of '{kernel}' were stored without the kernel's dataflow, so chains and their parallelism are
+    not known; count the kernel again with perfmodel.count."""
 
 
 class ActCostError(PerfModelError, ValueError):
@@ -102,12 +79,8 @@ class ActCostError(PerfModelError, ValueError):
 
     act: object
     found: object
-
-    def __str__(self) -> str:
-        return (
-            f"the cost of {self.act!r} is {self.found!r}; give a finite number from 0 up, in any one unit, such as "
-            "its latency in cycles."
-        )
+    message = """the cost of {act!r} is {found!r}; give a finite number from 0 up, in any one unit, such as its latency
+    in cycles."""
 
 
 class UntraceableError(PerfModelError, ValueError):
@@ -115,9 +88,7 @@ class UntraceableError(PerfModelError, ValueError):
 
     what: str
     advice: str
-
-    def __str__(self) -> str:
-        return f"the memory trace cannot be written out: {self.what}; {self.advice}."
+    message = "the memory trace cannot be written out: {what}; {advice}."
 
 
 class TraceTooLongError(PerfModelError, ValueError):
@@ -125,9 +96,5 @@ class TraceTooLongError(PerfModelError, ValueError):
 
     found: int
     most: int
-
-    def __str__(self) -> str:
-        return (
-            f"one access is executed up to {self.found} times by a work-group, and {self.most} are traced at most; "
-            "take smaller sizes that still fill the caches."
-        )
+    message = """one access is executed up to {found} times by a work-group, and {most} are traced at most; take smaller
+    sizes that still fill the caches."""

@@ -11,12 +11,8 @@ class NoDeviceError(PerfModelError, RuntimeError):
     """There is no OpenCL device, or none that works."""
 
     problem: str = "no OpenCL device was found"
-
-    def __str__(self) -> str:
-        return (
-            f"{self.problem}; run scripts/setup, or as root: apt-get install pocl-opencl-icd. "
-            "Then 'perfmodel doctor' says what works."
-        )
+    message = """{problem}; run scripts/setup, or as root: apt-get install pocl-opencl-icd. Then 'perfmodel doctor' says
+    what works."""
 
 
 class UnknownDeviceError(PerfModelError, LookupError):
@@ -24,12 +20,8 @@ class UnknownDeviceError(PerfModelError, LookupError):
 
     selector: str
     allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"no OpenCL device matches '{self.selector}'; there are: {', '.join(self.allowed)}. "
-            "Give an index or a part of a name or platform."
-        )
+    message = """no OpenCL device matches '{selector}'; there are: {allowed}. Give an index or a part of a name or
+    platform."""
 
 
 class BrokenDeviceError(PerfModelError, RuntimeError):
@@ -37,12 +29,8 @@ class BrokenDeviceError(PerfModelError, RuntimeError):
 
     device: str
     problem: str
-
-    def __str__(self) -> str:
-        return (
-            f"the OpenCL device '{self.device}' is listed but does not work: {self.problem}; choose "
-            "another with --device, or run 'perfmodel doctor' for what mends it."
-        )
+    message = """the OpenCL device '{device}' is listed but does not work: {problem}; choose another with --device, or
+    run 'perfmodel doctor' for what mends it."""
 
 
 class UnknownDeviceNameError(UnknownNameError, LookupError):
@@ -89,12 +77,8 @@ class FactsFormatError(PerfModelError, ValueError):
 
     problem: str
     schema: str  # the one that it should have
-
-    def __str__(self) -> str:
-        return (
-            f"a device's description {self.problem}; expected the schema '{self.schema}', "
-            "as 'perfmodel devices --json' writes it."
-        )
+    message = """a device's description {problem}; expected the schema '{schema}', as 'perfmodel devices --json' writes
+    it."""
 
 
 class FactsFileError(FactsFormatError):
@@ -106,11 +90,8 @@ class FactsFileError(FactsFormatError):
         super().__init__(problem, "facts: {key: {value, unit, source}}")
         vars(self).update(path=str(path))
 
-    def __str__(self) -> str:
-        return (
-            f"the facts in {self.path}: the file {self.problem}; write under 'facts' a line for each, such as "
-            "'clock_hz: {value: 2.6e+9, unit: Hz, source: lscpu}' (docs/facts.md lists keys and units)."
-        )
+    message = """the facts in {path}: the file {problem}; write under 'facts' a line for each, such as 'clock_hz:
+    {{value: 2.6e+9, unit: Hz, source: lscpu}}' (docs/facts.md lists keys and units)."""
 
 
 class CacheShapeError(PerfModelError, ValueError):
@@ -119,9 +100,5 @@ class CacheShapeError(PerfModelError, ValueError):
     size_bytes: int
     line_bytes: int
     ways: int
-
-    def __str__(self) -> str:
-        return (
-            f"a cache of {self.size_bytes} B with lines of {self.line_bytes} B and {self.ways} ways holds no set; "
-            "all three must be positive, and one line for each way must fit in."
-        )
+    message = """a cache of {size_bytes} B with lines of {line_bytes} B and {ways} ways holds no set; all three must be
+    positive, and one line for each way must fit in."""

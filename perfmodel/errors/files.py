@@ -15,9 +15,7 @@ class OutputError(PerfModelError, OSError):
     path: str | Path
     problem: str  # the system's message
     advice: ClassVar[str] = "give a place that you may write to"
-
-    def __str__(self) -> str:
-        return f"cannot write '{self.path}': {self.problem}; {self.advice}."
+    message = "cannot write '{path}': {problem}; {advice}."
 
 
 class StoreReadOnlyError(OutputError):
@@ -40,21 +38,15 @@ class PictureFormatError(PerfModelError, ValueError):
 
     path: str | Path
     allowed: tuple[str, ...]  # suffixes
-
-    def __str__(self) -> str:
-        return f"{self.path} is no picture that can be written; let its name end in {' or '.join(self.allowed)}."
+    message = "{path} is no picture that can be written; let its name end in {allowed: or }."
 
 
 class StoreMissingError(PerfModelError, FileNotFoundError):
     """There are no measurements at a path."""
 
     path: str | Path
-
-    def __str__(self) -> str:
-        return (
-            f"no measurements at '{self.path}'; give a .jsonl file or a folder with "
-            "measurements.jsonl, or make one with 'perfmodel measure --store'."
-        )
+    message = """no measurements at '{path}'; give a .jsonl file or a folder with measurements.jsonl, or make one with
+    'perfmodel measure --store'."""
 
 
 class StoreFormatError(PerfModelError, ValueError):
@@ -63,30 +55,18 @@ class StoreFormatError(PerfModelError, ValueError):
     path: str | Path
     line: int
     problem: str
-
-    def __str__(self) -> str:
-        return (
-            f"'{self.path}' line {self.line}: {self.problem}; mend or remove that line, or read the "
-            "file with the version of perfmodel that wrote it."
-        )
+    message = """'{path}' line {line}: {problem}; mend or remove that line, or read the file with the version of
+    perfmodel that wrote it."""
 
 
 class NewerSchemaError(StoreFormatError):
     """A newer version of perfmodel wrote a record."""
 
-    problem: str = field(init=False)
+    problem: str = field(init=False, default="has schema '{found}', newer than '{known}'")
     found: str  # the record's schema
     known: str  # the newest schema that this version reads
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        vars(self).update(problem=f"has schema '{self.found}', newer than '{self.known}'")
-
-    def __str__(self) -> str:
-        return (
-            f"'{self.path}' line {self.line} has schema '{self.found}', and the newest known here is "
-            f"'{self.known}'; update perfmodel to read it. Nothing was changed."
-        )
+    message = """'{path}' line {line} has schema '{found}', and the newest known here is '{known}'; update perfmodel to
+    read it. Nothing was changed."""
 
 
 class ForeignDeviceError(PerfModelError, ValueError):
@@ -95,24 +75,16 @@ class ForeignDeviceError(PerfModelError, ValueError):
     path: str | Path
     holds: str  # devices, each with its platform
     given: str
-
-    def __str__(self) -> str:
-        return (
-            f"'{self.path}' holds records of {self.holds}, not of {self.given}; a store belongs to one "
-            "device: give another folder (--store), or choose that device (--device)."
-        )
+    message = """'{path}' holds records of {holds}, not of {given}; a store belongs to one device: give another folder
+    (--store), or choose that device (--device)."""
 
 
 class MixedDevicesError(PerfModelError, ValueError):
     """Measurements come from several devices, where one device is needed."""
 
     devices: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"the measurements come from {len(self.devices)} devices ({', '.join(self.devices)}); weights "
-            "belong to one: choose one with Measurements.of_device(name)."
-        )
+    message = """the measurements come from {devices!n} devices ({devices}); weights belong to one: choose one with
+    Measurements.of_device(name)."""
 
 
 class MissingCountsError(PerfModelError, LookupError):
@@ -120,9 +92,5 @@ class MissingCountsError(PerfModelError, LookupError):
 
     label: str  # of what was measured
     counts_hash: str
-
-    def __str__(self) -> str:
-        return (
-            f"the counts of '{self.label}' (hash {self.counts_hash[:12]}) are not in the store; "
-            "keep counts.jsonl beside measurements.jsonl, or measure again."
-        )
+    message = """the counts of '{label}' (hash {counts_hash:.12}) are not in the store; keep counts.jsonl beside
+    measurements.jsonl, or measure again."""

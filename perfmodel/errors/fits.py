@@ -25,12 +25,8 @@ class BadFeatureValuesError(PerfModelError, ValueError):
 
     rows: tuple[int, ...]  # from 0
     names: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"{len(self.rows)} row(s), first row {self.rows[0]}, hold a value of {', '.join(self.names)} that is "
-            "negative, NaN or inf; a feature counts things, so give numbers from 0 up."
-        )
+    message = """{rows!n} row(s), first row {rows[0]}, hold a value of {names} that is negative, NaN or inf; a feature
+    counts things, so give numbers from 0 up."""
 
 
 class TooFewRowsError(PerfModelError, ValueError):
@@ -53,23 +49,15 @@ class ConfoundedFeaturesError(PerfModelError, ValueError):
     groups: tuple[tuple[str, ...], ...]
     rank: int  # independent columns
     columns: int
-
-    def __str__(self) -> str:
-        listed = "; ".join(", ".join(group) for group in self.groups)
-        return (
-            f"the rows determine {self.rank} of {self.columns} weights and cannot tell apart: {listed}; "
-            "measure kernels in which these differ, or pass merge=True to share what they cost "
-            "together among them."
-        )
+    message = """the rows determine {rank} of {columns} weights and cannot tell apart: {groups:; }; measure kernels in
+    which these differ, or pass merge=True to share what they cost together among them."""
 
 
 class NotFittedError(PerfModelError, AttributeError):
     """An estimator was used before it was fitted."""
 
     estimator: str
-
-    def __str__(self) -> str:
-        return f"this {self.estimator} is not fitted yet; call fit(X, y) first."
+    message = "this {estimator} is not fitted yet; call fit(X, y) first."
 
 
 class WrongColumnsError(PerfModelError, ValueError):
@@ -77,12 +65,8 @@ class WrongColumnsError(PerfModelError, ValueError):
 
     columns: int
     features: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"the matrix has {self.columns} column(s), and the expression takes {len(self.features)}: "
-            f"{', '.join(self.features)}; give one column for each, in this order."
-        )
+    message = """the matrix has {columns} column(s), and the expression takes {features!n}: {features}; give one column
+    for each, in this order."""
 
 
 class NoStartError(PerfModelError, ValueError):
@@ -90,21 +74,15 @@ class NoStartError(PerfModelError, ValueError):
 
     expression: str
     tried: int
-
-    def __str__(self) -> str:
-        return (
-            f"none of {self.tried} starting points gives finite times for '{self.expression}'; give start "
-            "values (start={'w_...': ...}) or bounds that keep divisors away from zero."
-        )
+    message = """none of {tried} starting points gives finite times for '{expression}'; give start values
+    (start={{'w_...': ...}}) or bounds that keep divisors away from zero."""
 
 
 class StartsError(PerfModelError, ValueError):
     """A non-linear fit was asked to use no starting point."""
 
     found: int
-
-    def __str__(self) -> str:
-        return f"{self.found} starting points were asked for; give 1 or more."
+    message = "{found} starting points were asked for; give 1 or more."
 
 
 class UnknownLossError(UnknownNameError, ValueError):
@@ -117,15 +95,11 @@ class BadRidgeError(PerfModelError, ValueError):
     """The strength of a ridge is negative or no number."""
 
     found: object
-
-    def __str__(self) -> str:
-        return f"ridge is {self.found!r}; give a finite number from 0 up, as 0.01 for 1 % of each column."
+    message = "ridge is {found!r}; give a finite number from 0 up, as 0.01 for 1 % of each column."
 
 
 class LevelError(PerfModelError, ValueError):
     """The level of an interval is no probability between 0 and 1."""
 
     found: object
-
-    def __str__(self) -> str:
-        return f"level is {self.found!r}; give a number between 0 and 1, as 0.9 for 90 %."
+    message = "level is {found!r}; give a number between 0 and 1, as 0.9 for 90 %."

@@ -13,9 +13,7 @@ class KernelFileMissingError(PerfModelError, FileNotFoundError):
 
     path: str | Path
     wanted: str
-
-    def __str__(self) -> str:
-        return f"no kernel file at '{self.path}'; give the path of {self.wanted}."
+    message = "no kernel file at '{path}'; give the path of {wanted}."
 
 
 class KernelFileSyntaxError(PerfModelError, ValueError):
@@ -24,9 +22,7 @@ class KernelFileSyntaxError(PerfModelError, ValueError):
     path: str | Path
     line: int | None
     problem: str
-
-    def __str__(self) -> str:
-        return f"'{self.path}' line {self.line}: not valid Python ({self.problem}); mend that line and run again."
+    message = "'{path}' line {line}: not valid Python ({problem}); mend that line and run again."
 
 
 class KernelFileExecutionError(PerfModelError, RuntimeError):
@@ -60,13 +56,8 @@ class KernelFileContentError(PerfModelError, AttributeError):
 
     path: str | Path
     wanted: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"'{self.path}' defines neither of: {', '.join(self.wanted)}; define one "
-            "(kernel() returns a loopy.TranslationUnit, variants() a dict of name to "
-            "TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."
-        )
+    message = """'{path}' defines neither of: {wanted}; define one (kernel() returns a loopy.TranslationUnit, variants()
+    a dict of name to TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."""
 
 
 class KernelFileTypeError(PerfModelError, TypeError):
@@ -76,9 +67,7 @@ class KernelFileTypeError(PerfModelError, TypeError):
     name: str
     found: str
     allowed: str
-
-    def __str__(self) -> str:
-        return f"'{self.path}': {self.name} is or returns {self.found}; it must be {self.allowed}: change it to that."
+    message = "'{path}': {name} is or returns {found}; it must be {allowed}: change it to that."
 
 
 class DuplicateKernelError(PerfModelError, ValueError):
@@ -86,9 +75,7 @@ class DuplicateKernelError(PerfModelError, ValueError):
 
     name: str
     folder: str | Path
-
-    def __str__(self) -> str:
-        return f"two kernel classes in '{self.folder}' are named '{self.name}'; names must differ: rename one."
+    message = "two kernel classes in '{folder}' are named '{name}'; names must differ: rename one."
 
 
 class UnknownVariantError(PerfModelError, LookupError):
@@ -96,9 +83,7 @@ class UnknownVariantError(PerfModelError, LookupError):
 
     name: str
     allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"the kernel file has no variant '{self.name}'; choose one of: {', '.join(self.allowed)}."
+    message = "the kernel file has no variant '{name}'; choose one of: {allowed}."
 
 
 class KernelArgumentError(PerfModelError, ValueError):

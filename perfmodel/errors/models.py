@@ -12,24 +12,16 @@ class UnknownFeatureError(PerfModelError, ValueError):
     """No feature has this name."""
 
     name: str
-
-    def __str__(self) -> str:
-        return (
-            f"no feature is called '{self.name}'; names are like op_float32_add, "
-            "global_load_32_stride1, local_load_32, barrier_local, work_groups, launches."
-        )
+    message = """no feature is called '{name}'; names are like op_float32_add, global_load_32_stride1, local_load_32,
+    barrier_local, work_groups, launches."""
 
 
 class UnmadeFeatureError(PerfModelError, ValueError):
     """No measurement kernel can be made for a feature."""
 
     feature: str
-
-    def __str__(self) -> str:
-        return (
-            f"no measurement kernel can be made for '{self.feature}' (they are made for operations and for global "
-            "accesses with a stride); write a kernel class that exercises it and pass its folder by --kernels."
-        )
+    message = """no measurement kernel can be made for '{feature}' (they are made for operations and for global accesses
+    with a stride); write a kernel class that exercises it and pass its folder by --kernels."""
 
 
 class UnknownFamilyError(UnknownNameError, LookupError):
@@ -43,12 +35,8 @@ class FamilyFileError(PerfModelError, ValueError):
 
     path: str | Path
     problem: str
-
-    def __str__(self) -> str:
-        return (
-            f"the family file {self.path} {self.problem}; it needs a module-level FAMILY = Family(...), "
-            "as docs/add-a-family.md shows."
-        )
+    message = """the family file {path} {problem}; it needs a module-level FAMILY = Family(...), as docs/add-a-family.md
+    shows."""
 
 
 class FamilyMismatchError(PerfModelError, ValueError):
@@ -56,9 +44,7 @@ class FamilyMismatchError(PerfModelError, ValueError):
 
     found: str
     needed: str
-
-    def __str__(self) -> str:
-        return f"the model is of the family '{self.found}'; fit the family '{self.needed}' for this."
+    message = "the model is of the family '{found}'; fit the family '{needed}' for this."
 
 
 class ChargedTwiceError(PerfModelError, ValueError):
@@ -66,12 +52,8 @@ class ChargedTwiceError(PerfModelError, ValueError):
 
     feature: str  # or the pattern
     sums: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"'{self.feature}' fits the patterns of {' and of '.join(self.sums)}, so its time would count more than "
-            "once; choose patterns that give each feature to one of them."
-        )
+    message = """'{feature}' fits the patterns of {sums: and of }, so its time would count more than once; choose
+    patterns that give each feature to one of them."""
 
 
 class ExpressionError(PerfModelError, ValueError):
@@ -96,21 +78,15 @@ class WeightsFileError(PerfModelError, ValueError):
 
     path: str | Path
     problem: str
-
-    def __str__(self) -> str:
-        return f"weights file '{self.path}' {self.problem}; give a file that 'perfmodel fit' wrote."
+    message = "weights file '{path}' {problem}; give a file that 'perfmodel fit' wrote."
 
 
 class WeightsDeviceError(WeightsFileError):
     """A weights file belongs to another device than the one asked for."""
 
-    problem: str = field(init=False)
+    problem: str = field(init=False, default="belongs to the device '{found}', not to '{wanted}'")
     found: str
     wanted: str
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        vars(self).update(problem=f"belongs to the device '{self.found}', not to '{self.wanted}'")
 
 
 class UnmeasuredFeatureError(PerfModelError, ValueError):
@@ -118,13 +94,8 @@ class UnmeasuredFeatureError(PerfModelError, ValueError):
 
     features: tuple[str, ...]
     device: str
-
-    def __str__(self) -> str:
-        return (
-            f"prediction withheld: no measurement on '{self.device}' ever exercised "
-            f"{', '.join(self.features)}; measure a kernel that does and fit again, or pass "
-            "allow_unmeasured=True (--allow-unmeasured) to count it as free."
-        )
+    message = """prediction withheld: no measurement on '{device}' ever exercised {features}; measure a kernel that does
+    and fit again, or pass allow_unmeasured=True (--allow-unmeasured) to count it as free."""
 
 
 class NoCommonSizeError(PerfModelError, ValueError):
@@ -134,9 +105,5 @@ class NoCommonSizeError(PerfModelError, ValueError):
     low: int
     high: int
     assumptions: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"no {self.parameter} from {self.low} to {self.high} meets the assumptions of both variants "
-            f"({'; '.join(self.assumptions)}); give a range that holds such a size."
-        )
+    message = """no {parameter} from {low} to {high} meets the assumptions of both variants ({assumptions:; }); give a
+    range that holds such a size."""

@@ -10,27 +10,21 @@ class OptionError(PerfModelError, ValueError):
 
     problem: str
     advice: str
-
-    def __str__(self) -> str:
-        return f"{self.problem}; {self.advice}."
+    message = "{problem}; {advice}."
 
 
 class SizeOptionError(PerfModelError, ValueError):
     """A size on the command line is not of the form NAME=INTEGER."""
 
     text: str
-
-    def __str__(self) -> str:
-        return f"'-p {self.text}' is no size; give NAME=INTEGER, as in -p n=1024."
+    message = "'-p {text}' is no size; give NAME=INTEGER, as in -p n=1024."
 
 
 class NothingAskedError(PerfModelError, ValueError):
     """A command was given none of the options of which it needs at least one."""
 
     allowed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"nothing was asked for; give at least one of: {', '.join(self.allowed)}."
+    message = "nothing was asked for; give at least one of: {allowed}."
 
 
 class MissingExtraError(PerfModelError, ImportError):
@@ -38,9 +32,5 @@ class MissingExtraError(PerfModelError, ImportError):
 
     library: str
     extra: str  # of perfmodel, which installs the library
-
-    def __str__(self) -> str:
-        return (
-            f"this needs {self.library}, which is not installed; install it with: "
-            f"pip install 'perfmodel[{self.extra}]', or in a clone: pip install -e '.[{self.extra}]'."
-        )
+    message = """this needs {library}, which is not installed; install it with: pip install 'perfmodel[{extra}]', or in
+    a clone: pip install -e '.[{extra}]'."""

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pymbolic.primitives import (
-    Call,
-    Comparison,
-    If,
-    LogicalAnd,
-    LogicalNot,
-    LogicalOr,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Variable,
-)
+import pymbolic.primitives as prim
 
 
 class Writer:
@@ -26,8 +14,8 @@ class Writer:
     Examples
     --------
     >>> writer = Writer({"a": "x[0]"})
-    >>> square = Product((Variable("a"), Variable("a")))
-    >>> writer.write(Sum((square, Product((2, square)))))
+    >>> square = prim.Product((prim.Variable("a"), prim.Variable("a")))
+    >>> writer.write(prim.Sum((square, prim.Product((2, square)))))
     't2'
     >>> writer.lines
     ['t0 = x[0]*x[0]', 't1 = 2*t0', 't2 = t0+t1']
@@ -42,7 +30,7 @@ class Writer:
         """Return the name or number that stands for a tree, after the assignments that it needs."""
         if isinstance(tree, int | float):
             return f"({tree!r})" if tree < 0 else repr(tree)
-        if isinstance(tree, Variable):
+        if isinstance(tree, prim.Variable):
             return self.names[tree.name]
         if tree not in self._written:
             text = self._step(tree)
@@ -53,29 +41,29 @@ class Writer:
 
     def _step(self, tree: Any) -> str:
         match tree:
-            case Sum():
+            case prim.Sum():
                 return "+".join(map(self.write, tree.children))
-            case Product():
+            case prim.Product():
                 return "*".join(map(self.write, tree.children))
-            case Quotient():
+            case prim.Quotient():
                 return self._quotient(tree.numerator, tree.denominator)
-            case Power():
+            case prim.Power():
                 return self._power(tree.base, tree.exponent)
-            case Call():
+            case prim.Call():
                 return self._call(tree.function.name, tree.parameters)
-            case If():
+            case prim.If():
                 return self._call("chosen", (tree.condition, tree.then, tree.else_))
-            case Comparison():
+            case prim.Comparison():
                 return f"{self.write(tree.left)} {tree.operator} {self.write(tree.right)}"
         return self._logic(tree)
 
     def _logic(self, tree: Any) -> str:
         match tree:
-            case LogicalAnd():
+            case prim.LogicalAnd():
                 return self._joined("both", tree.children)
-            case LogicalOr():
+            case prim.LogicalOr():
                 return self._joined("either", tree.children)
-            case LogicalNot():
+            case prim.LogicalNot():
                 return self._call("opposite", (tree.child,))
         raise TypeError(f"no code for {type(tree).__name__}")
 

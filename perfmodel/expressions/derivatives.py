@@ -10,12 +10,7 @@ from perfmodel.expressions.functions import FUNCTIONS, call
 
 
 class Derivative:
-    """The derivative by one variable; a subexpression that occurs twice is derived once.
-
-    Parameters
-    ----------
-    name
-        The variable.
+    """The derivative by the variable of a name; a subexpression that occurs twice is derived once.
 
     Examples
     --------

@@ -32,40 +32,18 @@ from perfmodel.features import unit
 
 @dataclass(frozen=True)
 class Expression:
-    """A checked expression, as :func:`parse` returns it.
+    """A checked expression, as :func:`parse` returns it; names are in the order of appearance."""
 
-    Parameters
-    ----------
-    text
-        The text that was parsed.
-    tree
-        As a pymbolic expression.
-    features
-        Names in it other than weights, in order of appearance.
-    weights
-        Names in it that begin with ``w_``, in order of appearance.
-    """
-
-    text: str
-    tree: Any = field(repr=False)
-    features: tuple[str, ...]
-    weights: tuple[str, ...]
+    text: str  # that was parsed
+    tree: Any = field(repr=False)  # a pymbolic expression
+    features: tuple[str, ...]  # names other than weights
+    weights: tuple[str, ...]  # names that begin with ``w_``
 
     def value(self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]) -> Any:
-        """Return the value at feature values and weights.
+        """Return the value: a float where all features are numbers, else an array of the shape to which they broadcast.
 
-        Parameters
-        ----------
-        features
-            Number, or array, by name; arrays are broadcast. A name that is not listed is zero.
-        weights
-            A number for each of :attr:`weights`, in order.
-
-        Returns
-        -------
-        float or ndarray
-            A float where all features are numbers, else an array of their shape. Where it is not
-            defined (0/0) it is NaN, and infinite at poles.
+        A feature that is not listed is zero; `weights` has a number for each of :attr:`weights`, in order. Where the
+        value is not defined (0/0) it is NaN, and it is infinite at poles.
         """
         given = [features.get(name, 0.0) for name in self.features]
         if any(isinstance(one, np.ndarray) for one in given):
@@ -125,29 +103,14 @@ class Expression:
 
 def parse(
     text: str,
-    names: Collection[str] = (),
+    names: Collection[str] = (),  # of numbers of a kernel other than features
     *,
-    parts: Mapping[str, str] | None = None,
-    sums: Mapping[str, Collection[str]] | None = None,
-    constants: Mapping[str, float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
+    parts: Mapping[str, str] | None = None,  # texts of named steps, each of which may use those before it
+    sums: Mapping[str, Collection[str]] | None = None,  # the features that each sum adds up
+    constants: Mapping[str, float] | None = None,  # numbers that replace names or weights, as facts of a device
+    bounds: Mapping[str, tuple[float, float]] | None = None,  # of weights; without one a weight is not negative
 ) -> Expression:
     """Check an expression and return it.
-
-    Parameters
-    ----------
-    text
-        The expression.
-    names
-        Names of numbers of a kernel other than features.
-    parts
-        Text of named steps, each of which may use those before it.
-    sums
-        For each sum's name the features that it adds up.
-    constants
-        Numbers that replace names or weights, such as facts of a device.
-    bounds
-        Lower and upper bound of weights; without one a weight is not negative.
 
     Raises
     ------

@@ -19,24 +19,15 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call.
 
-    Parameters
-    ----------
-    arguments
-        Number of arguments; with ``more`` that number or more, taken from left to right two at a time.
-    scalar, array
-        The value for floats and for NumPy arrays.
-    derivatives
-        For each argument a function from the arguments to the derivative, as expressions. None for a
-        function that jumps; its arguments must not hold a weight.
-    interval
-        Function from the arguments' ranges to the range of the value.
+    ``derivatives`` gives for each argument a function from the arguments to the derivative, as expressions. It is
+    None for a function that jumps; the arguments of such a function must not hold a weight.
     """
 
-    arguments: int
-    scalar: Callable[..., Any]
-    array: Callable[..., Any]
+    arguments: int  # their number; with ``more`` at least that number, taken from left to right two at a time
+    scalar: Callable[..., Any]  # the value for floats
+    array: Callable[..., Any]  # the value for NumPy arrays
     derivatives: tuple[Callable[..., Any], ...] | None
-    interval: Callable[..., Interval]
+    interval: Callable[..., Interval]  # from the arguments' ranges to the range of the value
     more: bool = False
 
 

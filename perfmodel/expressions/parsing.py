@@ -9,18 +9,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, NoReturn
 
-from pymbolic.primitives import (
-    Comparison,
-    If,
-    LogicalAnd,
-    LogicalNot,
-    LogicalOr,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Variable,
-)
+import pymbolic.primitives as prim
 
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions import ranges
@@ -37,21 +26,11 @@ _LANGUAGE = f"use + - * / ** and {_CALLABLE}"
 
 @dataclass(frozen=True)
 class Term:
-    """A piece of an expression.
+    """A piece of an expression."""
 
-    Parameters
-    ----------
-    tree
-        As a pymbolic expression.
-    range
-        Range of its value if no feature and no weight is negative.
-    weighted
-        Whether it holds a weight.
-    """
-
-    tree: Any
-    range: Interval = (0.0, math.inf)
-    weighted: bool = False
+    tree: Any  # a pymbolic expression
+    range: Interval = (0.0, math.inf)  # of its value, if no feature and no weight is negative
+    weighted: bool = False  # whether it holds a weight
 
 
 Names = Mapping[str, Term]
@@ -59,21 +38,11 @@ Names = Mapping[str, Term]
 
 @dataclass
 class Parser:
-    """Parser of one text into a term.
+    """Parser of one text into a term."""
 
-    Parameters
-    ----------
-    text
-        The expression.
-    terms
-        The terms that names stand for; other names are weights and features.
-    known
-        Whether a name that is not in `terms` is a feature.
-    """
-
-    text: str
-    terms: Names
-    known: Callable[[str], bool]
+    text: str  # the expression
+    terms: Names  # what names stand for; other names are weights and features
+    known: Callable[[str], bool]  # whether a name that is not in `terms` is a feature
     sign_lost_at: ast.expr | None = field(default=None, init=False)
 
     def parse(self) -> Term:
@@ -130,9 +99,9 @@ class Parser:
         if name in self.terms:
             return self._watched(node, self.terms[name])
         if name.startswith("w_"):
-            return Term(Variable(name), weighted=True)
+            return Term(prim.Variable(name), weighted=True)
         if self.known(name):
-            return Term(Variable(name))
+            return Term(prim.Variable(name))
         near = nearest_names(name, [*self.terms, *FUNCTIONS])
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return self.fail(
@@ -146,7 +115,7 @@ class Parser:
             return inner
         if not isinstance(node.op, ast.USub):
             self._foreign(node)
-        tree = -inner.tree if isinstance(inner.tree, int | float) else Product((-1, inner.tree))
+        tree = -inner.tree if isinstance(inner.tree, int | float) else prim.Product((-1, inner.tree))
         return self._watched(node, Term(tree, ranges.negative(inner.range), inner.weighted), inner)
 
     def _binary(self, node: ast.BinOp) -> Term:
@@ -155,16 +124,16 @@ class Parser:
         weighted = left.weighted or right.weighted
         match node.op:
             case ast.Add():
-                tree, interval = Sum((a, b)), ranges.plus(left.range, right.range)
+                tree, interval = prim.Sum((a, b)), ranges.plus(left.range, right.range)
             case ast.Sub():
-                tree = Sum((a, Product((-1, b))))
+                tree = prim.Sum((a, prim.Product((-1, b))))
                 interval = ranges.plus(left.range, ranges.negative(right.range))
             case ast.Mult():
-                tree, interval = Product((a, b)), ranges.times(left.range, right.range)
+                tree, interval = prim.Product((a, b)), ranges.times(left.range, right.range)
             case ast.Div():
-                tree, interval = Quotient(a, b), ranges.over(left.range, right.range)
+                tree, interval = prim.Quotient(a, b), ranges.over(left.range, right.range)
             case ast.Pow():
-                tree, interval = Power(a, b), ranges.power(left.range, right.range)
+                tree, interval = prim.Power(a, b), ranges.power(left.range, right.range)
             case ast.FloorDiv() | ast.Mod():
                 self.fail(
                     node, "this is not differentiable, since it jumps",
@@ -197,19 +166,19 @@ class Parser:
 
     def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> Term:
         condition, then, other = self._condition(test), self.term(yes), self.term(no)
-        tree = If(condition, then.tree, other.tree)
+        tree = prim.If(condition, then.tree, other.tree)
         return Term(tree, ranges.hull(then.range, other.range), then.weighted or other.weighted)
 
     def _condition(self, node: ast.expr) -> Any:
         if isinstance(node, ast.BoolOp):
             parts = tuple(self._condition(value) for value in node.values)
-            return LogicalAnd(parts) if isinstance(node.op, ast.And) else LogicalOr(parts)
+            return prim.LogicalAnd(parts) if isinstance(node.op, ast.And) else prim.LogicalOr(parts)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return LogicalNot(self._condition(node.operand))
+            return prim.LogicalNot(self._condition(node.operand))
         if not (isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARISONS):
             self.fail(node, "this is no condition", "write one like work_groups < 8 or join such by and, or, not")
         left, right = self.term(node.left), self.term(node.comparators[0])
-        return Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
+        return prim.Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
 
     def _watched(self, node: ast.expr, made: Term, *parts: Term) -> Term:
         """Return the term; remember the first node whose value can be negative though no part of it can."""

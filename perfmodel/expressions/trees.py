@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pymbolic.primitives import (
-    Call,
-    Comparison,
-    If,
-    LogicalAnd,
-    LogicalNot,
-    LogicalOr,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Variable,
-)
+import pymbolic.primitives as prim
 
 
 def variables(tree: Any) -> tuple[str, ...]:
@@ -24,7 +12,7 @@ def variables(tree: Any) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> variables(Sum((Variable("b"), Product((Variable("a"), Variable("b"))))))
+    >>> variables(prim.Sum((prim.Variable("b"), prim.Product((prim.Variable("a"), prim.Variable("b"))))))
     ('b', 'a')
     """
     found: dict[str, None] = {}
@@ -35,7 +23,7 @@ def variables(tree: Any) -> tuple[str, ...]:
         if isinstance(node, int | float) or node in seen:
             continue
         seen.add(node)
-        if isinstance(node, Variable):
+        if isinstance(node, prim.Variable):
             found[node.name] = None
         waiting.extend(reversed(children(node)))
     return tuple(found)
@@ -44,18 +32,18 @@ def variables(tree: Any) -> tuple[str, ...]:
 def children(tree: Any) -> tuple[Any, ...]:
     """Return the trees directly below a tree."""
     match tree:
-        case Sum() | Product() | LogicalAnd() | LogicalOr():
+        case prim.Sum() | prim.Product() | prim.LogicalAnd() | prim.LogicalOr():
             return tuple(tree.children)
-        case Quotient():
+        case prim.Quotient():
             return tree.numerator, tree.denominator
-        case Power():
+        case prim.Power():
             return tree.base, tree.exponent
-        case Call():
+        case prim.Call():
             return tuple(tree.parameters)
-        case If():
+        case prim.If():
             return tree.condition, tree.then, tree.else_
-        case Comparison():
+        case prim.Comparison():
             return tree.left, tree.right
-        case LogicalNot():
+        case prim.LogicalNot():
             return (tree.child,)
     return ()

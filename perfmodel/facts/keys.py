@@ -12,17 +12,9 @@ from typing import NamedTuple
 
 
 class Key(NamedTuple):
-    """Unit and meaning of the fact under a key.
+    """Unit and meaning of the fact under a key."""
 
-    Parameters
-    ----------
-    unit : str
-        The unit; empty for a pure number.
-    meaning : str
-        The meaning in words.
-    """
-
-    unit: str
+    unit: str  # empty for a pure number
     meaning: str
 
 

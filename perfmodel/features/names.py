@@ -69,21 +69,11 @@ FEATURE_NAMES: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Feature:
-    """One number that a model may charge for.
+    """One number that a model may charge for."""
 
-    Parameters
-    ----------
-    name
-        Identifier, as in ``global_load_32_stride1``.
-    unit
-        The thing counted, as in ``access``; a weight then has unit ``s/access``.
-    definition
-        What is counted, in words.
-    """
-
-    name: str
-    unit: str
-    definition: str
+    name: str  # an identifier, as ``global_load_32_stride1``
+    unit: str  # the thing counted, as ``access``; a weight then has the unit ``s/access``
+    definition: str  # what is counted, in words
 
 
 def feature(name: str) -> Feature:
@@ -109,12 +99,7 @@ def feature(name: str) -> Feature:
 
 
 def unit(name: str) -> str:
-    """Return the unit of a feature.
-
-    Raises
-    ------
-    UnknownFeatureError
-        If no feature has that name.
+    """Return the unit of a feature; raises as :func:`feature` does.
 
     Examples
     --------

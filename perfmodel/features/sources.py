@@ -22,18 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UnclassifiedAccess:
-    """A global access whose stride class depends on the sizes.
+    """A global access whose stride class depends on the sizes."""
 
-    Parameters
-    ----------
-    prefix
-        Its feature's name up to the class, as in ``global_load_32_``.
-    count, stride, footprint, filled
-        Positions in :attr:`FeatureSources.counts`.
-    """
-
-    prefix: str
-    count: int
+    prefix: str  # its feature's name up to the class, as ``global_load_32_``
+    count: int  # this and the next three: positions in :attr:`FeatureSources.counts`
     stride: int
     footprint: int
     filled: int
@@ -41,24 +33,12 @@ class UnclassifiedAccess:
 
 @dataclass(frozen=True)
 class FeatureSources:
-    """The counts of a kernel and the features that they are added to.
+    """The counts of a kernel and the features that they are added to."""
 
-    Parameters
-    ----------
-    parameters
-        Size parameters of the kernel, sorted.
-    counts
-        Distinct counts; each is evaluated once.
-    sums
-        For each feature whose name does not depend on the sizes, the positions of the counts that it sums.
-    unclassified
-        Accesses to classify at each size.
-    """
-
-    parameters: tuple[str, ...]
-    counts: tuple[Count, ...]
-    sums: tuple[tuple[str, tuple[int, ...]], ...]
-    unclassified: tuple[UnclassifiedAccess, ...]
+    parameters: tuple[str, ...]  # size parameters of the kernel, sorted
+    counts: tuple[Count, ...]  # distinct; each is evaluated once
+    sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
+    unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
 
 
 class _Positions:

@@ -37,13 +37,8 @@ Number = int | float | Fraction
 def class_code(stride: Number, footprint: Number, filled: Number) -> int:
     """Return the code of the stride class of one access at one size.
 
-    Parameters
-    ----------
-    stride
-        Address difference of neighbouring lanes [access size].
-    footprint, filled
-        Distinct cells touched, without and with the gaps filled in [cell]. Exact integers where
-        the counts are, so that no rounding decides a class.
+    The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
+    cells touched, without and with the gaps filled in. Give exact numbers, so that no rounding decides a class.
 
     Examples
     --------

@@ -26,17 +26,12 @@ WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType(
 
 
 def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, ...]:
-    """Work-group shapes that a device with this limit runs, the paper's where they fit.
+    """Work-group shapes that a device with this limit [work-items] runs, the paper's where they fit.
 
     The medium sets are for devices that allow 512 work-items, the small sets for those
     that allow 256 (as the paper's R9 Fury). Below that, the shape is the largest power of two.
 
-    Parameters
-    ----------
-    dimensions : int
-        1 or 2; 0 gives the one empty shape of a class that sets its own.
-    max_work_group_size : int
-        The device's limit [work-items].
+    No dimensions give the one empty shape of a class that sets its own.
 
     Examples
     --------

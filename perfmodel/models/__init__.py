@@ -1,6 +1,6 @@
 """Model families: one small file each, with a module-level value ``FAMILY``.
 
-Every file in this folder is found by itself; there is no list of them.
+Every file in this folder is found without a list of them.
 """
 
 from __future__ import annotations

@@ -19,21 +19,9 @@ if TYPE_CHECKING:
 def bind(
     family: Family, features: Collection[str], known: Mapping[str, float] | None = None
 ) -> Expression:
-    """Return a family's run time as an expression in features, quantities and weights.
+    """Return a family's run time as an expression in features, quantities and weights; `known` weights are numbers.
 
-    Parameters
-    ----------
-    family
-        The family.
-    features
-        Features that the sums run over, as far as they fit each sum's patterns.
-    known
-        Weights that are numbers already.
-
-    Raises
-    ------
-    ExpressionError
-        If the family's expression cannot be used.
+    Each sum runs over those of the features that fit its patterns. Raises ExpressionError as :func:`parse` does.
     """
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
@@ -47,31 +35,15 @@ def bind(
 
 @dataclass(frozen=True, eq=False)
 class RunTime:
-    """A family with the value of each weight: from a kernel's features and quantities to seconds.
-
-    Parameters
-    ----------
-    family
-        The family.
-    weights
-        Value of each weight, by its name outside of expressions (:func:`weight_name`).
-    """
+    """A family with the value of each weight: from a kernel's features and quantities to seconds."""
 
     family: Family
-    weights: Mapping[str, float]
+    weights: Mapping[str, float]  # by their names outside of expressions (:func:`weight_name`)
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the run time and its terms [s].
+        """Return the run time and its terms by name [s], from features and quantities (:meth:`Family.values`).
 
-        Parameters
-        ----------
-        values
-            Features and quantities (:meth:`perfmodel.models.Family.values`): numbers, or arrays of one shape.
-
-        Returns
-        -------
-        tuple
-            The run time; and by name the term of each feature where the family is a plain sum, else of each part.
+        The terms are those of the features where the family is a plain sum, else those of its parts.
         """
         if self.family.plain_sum:
             terms = self.family.terms(self.weights, values)
@@ -104,19 +76,7 @@ def known_weights(
 ) -> dict[str, float]:
     """Return the weights that the device's facts give.
 
-    Parameters
-    ----------
-    family
-        Its weights name the fact that gives each.
-    facts
-        The facts of the device; None where nothing is known.
-    fit_facts
-        Whether weights whose fact is not known may be fitted.
-
-    Raises
-    ------
-    MissingFactError
-        If a fact is not known and may not be fitted.
+    A weight whose fact is not known is left out if it may be fitted (`fit_facts`); else MissingFactError is raised.
     """
     found = {}
     for weight in family.weights:

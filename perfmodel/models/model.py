@@ -189,23 +189,8 @@ class Family:
         return own[weight] if weight in own else f"s/{unit(weight)}"
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the seconds that each feature contributes.
-
-        Parameters
-        ----------
-        weights
-            Seconds per unit, by feature.
-        values
-            Feature values (numbers, or arrays of one shape), by feature.
-
-        Returns
-        -------
-        dict
-            Seconds by feature, for the features that have both a weight and a value.
-        """
-        return {
-            name: weights[name] * value for name, value in values.items() if name in weights
-        }
+        """Return the seconds that each feature contributes which has both a weight [s per unit] and a value."""
+        return {name: weights[name] * value for name, value in values.items() if name in weights}
 
 
 def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,25 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A counted kernel at given sizes on a device.
-
-    Parameters
-    ----------
-    counts
-        The counted kernel.
-    parameters
-        Each size parameter with an integer, or with an integer array; arrays are broadcast
-        against each other, to the *sizes' shape*.
-    facts
-        What is known of the device; None where nothing is.
-    family
-        Name of the model that needs the quantities, for messages.
-    """
+    """A counted kernel at given sizes on a device."""
 
     counts: KernelCounts
-    parameters: Mapping[str, Any]
-    facts: DeviceFacts | None = None
-    family: str = field(default="")
+    parameters: Mapping[str, Any]  # integers, or integer arrays, which are broadcast to the *sizes' shape*
+    facts: DeviceFacts | None = None  # what is known of the device
+    family: str = ""  # the model that needs the quantities, for messages
 
     @cached_property
     def features(self) -> Values:

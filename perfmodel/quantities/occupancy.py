@@ -13,11 +13,6 @@ def cores(case: Case) -> float:
     """Return the cores of the device [lane]: ``compute_units`` times ``lanes_per_unit``, else times the sub-group size.
 
     Kim et al. (2012), section 2.5: a core p performs one operation at a time.
-
-    Raises
-    ------
-    MissingFactError
-        If the number of compute units is not known.
     """
     return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
 

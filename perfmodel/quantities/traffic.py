@@ -16,13 +16,7 @@ TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes
 
 
 def transfer_bytes(case: Case) -> float:
-    """Return the size L of a transfer with global memory [B]: a transaction, else a line of a cache.
-
-    Raises
-    ------
-    MissingFactError
-        If none of :data:`TRANSFER_FACTS` is known.
-    """
+    """Return the size L of a transfer with global memory [B]: a transaction, else a line of a cache."""
     return float(case.fact(next(filter(case.knows, TRANSFER_FACTS), TRANSFER_FACTS[0])))
 
 
@@ -34,11 +28,6 @@ def global_bytes(case: Case) -> Any:
     bytes. Data that a kernel accesses again is taken to be still on the chip: the on-chip memory Z
     of Kim et al. (2012), section 2.3, has no limit here. An array whose cells depend on data counts
     b bytes for each access.
-
-    Raises
-    ------
-    MissingFactError
-        If the size of a transfer is not known.
     """
     line = transfer_bytes(case)
     arrays: dict[tuple[str, str], list[AccessCount]] = {}

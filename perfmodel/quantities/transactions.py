@@ -16,11 +16,6 @@ def row_transactions(case: Case) -> Any:
     A row of r work-items whose cells are s bytes apart takes s/C transactions of C bytes for each
     work-item, at least 1/r and at most 1; an access that depends on data takes 1 (Ma et al. 2014,
     footnote 6). r is the first axis of the work-group, at most a sub-group.
-
-    Raises
-    ------
-    MissingFactError
-        If the size of a transfer is not known.
     """
     chunk, total = transfer_bytes(case), 0.0
     row_of_lanes = min(case.counts.subgroup_size, (*case.counts.launch.group_shape, 1)[0])
@@ -50,11 +45,6 @@ def subgroup_transactions(case: Case, apart: Any, sizes: Any) -> Any:
 
     :math:`\lceil b S s / C \rceil` for accesses of b bytes with lane stride s and transactions of C bytes, at least
     1 and at most S (Wang and Lou 2017, section 3.2). `apart` and `sizes` are s and b of :func:`global_accesses`.
-
-    Raises
-    ------
-    MissingFactError
-        If the size of a transfer is not known.
     """
     lanes = case.counts.subgroup_size
     return np.clip(np.ceil(sizes * lanes * apart / transfer_bytes(case)), 1, lanes)

@@ -19,13 +19,7 @@ _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 
 
 def picture_benefits(found: Benefits, path: str | Path, title: str) -> None:
-    """Draw a kernel's potential benefits, as figure 4.3 of the paper does.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Draw a kernel's potential benefits, as figure 4.3 of the paper does."""
     write_figure(benefits_figure(found, title), path, dpi=150)
 
 

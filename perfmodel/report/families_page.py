@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from perfmodel.compare.side_by_side import Contender
-from perfmodel.report.tables import below_marker, percent
+from perfmodel.report.tables import below_marker, markdown_table, percent
 
 BEGIN = "<!-- what follows is drawn by scripts/compare_families -->"
 HEADER = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
@@ -21,8 +21,7 @@ def _section(contenders: Sequence[Contender]) -> str:
     judged = sorted((one for one in contenders if one.evaluations), key=lambda one: one.figures("B").error)
     rows = [HEADER, ("---", *["---:"] * (len(HEADER) - 1)), *map(_cells, judged)]
     cases = len(judged[0].by("A").rows)
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{table}\n"
+    return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{markdown_table(rows)}\n"
 
 
 def _cells(one: Contender) -> tuple[str, ...]:

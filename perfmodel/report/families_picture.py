@@ -22,17 +22,7 @@ RANGE = (0.05, 5.0)
 def picture_families(devices: Sequence[Sequence[Contender]], path: str | Path) -> None:
     """Draw each device's errors by protocol A (upper row) and by B (lower row).
 
-    Parameters
-    ----------
-    devices
-        The contenders of each device, as :func:`~perfmodel.compare.on_common_cases` gives them.
-    path
-        The PNG file to write.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
+    The contenders are those of :func:`~perfmodel.compare.on_common_cases`.
     """
     write_figure(families_figure(devices), path)
 

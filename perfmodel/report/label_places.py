@@ -19,21 +19,9 @@ def label_places(
 ) -> tuple[Place, ...]:
     """Return the middle of each label: the free place that is nearest to its anchor.
 
-    Rings of places around the anchor are tried from near to far. Where no place is free, the last
-    place within the bounds is taken.
-
-    Parameters
-    ----------
-    anchors
-        The points, in any unit of length.
-    size
-        Width and height of a label.
-    obstacles
-        Boxes (left, bottom, right, top) to keep free: points and lines.
-    bounds
-        The box that labels stay in.
-    gap
-        Least distance from an anchor to the nearest edge of a label.
+    Rings of places around the anchor are tried from near to far, beginning at `gap` between the anchor and the
+    label's edge. Where no place is free, the last place within the bounds is taken. All lengths are in one unit;
+    boxes are (left, bottom, right, top), and labels keep off the boxes in `obstacles`.
 
     Examples
     --------

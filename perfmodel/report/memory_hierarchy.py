@@ -20,25 +20,12 @@ NARROWEST = 0.02  # least range of hit rates on an axis, so that a narrow distri
 
 
 def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str, level: float = 0.9) -> None:
-    """Write a picture of the hit rates of both caches (:func:`hit_rates_figure`).
-
-    Parameters
-    ----------
-    rates
-        What :func:`~perfmodel.analyses.memory_hierarchy.hit_rates` gave.
-    path
-        A ``.png`` or ``.svg`` file.
-    title
-        As the kernel and the device.
-    level
-        Probability of the confidence interval.
+    """Write a picture of the hit rates of both caches (:func:`hit_rates_figure`), as ``.png`` or ``.svg``.
 
     Raises
     ------
     PictureFormatError
         If the name ends otherwise.
-    OutputError
-        If the file cannot be written.
     """
     if Path(path).suffix not in FORMATS:
         raise PictureFormatError(str(path), FORMATS)

@@ -19,22 +19,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#
 
 
 def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, title: str) -> None:
-    """Write a picture of predicted against measured times (:func:`predicted_measured_figure`).
-
-    Parameters
-    ----------
-    rows
-        What to draw.
-    path
-        The PNG file to write.
-    title
-        Title of the picture, as the device and the family.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write a picture of predicted against measured times (:func:`predicted_measured_figure`)."""
     write_figure(predicted_measured_figure(rows, title), path, dpi=150)
 
 

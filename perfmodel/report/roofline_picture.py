@@ -36,21 +36,7 @@ def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: st
     at that intensity. Kernels without a floating-point operation have no place on the axes and are
     named in the key only.
 
-    Parameters
-    ----------
-    points
-        Kernels, in the order of their numbers (:func:`~perfmodel.analyses.roofline.roofline_points`).
-    facts
-        What is known of the device.
-    path
-        The PNG file to write.
-    title
-        Title of the picture.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
+    The points are those of :func:`~perfmodel.analyses.roofline.roofline_points`, in the order of their numbers.
     """
     write_figure(roofline_figure(points, facts, title), path, dpi=150)
 

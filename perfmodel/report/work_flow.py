@@ -28,23 +28,12 @@ _CRITICAL, _DATA, _CONTROL = "#c00000", "#0072b2", "0.35"
 
 
 def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = None) -> None:
-    """Write a work flow graph as a picture (:func:`work_flow_figure`) or as text for Graphviz.
-
-    Parameters
-    ----------
-    graph
-        What to draw.
-    path
-        A ``.png``, ``.svg`` or ``.dot`` file.
-    time
-        When a device executes each node, if that is known.
+    """Write a work flow graph as a ``.png`` or ``.svg`` picture (:func:`work_flow_figure`), or as a Graphviz ``.dot``.
 
     Raises
     ------
     PictureFormatError
         If the name ends otherwise.
-    OutputError
-        If the file cannot be written.
     """
     suffix = Path(path).suffix
     if suffix not in FORMATS:

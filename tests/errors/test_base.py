@@ -55,6 +55,21 @@ def test_the_base_takes_a_text():
         assert error == other
 
 
+def test_a_template_joins_and_counts_names():
+    class Mixed(PerfModelError):
+        names: tuple[str, ...]
+        groups: tuple[tuple[str, ...], ...]
+        message = "{names!n}: {names}, {names: or }, {names!r}, {names[0]}, {names[1]:.2}, {groups:; }"
+
+    assert "2: a, b{c}d, a or b{c}d, ('a', 'b{c}d'), a, b{, p, q; r" == str(Mixed(("a", "b{c}d"), (("p", "q"), ("r",))))
+
+    class Listed(PerfModelError):
+        names: tuple[str, ...]
+        message = "{names!n} {names}"
+
+    assert "0 none" == str(Listed(()))
+
+
 def test_errors_with_other_fields_differ():
     error = UnknownFeatureError("a")
     assert error == UnknownFeatureError("a")

@@ -37,20 +37,8 @@ def chain_kernel(
 ) -> lp.TranslationUnit:
     """Work-item (i, j) runs the steps k times and stores the sum of its chains.
 
-    Parameters
-    ----------
-    expressions : sequence of str
-        The steps of a chain, in terms of ``acc[u]`` and the scalar arguments.
-    form : str
-        Key of :data:`CHAINS`.
-    dtype : str
-        Type of the values.
-    scalars : iterable of str
-        Names of the floating-point arguments, ``scale`` among them.
-    name : str
-        Name of the kernel.
-    work_group : tuple of int
-        Its two extents [work-items].
+    The steps are `expressions` in ``acc[u]`` and the scalars, which are the floating-point arguments, ``scale``
+    among them; `form` is a key of :data:`CHAINS`.
     """
     chains = CHAINS[form]
     steps = chain_steps(expressions)

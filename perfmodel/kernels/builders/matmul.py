@@ -14,7 +14,7 @@ from perfmodel.kernels.shapes import WorkGroup, assume
 
 
 def tiled_product(name: str, work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
-    """Each work-group forms a tile of c; it goes along the long side in steps of its own width."""
+    """Each work-group forms a tile of c; the loop over k goes in steps of the tile's width."""
     tile = work_group[0]
     t_unit = lp.make_kernel(
         "{[i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m}",

@@ -35,7 +35,7 @@ def differences_kernel(name: str, assumptions: str) -> lp.TranslationUnit:
 
 
 def differences(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    """Return the result, whose border keeps what it held before."""
+    """Return the result, whose border is not written."""
     u, result = arguments["u"], arguments["result"].copy()
     middle = u[1:-1, 1:-1]
     neighbours = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]

@@ -30,18 +30,6 @@ def strided(
     return lp.prioritize_loops(t_unit, "r, o")
 
 
-def stride_class(stride: int, offsets: int, **variant: object) -> str:
-    """Name of the stride class of accesses to `offsets` of `stride` cells.
-
-    Examples
-    --------
-    >>> stride_class(3, 2), stride_class(16, 4)
-    ('stride3_2of3', 'strideN_1of4')
-    """
-    parts = min(stride, 4)
-    return f"stride{stride if stride <= 4 else 'N'}_{-(-offsets * parts // stride)}of{parts}"
-
-
 def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], ...]:
     """Variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number.
 

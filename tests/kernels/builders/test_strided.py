@@ -8,7 +8,8 @@ import pytest
 
 from perfmodel import features
 from perfmodel.counts import count
-from perfmodel.kernels.builders.strided import stride_class, strided, strides_in_turn
+from perfmodel.features import stride_class
+from perfmodel.kernels.builders.strided import strided, strides_in_turn
 
 
 @pytest.mark.parametrize(
@@ -16,7 +17,7 @@ from perfmodel.kernels.builders.strided import stride_class, strided, strides_in
     [(2, 1, "stride2_1of2"), (4, 3, "stride4_3of4"), (8, 2, "strideN_1of4"), (8, 3, "strideN_2of4")],
 )
 def test_the_class_is_that_of_the_counted_kernel(stride, offsets, expected):
-    assert expected == stride_class(stride, offsets, work_group=(256,))
+    assert expected == stride_class(stride, offsets, stride)
     arrays = [
         lp.GlobalArg("a", np.float32, shape=f"{stride}, n, k", order="F"),
         lp.GlobalArg("out", np.float32, shape="n"),
