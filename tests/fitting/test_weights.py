@@ -13,7 +13,8 @@ from perfmodel.errors import (
     UnknownFamilyError,
     WeightsFileError,
 )
-from perfmodel.fitting import fit_weights, read_weights, write_whole
+from perfmodel.fitting import fit_weights, read_weights
+from perfmodel.io import write_whole
 from perfmodel.predict import FittedModel, fit, load
 from tests.standins import Access, Counts, Operation, Row, Rows, count
 
