@@ -16,19 +16,10 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 
-def bind(
-    family: Family, features: Collection[str], known: Mapping[str, float] | None = None
-) -> Expression:
+def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
     """Return a family's run time as an expression in features, quantities and weights.
 
-    Parameters
-    ----------
-    family
-        The family.
-    features
-        Features that the sums run over, as far as they fit each sum's patterns.
-    known
-        Weights that are numbers already.
+    Each sum runs over those features that match its patterns; `known` weights are replaced by their numbers.
 
     Raises
     ------
@@ -47,31 +38,15 @@ def bind(
 
 @dataclass(frozen=True, eq=False)
 class RunTime:
-    """A family with the value of each weight: from a kernel's features and quantities to seconds.
-
-    Parameters
-    ----------
-    family
-        The family.
-    weights
-        Value of each weight, by its name outside of expressions (:func:`weight_name`).
-    """
+    """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`)."""
 
     family: Family
     weights: Mapping[str, float]
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the run time and its terms [s].
+        """Return the run time and its terms by name [s]: of features in a plain sum, else of parts.
 
-        Parameters
-        ----------
-        values
-            Features and quantities (:meth:`perfmodel.models.Family.values`): numbers, or arrays of one shape.
-
-        Returns
-        -------
-        tuple
-            The run time; and by name the term of each feature where the family is a plain sum, else of each part.
+        `values` are features and quantities (:meth:`perfmodel.models.Family.values`), numbers or arrays of one shape.
         """
         if self.family.plain_sum:
             terms = self.family.terms(self.weights, values)
@@ -99,24 +74,13 @@ class RunTime:
         return found, [self.weights[weight_name(self.family, name)] for name in found.weights]
 
 
-def known_weights(
-    family: Family, facts: DeviceFacts | None, fit_facts: bool = False
-) -> dict[str, float]:
+def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
     """Return the weights that the device's facts give.
-
-    Parameters
-    ----------
-    family
-        Its weights name the fact that gives each.
-    facts
-        The facts of the device; None where nothing is known.
-    fit_facts
-        Whether weights whose fact is not known may be fitted.
 
     Raises
     ------
     MissingFactError
-        If a fact is not known and may not be fitted.
+        If a fact is unknown, unless `fit_facts` allows to fit its weight.
     """
     found = {}
     for weight in family.weights:
