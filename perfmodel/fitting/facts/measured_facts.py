@@ -13,6 +13,8 @@ from perfmodel.fitting.facts.throughput import throughput, throughput_facts
 if TYPE_CHECKING:
     from perfmodel.store import Measurements
 
+_UNKNOWN = (FlowUnknownError, MissingCountsError, MissingFactError)
+
 
 def with_measured_facts(measurements: Measurements) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
@@ -27,7 +29,8 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     row = measurements.rows[0]
     known = measurements.facts or DeviceFacts(row.device, row.platform, row.driver, ())
     found = known
-    for derived in (lambda: throughput_facts(throughput(measurements)), lambda: roof_facts(roofs(measurements))):
-        with suppress(FlowUnknownError, MissingCountsError, MissingFactError):
-            found = found.updated(derived())
+    with suppress(*_UNKNOWN):
+        found = found.updated(throughput_facts(throughput(measurements)))
+    with suppress(*_UNKNOWN):
+        found = found.updated(roof_facts(roofs(measurements)))
     return measurements.with_facts(found.updated(dict(known.facts)))

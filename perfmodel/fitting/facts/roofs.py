@@ -75,10 +75,7 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
         _roof("memory_bandwidth_bytes_per_s", "B/s", beyond or streams),
         _roof(CACHE_KEY, "B/s", within if _best(within) > _best(beyond) > 0 else ()),
     ]
-    for dtype in ("float32", "float64"):
-        pattern = f"op_{dtype}_*"
-        rates = _rates(measurements, _isolates(pattern), lambda case, pattern=pattern: case.total(pattern))
-        found.append(_roof(f"peak_flops_{dtype}", "operation/s", tuple(rates)))
+    found += [_peak(measurements, dtype) for dtype in ("float32", "float64")]
     local = tuple(_rates(measurements, lambda _: True, local_bytes))
     found.append(_roof("local_bandwidth_bytes_per_s", "B/s", local))
     return tuple(roof for roof in found if roof is not None)
@@ -106,6 +103,12 @@ def _rates(measurements: Measurements, meant: Callable[[Measurement], bool], amo
             continue
         if found > 0:
             yield _Rate(found / row.median, found, row)
+
+
+def _peak(measurements: Measurements, dtype: str) -> Roof | None:
+    pattern = f"op_{dtype}_*"
+    rates = _rates(measurements, _isolates(pattern), lambda case: case.total(pattern))
+    return _roof(f"peak_flops_{dtype}", "operation/s", tuple(rates))
 
 
 def _roof(key: str, unit: str, rates: Sequence[_Rate]) -> Roof | None:
