@@ -93,7 +93,7 @@ def test_nonnegative_weights():
     model = fit(measurements(), nonnegative=True)
     assert 0 == model.weights["local_load_32"]
     assert min(model.weights.values()) >= 0
-    assert model.fitted.nonnegative
+    assert model.fitted.options.nonnegative
 
 
 def test_fewer_measurements_than_features():
