@@ -38,12 +38,10 @@ class Prediction:
     seconds
         Run time [s]: a float, or a float64 array of the sizes' shape.
     terms
-        Name to the seconds that it contributes, of the same shape: each feature where the family is
-        a plain sum, else each part of its expression. They add up to ``seconds`` where the family is
-        additive.
+        Seconds of each term by its name, of the same shape. The terms are features where the family is a plain
+        sum, else parts of its expression. They add up to ``seconds`` where the family is additive.
     interval
-        Lower and upper bound [s] at the asked level (:mod:`perfmodel.fitting.uncertainty.conformal`), of the same
-        shape; None where the model has none.
+        Lower and upper bound [s] at the level, of the same shape; None where the model has none.
     unmeasured
         Features that were counted as free because no measurement exercised them.
     warnings
@@ -112,13 +110,7 @@ class FittedModel:
         return self.fitted.notes
 
     def save(self, path: str | Path) -> None:
-        """Write the weights as JSON, whole or not at all.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
+        """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
         self.fitted.save(path)
 
     def predict(
@@ -165,13 +157,7 @@ class FittedModel:
         return Prediction(seconds, terms, _interval(seconds, half_width), unmeasured, warnings)
 
     def half_width(self, level: float) -> float | None:
-        """Return q, so that intervals are from p/exp(q) to p exp(q); None where there are none.
-
-        Raises
-        ------
-        LevelError
-            If the level is not between 0 and 1.
-        """
+        """Return q of the intervals from p/exp(q) to p exp(q); None where the model has none."""
         check_level(level)
         return self._quantiles.at(level) if self._quantiles else None
 
@@ -204,10 +190,10 @@ class FittedModel:
         return tuple(found)
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the features that the family charges for and that no measurement exercised, sorted."""
+        """Return the features that the family uses and that no measurement exercised, sorted."""
         weights, takes, needs = self.weights, self.family.takes, self._never_exercised
         found = [name for name in values if name not in weights and (takes(name) or name in needs)]
-        return tuple(sorted(name for name in found if np.any(values[name]))) if found else ()
+        return tuple(sorted(name for name in found if np.any(values[name])))
 
     @cached_property
     def _never_exercised(self) -> frozenset[str]:
@@ -225,9 +211,9 @@ def fit(
 ) -> FittedModel:
     """Fit a model family to measurements.
 
-    Weights minimise the sum of squared relative errors
-    (:class:`~perfmodel.fitting.RelativeLeastSquares`). Features that no measurement exercises get no
-    weight; features that the measurements cannot tell apart are named in the model's ``notes``.
+    Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`).
+    Features that no measurement exercises get no weight. The model's ``notes`` name features whose weights the
+    measurements do not determine separately.
 
     Parameters
     ----------
@@ -236,12 +222,12 @@ def fit(
     family
         A model family or its name.
     nonnegative
-        Whether weights below zero are ruled out; `options` can say so too.
+        Whether weights below zero are ruled out; `options` has this setting too.
     options
-        How else to fit.
+        Other settings of the fit.
     others
-        Measured kernels that the fit must not see, such as test kernels. Their errors make the
-        intervals rest on more groups of kernels.
+        Measured kernels that the fit does not use, such as test kernels. With their errors, the intervals
+        rest on more groups of kernels.
 
     Raises
     ------
@@ -278,14 +264,8 @@ def load(path: str | Path, family: Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
     The facts of the device are those of the fit. If the file does not hold them, they are read
-    from ``device.json`` and ``facts.yaml`` beside it.
-
-    Parameters
-    ----------
-    path
-        The file.
-    family
-        Its family, if it is a user's own value that cannot be found by its name.
+    from ``device.json`` and ``facts.yaml`` beside it. `family` is needed only for a user's own
+    value that cannot be found by its name.
 
     Raises
     ------

@@ -20,13 +20,13 @@ Sizes: TypeAlias = npt.NDArray[np.int64]
 Winners: TypeAlias = npt.NDArray[np.bool_]
 
 WINDOW = 1 << 16
-"""So many sizes at either end of a range are tried, to see which ones the variants assume."""
+"""Number of sizes at each end of a range that are tested against the variants' assumptions."""
 EXHAUSTIVE = 1 << 17
-"""Up to so many sizes are all compared; of more, a geometric grid is."""
+"""Largest number of sizes that are all compared; more sizes are compared on a geometric grid."""
 GRID = 1 << 14
-"""Sizes in that grid."""
+"""Number of sizes in that grid."""
 PARTS = 1 << 10
-"""Between two grid points with different winners so many sizes are compared, again and again."""
+"""Number of sizes that one refinement compares between two neighbours with different winners."""
 ROUNDING = 1e-12
 """Relative difference of two times below which neither is faster."""
 
@@ -38,17 +38,9 @@ class RankedVariant:
     Parameters
     ----------
     name
-        What it was called.
-    seconds
-        Predicted run time [s].
-    interval
-        Lower and upper bound [s]; None where the model has none.
-    warnings
-        Why not to trust the prediction, one sentence each.
-    terms
-        Name of each term to its seconds [s].
-    unmeasured
-        Features that were counted as free because no measurement exercised them.
+        Name of the variant.
+    seconds, interval, warnings, terms, unmeasured
+        As of :class:`perfmodel.predict.Prediction`, at one size.
     """
 
     name: str
@@ -61,15 +53,7 @@ class RankedVariant:
 
 @dataclass(frozen=True)
 class Lead:
-    """Sizes at which one of two variants is the faster.
-
-    Parameters
-    ----------
-    name
-        Name of that variant.
-    low, high
-        First and last of these sizes.
-    """
+    """Sizes from `low` to `high` at which the variant `name` is the faster of two."""
 
     name: str
     low: int
@@ -122,15 +106,7 @@ def rank_measured(
     level: float = 0.9,
     allow_unmeasured: bool = False,
 ) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
-    """Rank the variants that can be predicted; return for each other variant the features it needs.
-
-    Parameters are those of :func:`rank`.
-
-    Raises
-    ------
-    ParameterError, AssumptionError
-        As of :func:`rank`.
-    """
+    """Rank as :func:`rank`, and return the error of each variant that needs unmeasured features beside it."""
     for name, value in sizes.items():
         if np.ndim(value):
             raise ParameterError(name, "is an array; variants are ranked at one size", tuple(sizes))
@@ -161,11 +137,11 @@ def crossover(
 ) -> tuple[Lead, ...]:
     """Return which of two variants is faster from which size on, over a range of sizes.
 
-    The times are evaluated from the kernels' symbolic counts, at all sizes of the range that both
-    variants assume or, where these are more than 131072, at 16384 of them in geometric steps;
-    between neighbours with different winners they are evaluated again until none lies between.
-    So each change is found to the very size, except where two of them fall between neighbours of
-    the grid, and assumptions are met that repeat after 65536 sizes or fewer.
+    The times are evaluated from the kernels' symbolic counts at all sizes of the range that meet the assumptions
+    of both variants. If these are more than 131072, they are evaluated at 16384 sizes in geometric steps first,
+    and then between neighbours with different winners until no size is left between them. So each change is
+    found exactly, except where two changes lie between neighbours of the grid. Assumptions may repeat
+    after at most 65536 sizes.
 
     Parameters
     ----------
@@ -173,22 +149,20 @@ def crossover(
         Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
     model
         A fitted model.
-    parameter
-        The size parameter that varies.
-    low, high
-        Its range, both ends included.
-    names
-        What to call the variants.
-    allow_unmeasured
-        Whether features that no measurement exercised may be counted as free.
+    parameter, low, high
+        The size parameter that varies, and its range, both ends included.
     fixed, **more_fixed
         The other size parameters.
+    names
+        Names of the variants.
+    allow_unmeasured
+        Whether features that no measurement exercised may be counted as free.
 
     Returns
     -------
     tuple of Lead
-        In order; every lead but the first begins at a crossing. Where the times are equal the
-        variant that led keeps the lead, the first one at the lowest size.
+        In order of the sizes. Where the times are equal, the variant that led before keeps the lead; at the
+        lowest size the first variant leads.
 
     Raises
     ------
@@ -222,7 +196,7 @@ class _Pair:
     allow_unmeasured: bool
 
     def compared(self, sizes: Sizes) -> tuple[Sizes, Winners]:
-        """Return those sizes that both variants assume, and whether b leads at each."""
+        """Return the sizes that meet the assumptions of both variants, and whether b leads at each."""
         while len(sizes):
             try:
                 return sizes, self._b_leads({**self.fixed, self.parameter: sizes})
@@ -238,14 +212,14 @@ class _Pair:
             for kernel in (self.a, self.b)
         )
         difference, margin = one - other, ROUNDING * np.maximum(np.abs(one), np.abs(other))
-        # With equal times the lead stays where it was: at the last size before with another sign.
+        # With equal times the winner is that of the last smaller size with different times.
         decided = np.where(np.abs(difference) > margin, np.arange(len(difference)), 0)
         winners: Winners = (difference > margin)[np.maximum.accumulate(decided)]
         return winners
 
 
 def _lattice(pair: _Pair, low: int, high: int) -> range:
-    """Return equally spaced sizes that hold all those which both variants assume."""
+    """Return equally spaced sizes that include all sizes which meet the assumptions of both variants."""
     ends = [
         np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64),
         np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64),
@@ -259,7 +233,7 @@ def _lattice(pair: _Pair, low: int, high: int) -> range:
 
 
 def _between(tried: Sizes, sizes: Sizes, b_leads: Winners, step: int) -> Sizes:
-    """Return sizes between neighbours with different winners, and beyond the first and last assumed."""
+    """Return sizes between neighbours with different winners, and beyond the first and the last valid size."""
     changes = np.flatnonzero(b_leads[1:] != b_leads[:-1])
     gaps = list(zip(sizes[changes].tolist(), sizes[changes + 1].tolist(), strict=True))
     gaps += [(int(below), int(sizes[0])) for below in tried[tried < sizes[0]][-1:]]
@@ -273,7 +247,4 @@ def _between(tried: Sizes, sizes: Sizes, b_leads: Winners, step: int) -> Sizes:
 
 def _leads(sizes: Sizes, b_leads: Winners, names: tuple[str, str]) -> tuple[Lead, ...]:
     starts = [0, *(np.flatnonzero(b_leads[1:] != b_leads[:-1]) + 1).tolist(), len(sizes)]
-    return tuple(
-        Lead(names[int(b_leads[start])], int(sizes[start]), int(sizes[end - 1]))
-        for start, end in pairwise(starts)
-    )
+    return tuple(Lead(names[int(b_leads[i])], int(sizes[i]), int(sizes[end - 1])) for i, end in pairwise(starts))

@@ -2,58 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel import store
-from perfmodel.calibration.refit import CORE, FittedFamilies, fit_all
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.contenders import contenders
 from perfmodel.compare.verdict import Verdict, judge
-from perfmodel.fitting import FitOptions, write_whole
+from perfmodel.errors import PerfModelError
+from perfmodel.fitting import FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
-from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.io import write_whole
+from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.models import families
 from perfmodel.predict import FittedModel, fit
-from perfmodel.report import Judged, families_table
+from perfmodel.report import Judged, error_table, families_table
 
 if TYPE_CHECKING:
     from perfmodel.models import Family
+    from perfmodel.store import Measurements
 
+CORE = "stevens_kloeckner_2016"
+"""The family that decides what a device's fit is good for."""
 VERDICT_FILE = "verdict.txt"
 
 
 @dataclass(frozen=True, eq=False)
 class FittedDevice:
-    """All families fitted to one device and judged on its test kernels.
+    """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
     Parameters
     ----------
     folder
         Folder with the weights files and the verdict.
-    families
-        The fitted models, the reasons where a family could not be fitted, and the measured test kernels.
+    device
+        Name of the device.
+    models, problems
+        By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
+    comparisons
+        Predicted and measured times of the test kernels, by the family of the core paper.
     contenders
         The families side by side, on the same cases.
     """
 
     folder: Path
-    families: FittedFamilies
+    device: str
+    models: Mapping[str, FittedModel]
+    problems: Mapping[str, str]
+    comparisons: tuple[Comparison, ...]
     contenders: tuple[Contender, ...]
 
     @property
     def weights_files(self) -> dict[str, Path]:
         """The weights file of each fitted family, by the family's name."""
-        return {name: self.folder / f"{name}.json" for name in sorted(self.families.models)}
-
-    @cached_property
-    def comparisons(self) -> tuple[Comparison, ...]:
-        """Predicted and measured times of the test kernels, by the family of the core paper."""
-        model = self.families.models.get(CORE)
-        return () if model is None else tuple(compare(model, self.families.tests))
+        return {name: self.folder / f"{name}.json" for name in sorted(self.models)}
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -63,8 +69,12 @@ class FittedDevice:
     @property
     def text(self) -> str:
         """The content of ``verdict.txt``: the core paper's family in detail, and all families side by side."""
-        problem = self.families.problems.get(CORE)
-        core = f"{CORE} was not fitted: {problem}" if problem else self.families.verdict()
+        if CORE in self.problems:
+            core = f"{CORE} was not fitted: {self.problems[CORE]}"
+        else:
+            reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
+            errors = error_table(self.comparisons)
+            core = f"{CORE} on {self.device}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
         return f"{core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
 
 
@@ -74,7 +84,9 @@ def files_of_all(folder: Path) -> tuple[Path, ...]:
 
 
 def fit_device(folder: Path, out: Path | None = None, progress: Progress | None = None) -> FittedDevice:
-    """Fit every family to a device's folder; write the weights files and ``verdict.txt``.
+    """Fit every family to a device's folder; write ``<family>.json`` for each, and ``verdict.txt``.
+
+    A family that cannot be fitted is reported in the result; the others are fitted all the same.
 
     Parameters
     ----------
@@ -87,41 +99,49 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
 
     Raises
     ------
-    StoreMissingError, ForeignDeviceError, OutputError
-        As of :func:`perfmodel.calibration.refit.fit_all`.
+    StoreMissingError, ForeignDeviceError
+        As of :func:`perfmodel.fitting.device_folder.measured_folder`.
+    OutputError
+        If a file cannot be written.
     """
     bar, target = progress or Silent(), out or folder
-    try:
-        bar.start("fitting families", len(families()))
-        fitted = fit_all(folder, target, bar.advance)
-    finally:
-        bar.stop()
+    measured, tests = measured_folder(folder, measured_facts=False)
+    with task(bar, "fitting families", len(families())):
+        models, problems = _fit_families(measured, tests, target, bar.advance)
     try:
         rivals = contenders(folder, begin=bar.start, advance=bar.advance)
     finally:
         bar.stop()
-    found = FittedDevice(target, fitted, rivals)
+    rows = compare(models[CORE], tests) if CORE in models else ()
+    found = FittedDevice(target, tests.device, models, problems, rows, rivals)
     write_whole(target / VERDICT_FILE, found.text.encode())
     return found
+
+
+def _fit_families(
+    measured: Measurements, tests: Measurements, target: Path, advance: Callable[[str], None]
+) -> tuple[dict[str, FittedModel], dict[str, str]]:
+    """Fit and save every family; return the models, and the problem of each family that cannot be fitted."""
+    models, problems = {}, {}
+    for name in families():
+        try:
+            models[name] = fit(measured, name, others=tests)
+        except PerfModelError as error:
+            problems[name] = " ".join(str(error).split())
+            advance(f"{name}: {problems[name]}")
+        else:
+            models[name].save(target / f"{name}.json")
+            advance(name)
+    return models, problems
 
 
 def fit_family(
     source: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False
 ) -> FittedModel:
-    """Fit one family to a folder or a file of measurements.
+    """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
-    Intervals also rest on the measured test kernels, where the folder holds them.
-
-    Parameters
-    ----------
-    source
-        Folder, or its ``.jsonl`` file.
-    family
-        The family.
-    options
-        How to fit.
-    measured_facts
-        Whether facts that can be read off the measurements are fixed instead of fitted.
+    Intervals also rest on the measured test kernels, where the folder holds them. With `measured_facts`,
+    facts that can be read off the measurements are fixed instead of fitted.
     """
     measured = store.read(source)
     if measured_facts:

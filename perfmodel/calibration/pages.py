@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from perfmodel.calibration.trials import device_shares
+from perfmodel.compare.shares import Shares, shares
+from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
+from perfmodel.measuring.size_plan_file import plan_path
 from perfmodel.report.isolation import isolation_page
 from perfmodel.report.shares import picture_shares, shares_page, shares_text
+from perfmodel.store import Key, canonical, read_lines
 from perfmodel.store.isolation import FILE, read_isolations
 
 
@@ -20,7 +24,24 @@ def draw_isolation(devices: Path, page: Path) -> None:
 
 def draw_choice(folders: Iterable[Path], picture: Path, page: Path, draws: int = 100) -> str:
     """Draw what chosen and random shares of devices' measurements are worth; return the page's tables."""
-    devices = [device_shares(folder, draws) for folder in folders]
+    devices = [_device_shares(folder, draws) for folder in folders]
     picture_shares(devices, picture)
     write_whole(page, shares_page(page.read_text(), devices).encode())
     return "\n\n".join(map(shares_text, devices))
+
+
+def _device_shares(folder: Path, draws: int) -> Shares:
+    measured, tests = measured_folder(folder, measured_facts=False)
+    return shares(measured, tests, trial_seconds(folder), draws=draws)
+
+
+def trial_seconds(folder: Path) -> dict[Key, float]:
+    """Return the times of the trials that found the sizes [s], by the keys of the records."""
+    path = plan_path(folder)
+    found: dict[Key, float] = {}
+    for _, plan in read_lines(path)[0] if path.is_file() else ():
+        (device, platform, driver), members, _ = json.loads(plan["key"])
+        for kernel, variant, code in members:
+            for sizes, seconds in zip(plan["parameters"], plan["seconds"], strict=True):
+                found[device, platform, kernel, canonical(variant), canonical(sizes), driver, code] = seconds
+    return found

@@ -68,10 +68,10 @@ def fitted_document(found: FittedDevice) -> dict[str, Any]:
     verdict = found.verdict
     return {
         "schema": SCHEMA,
-        "device": found.families.tests.device,
+        "device": found.device,
         "folder": str(found.folder),
         "weights_files": {name: str(path) for name, path in found.weights_files.items()},
-        "problems": dict(found.families.problems),
+        "problems": dict(found.problems),
         "verdict": {
             "text": verdict.text,
             "to_time": verdict.to_time,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.count/1"
 
+SubgroupSize = Annotated[int, typer.Option("--subgroup-size", min=1, help="Work-items in a sub-group of the device.")]
 
-SubgroupSize = Annotated[
-    int, typer.Option("--subgroup-size", min=1, help="Work-items in a sub-group of the device.")
-]
+#: The counts of each variant by its name, with the values of its features where the sizes are known.
+Counted: TypeAlias = "Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]]"
 
 
 def command(
@@ -53,9 +53,7 @@ def command(
                 draw_memory(counts, at, of_variant(memory, name, len(found) > 1), device, groups)
 
 
-def _print_variants(
-    found: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]], at: Mapping[str, int]
-) -> None:
+def _print_variants(found: Counted, at: Mapping[str, int]) -> None:
     for place, (name, (counts, values)) in enumerate(found.items()):
         print("\n" * (place > 0) + f"{name}({', '.join(counts.parameters)})")
         _print_variant(counts, values, at)
@@ -67,11 +65,7 @@ def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str,
     return features.evaluate(counts, at) if at or not counts.parameters else None
 
 
-def _print_document(
-    kernel: str,
-    found: Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]],
-    at: Mapping[str, int],
-) -> None:
+def _print_document(kernel: str, found: Counted, at: Mapping[str, int]) -> None:
     from perfmodel.features import unit
 
     variants: dict[str, Any] = {}
@@ -79,24 +73,16 @@ def _print_document(
         variants[name] = {
             "parameters": list(counts.parameters),
             "assumptions": counts.assumptions,
-            "expressions": [
-                {"what": what, "detail": detail, "count": expression}
-                for what, detail, expression in expressions(counts)
-            ],
+            "expressions": [dict(zip(("what", "detail", "count"), row, strict=True)) for row in expressions(counts)],
             "counts": counts.to_json(),
         }
         if values is not None:
             variants[name]["sizes"] = dict(at)
-            variants[name]["features"] = {
-                feature: {"value": value, "unit": unit(feature)}
-                for feature, value in values.items()
-            }
+            variants[name]["features"] = {key: {"value": value, "unit": unit(key)} for key, value in values.items()}
     print_document({"schema": SCHEMA, "kernel": kernel, "variants": variants})
 
 
-def _print_variant(
-    counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]
-) -> None:
+def _print_variant(counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]) -> None:
     from perfmodel.features import unit
     from perfmodel.report import columns_text
 

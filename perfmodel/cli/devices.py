@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfmodel.cli.options import Json
 from perfmodel.cli.output import print_document
@@ -21,18 +21,11 @@ def command(json: Json = False) -> None:
 
     found = devices()
     if json:
-        _print_document(found)
+        print_document({"schema": SCHEMA, "devices": [{"index": one.index, **one.facts.to_json()} for one in found]})
         return
     if not found:
         raise NoDeviceError
     _print_table(found)
-
-
-def _print_document(found: tuple[Device, ...]) -> None:
-    rows: list[dict[str, Any]] = [
-        {"index": device.index, **device.facts.to_json()} for device in found
-    ]
-    print_document({"schema": SCHEMA, "devices": rows})
 
 
 def _print_table(found: tuple[Device, ...]) -> None:

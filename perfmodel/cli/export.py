@@ -27,7 +27,7 @@ def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json =
 
     from perfmodel import store
     from perfmodel.errors import NothingAskedError
-    from perfmodel.fitting import write_whole
+    from perfmodel.io import write_whole
 
     if t4 is None and csv is None:
         raise NothingAskedError(("--t4 FILE", "--csv FILE"))

@@ -42,8 +42,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Fit a model family, or all of them, to measurements and save the weights."""
-    from perfmodel.calibration.fitted_device import fit_family
-    from perfmodel.calibration.refit import CORE
+    from perfmodel.calibration.fitted_device import CORE, fit_family
     from perfmodel.fitting import FitOptions
     from perfmodel.models import find_family
 

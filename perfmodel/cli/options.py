@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,9 @@ from perfmodel.errors import OptionError, SizeOptionError, UnknownVariantError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
+    from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.predict import FittedModel
+    from perfmodel.ranking import RankedVariant
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -128,3 +131,22 @@ def counted_variants(path: Path, variant: str | None, subgroup_size: int = 32) -
         units = {variant: units[variant]}
     with Console(stderr=True).status("counting ..."):  # silent where there is no terminal
         return {name: count(unit, subgroup_size) for name, unit in units.items()}
+
+
+def ranked(
+    path: Path, variant: str | None, model: FittedModel, at: Mapping[str, int], level: float, allow_unmeasured: bool
+) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
+    """Rank the variants of a kernel file that can be predicted; return the errors of the others too.
+
+    Raises
+    ------
+    UnmeasuredFeatureError
+        If no variant can be predicted.
+    """
+    from perfmodel.ranking import rank_measured
+
+    variants = counted_variants(path, variant, model.fitted.subgroup_size)
+    found, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
+    if not found:
+        raise next(iter(withheld.values()))
+    return found, withheld

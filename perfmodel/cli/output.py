@@ -1,9 +1,16 @@
-"""How commands print documents and intervals."""
+"""How commands print documents, predictions and intervals."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.predict import FittedModel
+    from perfmodel.ranking import RankedVariant
 
 
 def print_document(document: Any) -> None:
@@ -28,3 +35,19 @@ def interval_text(interval: tuple[float, float] | None) -> str:
 def interval_document(interval: tuple[float, float] | None) -> list[float | None] | None:
     """Return an interval's bounds for JSON, which has no infinity: null stands for no bound."""
     return None if interval is None else [interval[0], interval[1] if isfinite(interval[1]) else None]
+
+
+def model_document(kernel: Path, model: FittedModel, at: Mapping[str, int]) -> dict[str, Any]:
+    """Return which kernel file is predicted by which model at which sizes, for JSON."""
+    return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "sizes": dict(at)}
+
+
+def variant_document(one: RankedVariant) -> dict[str, Any]:
+    """Return the prediction of a variant for JSON."""
+    interval = interval_document(one.interval)
+    return {"variant": one.name, "seconds": one.seconds, "interval": interval, "warnings": list(one.warnings)}
+
+
+def withheld_document(withheld: Mapping[str, UnmeasuredFeatureError]) -> dict[str, Any]:
+    """Return the variants without a prediction for JSON, each with the features that no measurement exercised."""
+    return {"withheld": [{"variant": name, "unmeasured": list(error.features)} for name, error in withheld.items()]}

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.cli.options import (
-    AllowUnmeasured,
-    Json,
-    KernelFile,
-    Level,
-    Sizes,
-    Variant,
-    WeightsFile,
-    counted_variants,
-    sizes,
+from perfmodel.cli.options import AllowUnmeasured, Json, KernelFile, Level, Sizes, Variant, WeightsFile, ranked, sizes
+from perfmodel.cli.output import (
+    interval_text,
+    model_document,
+    print_document,
+    sizes_text,
+    variant_document,
+    withheld_document,
 )
-from perfmodel.cli.output import interval_document, interval_text, print_document, sizes_text
 
 if TYPE_CHECKING:
     from perfmodel.errors import UnmeasuredFeatureError
@@ -37,48 +34,23 @@ def command(
 ) -> None:
     """Predict a kernel's run time and the share of each term; several variants are ranked."""
     from perfmodel.predict import load
-    from perfmodel.ranking import rank_measured
 
     at, model = sizes(size), load(weights)
-    variants = counted_variants(kernel, variant, model.fitted.subgroup_size)
-    ranked, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
-    if not ranked:
-        raise next(iter(withheld.values()))
-    if json:
-        print_document(
-            {
-                "schema": SCHEMA,
-                "kernel": str(kernel),
-                "device": model.device,
-                "family": model.family.name,
-                "sizes": at,
-                "level": level,
-                "predictions": [_record(one) for one in ranked],
-                "withheld": withheld_document(withheld),
-                "notes": list(model.notes),
-            }
-        )
-    else:
-        _print_ranking(model, at, level, ranked, withheld)
-
-
-def withheld_document(withheld: Mapping[str, UnmeasuredFeatureError]) -> list[dict[str, Any]]:
-    """Return the variants without a prediction, each with the features that no measurement exercised."""
-    return [{"variant": name, "unmeasured": list(error.features)} for name, error in withheld.items()]
+    found, withheld = ranked(kernel, variant, model, at, level, allow_unmeasured)
+    if not json:
+        _print_ranking(model, at, level, found, withheld)
+        return
+    predictions = {"predictions": [_record(one) for one in found], **withheld_document(withheld)}
+    asked = {**model_document(kernel, model, at), "level": level}
+    print_document({"schema": SCHEMA, **asked, **predictions, "notes": list(model.notes)})
 
 
 def _record(one: RankedVariant) -> dict[str, Any]:
-    return {
-        "variant": one.name,
-        "seconds": one.seconds,
-        "interval": interval_document(one.interval),
-        "terms": {
-            term: {"seconds": seconds, "share": _share(seconds, one.seconds)}
-            for term, seconds in _largest_first(one.terms)
-        },
-        "unmeasured": list(one.unmeasured),
-        "warnings": list(one.warnings),
+    terms = {
+        term: {"seconds": seconds, "share": _share(seconds, one.seconds)}
+        for term, seconds in _largest_first(one.terms)
     }
+    return {**variant_document(one), "terms": terms, "unmeasured": list(one.unmeasured)}
 
 
 def _print_ranking(

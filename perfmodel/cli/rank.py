@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,14 +16,13 @@ from perfmodel.cli.options import (
     Sizes,
     WeightsFile,
     counted_variants,
+    ranked,
     sizes,
-)
-from perfmodel.cli.output import interval_document, interval_text, print_document
-from perfmodel.cli.predict import withheld_document
+)  # fmt: skip
+from perfmodel.cli.output import interval_text, model_document, print_document, variant_document, withheld_document
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import Lead, RankedVariant
@@ -46,25 +46,20 @@ def command(
 ) -> None:
     """Rank a kernel's variants by their predicted times, or find the sizes at which two change places."""
     from perfmodel.predict import load
-    from perfmodel.ranking import rank_measured
 
     at, model = sizes(size), load(weights)
-    variants = counted_variants(kernel, None, model.fitted.subgroup_size)
     if crossover is None:
-        ranked, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
-        if not ranked:
-            raise next(iter(withheld.values()))
-        found: dict[str, Any] = {"variants": [_record(one) for one in ranked], "withheld": withheld_document(withheld)}
-        lines = _ranking_lines(ranked, withheld)
+        variants, withheld = ranked(kernel, None, model, at, level, allow_unmeasured)
+        found: dict[str, Any] = {"variants": [variant_document(one) for one in variants], **withheld_document(withheld)}
+        lines = _ranking_lines(variants, withheld)
     else:
         parameter, low, high = _range(crossover)
-        leads = _leads(variants, model, (parameter, low, high), at, allow_unmeasured)
+        leads = _leads(kernel, model, (parameter, low, high), at, allow_unmeasured)
         rows = [{"variant": one.name, "low": one.low, "high": one.high} for one in leads]
         found = {"parameter": parameter, "leads": rows}
         lines = [f"{parameter} from {one.low} to {one.high}: {one.name}" for one in leads]
     if json:
-        known = {"kernel": str(kernel), "device": model.device, "family": model.family.name, "sizes": at}
-        print_document({"schema": SCHEMA, **known, **found})
+        print_document({"schema": SCHEMA, **model_document(kernel, model, at), **found})
     else:
         print("\n".join(lines))
 
@@ -82,24 +77,12 @@ def _ranking_lines(ranked: tuple[RankedVariant, ...], withheld: Mapping[str, Unm
     return lines + [f"{name}: {error}" for name, error in withheld.items()]
 
 
-def _record(one: RankedVariant) -> dict[str, Any]:
-    return {
-        "variant": one.name,
-        "seconds": one.seconds,
-        "interval": interval_document(one.interval),
-        "warnings": list(one.warnings),
-    }
-
-
 def _leads(
-    variants: Mapping[str, KernelCounts],
-    model: FittedModel,
-    span: tuple[str, int, int],
-    fixed: Mapping[str, int],
-    allow: bool,
+    kernel: Path, model: FittedModel, span: tuple[str, int, int], fixed: Mapping[str, int], allow: bool
 ) -> tuple[Lead, ...]:
     from perfmodel.ranking import crossover
 
+    variants = counted_variants(kernel, None, model.fitted.subgroup_size)
     if len(variants) != 2:
         raise OptionError(f"--crossover compares 2 variants, and the file has {len(variants)}", "give a file with 2")
     (one, a), (other, b) = variants.items()

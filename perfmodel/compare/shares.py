@@ -31,18 +31,16 @@ class Point:
 
     Parameters
     ----------
-    share
-        Of the configurations [1].
-    rows
-        How many of them are chosen: at least as many as there are features.
+    share, rows
+        Share of the configurations [1], and number of chosen ones: at least the number of features.
     time
-        What measuring the chosen ones takes, over what measuring all takes [1].
+        Time of measuring the chosen rows over the time of measuring all [1].
     chosen, blind
-        Errors of the fit to the chosen ones: with times from trials, and with predicted times.
+        Errors of the fit to the chosen rows: with times from trials, and with predicted times.
     random
-        Errors of fits to as many rows drawn at random, sorted; infinite where it predicts nothing.
+        Errors of fits to as many random rows, sorted; infinite where a fit predicts nothing.
     withheld
-        Share of test cases that fits to random rows do not predict, on average [1].
+        Mean share of test cases that fits to random rows do not predict [1].
     """
 
     share: float
@@ -60,20 +58,18 @@ class Point:
 
 @dataclass(frozen=True)
 class Shares:
-    """A device's points, with how the model errs on its measurement kernels.
+    """A device's points, and the errors of the model on its measurement kernels.
 
     Parameters
     ----------
-    device
-        Its name.
     rows, tests
-        How many measurements and test cases there are.
+        Numbers of measurements and of test cases.
     points
-        One for each share, the last one of all measurements.
+        One for each share; the last one is of all measurements.
     deviations
-        Square roots of mean products of relative residuals, of the fit to everything: of rows
-        with themselves after their variant's mean is taken off, of pairs of one variant, of one
-        class but two variants, and of two classes, times within a factor of two [1].
+        Square roots of mean products of the relative residuals of the fit to all rows [1]: of single rows less
+        their variant's mean, and of pairs of rows of one variant, of one class but two variants, and of two
+        classes, where the times of a pair differ by less than a factor of two.
     """
 
     device: str
@@ -98,21 +94,20 @@ def shares(
     draws: int = 100,
     seed: int = 0,
 ) -> Shares:
-    """Choose shares of measurements that are there already, and draw as many at random.
+    """Choose shares of existing measurements, and draw as many rows at random.
 
     Parameters
     ----------
     measured, tests
         Measurement kernels and test kernels on one device.
     trials
-        What a trial of each measured case took, by the key of its record [s]; the measured time
-        stands in for one that is missing.
+        Time of a trial of each measured case, by the key of its record [s]; by default the measured time.
     family
-        What is fitted, with the default options.
+        The family to fit, with the default options.
     wanted
         The shares, in (0, 1); that of all measurements is added.
     draws, seed
-        How many random shares there are of each, and the seed they are drawn with.
+        Number of random shares of each size, and their seed.
     """
     chosen, rows = find_family(family), tuple(measured)
     table = FamilyFits(measured, chosen, tests=tests).refits.table

@@ -62,12 +62,8 @@ def judge(found: Figures) -> Verdict:
     covered = found.coverage >= LEAST_COVERAGE
     predicted = found.cases - found.withheld
     to_time = covered and predicted >= LEAST_CASES and found.error <= MOST_ERROR
-    to_rank = (
-        covered
-        and found.choices >= LEAST_CHOICES
-        and found.tau >= LEAST_TAU
-        and found.regret <= MOST_REGRET
-    )
+    chosen_well = found.tau >= LEAST_TAU and found.regret <= MOST_REGRET
+    to_rank = covered and found.choices >= LEAST_CHOICES and chosen_well
     return Verdict(to_time, to_rank, tuple(_reasons(found, predicted)))
 
 

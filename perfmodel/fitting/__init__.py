@@ -14,7 +14,6 @@ from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.weights import fit_weights
 from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
 from perfmodel.fitting.weights_reading import read_weights
-from perfmodel.io import write_whole
 
 __all__ = [
     "Design",
@@ -36,5 +35,4 @@ __all__ = [
     "read_weights",
     "relative_errors",
     "solve_least_squares",
-    "write_whole",
 ]

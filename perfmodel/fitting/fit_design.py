@@ -23,15 +23,7 @@ _GIVEN: tuple[Mark, ...] = ("given",)
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A model without any weight to fit, with the attributes of an estimator.
-
-    Parameters
-    ----------
-    model
-        The expression, without weights.
-    degrees_of_freedom_
-        Number of rows that it is compared with.
-    """
+    """A model without any weight to fit, with the attributes of an estimator."""
 
     model: Expression
     degrees_of_freedom_: float
@@ -77,13 +69,7 @@ class DesignFit:
 
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
-    """Fit a family to a design.
-
-    Raises
-    ------
-    TooFewRowsError
-        If there are fewer rows than weights.
-    """
+    """Fit a family to a design; raise TooFewRowsError for fewer rows than weights."""
     with single_threaded():
         if family.plain_sum:
             return _fit_linear(table, options or FitOptions())

@@ -46,15 +46,7 @@ class Unseen:
 
 
 class Refits:
-    """Fits of a family to some rows of a design, each made once, and their predictions of other rows.
-
-    Parameters
-    ----------
-    table
-        All rows.
-    family, options
-        What to fit, and how.
-    """
+    """Fits of a family to some rows of a design, each made once, and their predictions of other rows."""
 
     def __init__(self, table: Design, family: Family, options: FitOptions | None = None) -> None:
         self.table = table
@@ -63,13 +55,7 @@ class Refits:
         self._made: dict[bytes, DesignFit] = {}
 
     def fit(self, seen: Rows) -> DesignFit:
-        """Return the fit to the rows at some positions.
-
-        Raises
-        ------
-        TooFewRowsError
-            If there are fewer rows than weights.
-        """
+        """Return the fit to the rows at some positions; raise TooFewRowsError for fewer rows than weights."""
         key = np.sort(seen).tobytes()
         if key not in self._made:
             self._made[key] = fit_to_design(self.table.select(seen), self.family, self.options)
@@ -95,17 +81,10 @@ class Refits:
         return Unseen(seconds, tuple(needs))
 
     def left_out(self, folds: Sequence[object], fitted: Rows | None = None, asked: Rows | None = None) -> Unseen:
-        """Predict each row by a fit without the rows of its own fold.
+        """Predict each row by a fit without the rows of its own fold, such as its group.
 
-        Parameters
-        ----------
-        folds
-            The fold of each row, such as its group; length n_rows. Rows with None are in every
-            fit and are not predicted.
-        fitted
-            Positions of the rows that fits may see; all by default. The others are only predicted.
-        asked
-            Positions of the rows to predict; all by default. The others are NaN.
+        Rows with the fold None are in every fit and are not predicted. Fits use only the rows at the positions
+        `fitted`, and only rows at the positions `asked` are predicted (the others are NaN); by default all.
         """
         labels = np.array([_place(folds, fold) for fold in folds], dtype=np.int64)
         fits, wanted = _flags(len(labels), fitted), _flags(len(labels), asked) & (labels >= 0)

@@ -18,10 +18,7 @@ FLOOR = 0.05
 
 
 def relative_noise(row: Measurement) -> float:
-    """Return the standard deviation of a row's runs over its time, as the median deviation tells.
-
-    One run tells nothing; it counts as noise of 100 %.
-    """
+    """Return the standard deviation of a row's runs, from their median deviation, over its time; 1 for one run."""
     samples = row.kept_s
     if len(samples) < 2:
         return 1.0
@@ -32,13 +29,8 @@ def relative_noise(row: Measurement) -> float:
 def noise_weights(measurements: Measurements, floor: float = FLOOR) -> npt.NDArray[np.float64]:
     r"""Return a weight for each measurement, :math:`1 / (\epsilon^2 + \sigma_j^2)`.
 
-    Parameters
-    ----------
-    measurements
-        With the times of their runs.
-    floor
-        :math:`\epsilon`, relative error of the model itself, above zero. Without it the quietest
-        kernels would decide the fit alone.
+    :math:`\epsilon` is the relative error of the model itself (`floor`), above zero. Without it the fit
+    would depend on the quietest kernels alone.
     """
     noise = np.array([relative_noise(row) for row in measurements], dtype=np.float64)
     weights: npt.NDArray[np.float64] = 1 / (floor**2 + noise**2)

@@ -25,18 +25,9 @@ def fit_weights(
     options: FitOptions | None = None,
     table: Design | None = None,
 ) -> FittedWeights:
-    """Fit a family's weights to measurements by relative least squares.
+    """Fit a family's weights to the measurements of one device by relative least squares.
 
-    Parameters
-    ----------
-    measurements
-        Measured kernels of one device with their counts.
-    family
-        A family or its name.
-    options
-        How to fit.
-    table
-        The design of these measurements, where it is built already.
+    `table` is the design of these measurements, where it is built already.
 
     Raises
     ------

@@ -114,19 +114,8 @@ class FittedWeights(BaseModel):
     definition: str = ""
     facts: dict[str, Any] | None = None
 
-    @property
-    def nonnegative(self) -> bool:
-        """Whether weights below zero were ruled out."""
-        return self.options.nonnegative
-
     def save(self, path: str | Path) -> None:
-        """Write the weights as JSON, whole or not at all.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
+        """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
         data = self.model_dump(mode="json", by_alias=True)
         write_whole(path, (json.dumps(data, indent=2) + "\n").encode())
 

@@ -12,25 +12,16 @@ from perfmodel.fitting.weights_file import SCHEMA, FittedWeight, FittedWeights, 
 from perfmodel.models.model import Family
 
 
-def read_weights(
-    path: str | Path, device: str | None = None, family: Family | None = None
-) -> FittedWeights:
-    """Read a weights file and check it against its family.
+def read_weights(path: str | Path, device: str | None = None, family: Family | None = None) -> FittedWeights:
+    """Read a weights file and check it against its family, which is needed if it cannot be found by its name.
 
-    Parameters
-    ----------
-    path
-        The file.
-    device
-        Name of the device that the weights must belong to, if that matters.
-    family
-        Their family, if it cannot be found by its name.
+    With `device`, the weights must belong to the device of that name.
 
     Raises
     ------
     WeightsFileError
-        If it is missing, is no weights file of this schema, lacks a weight, or has one that is not
-        one of the family's or in another unit.
+        If it is missing, is no weights file of this schema, lacks a weight, or has one that does not belong to
+        the family or has another unit.
     WeightsDeviceError
         If it belongs to another device.
     UnknownFamilyError, FamilyFileError, ExpressionError

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 
-def bind(
-    family: Family, features: Collection[str], known: Mapping[str, float] | None = None
-) -> Expression:
-    """Return a family's run time as an expression in features, quantities and weights; `known` weights are numbers.
+def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
+    """Return a family's run time as an expression in features, quantities and weights.
 
-    Each sum runs over those of the features that fit its patterns. Raises ExpressionError as :func:`parse` does.
+    Each sum runs over those features that match its patterns; `known` weights are replaced by their numbers.
+
+    Raises
+    ------
+    ExpressionError
+        If the family's expression cannot be used.
     """
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
@@ -35,15 +38,15 @@ def bind(
 
 @dataclass(frozen=True, eq=False)
 class RunTime:
-    """A family with the value of each weight: from a kernel's features and quantities to seconds."""
+    """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`)."""
 
     family: Family
     weights: Mapping[str, float]  # by their names outside of expressions (:func:`weight_name`)
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the run time and its terms by name [s], from features and quantities (:meth:`Family.values`).
+        """Return the run time and its terms by name [s]: of features in a plain sum, else of parts.
 
-        The terms are those of the features where the family is a plain sum, else those of its parts.
+        `values` are features and quantities (:meth:`perfmodel.models.Family.values`), numbers or arrays of one shape.
         """
         if self.family.plain_sum:
             terms = self.family.terms(self.weights, values)
@@ -71,12 +74,13 @@ class RunTime:
         return found, [self.weights[weight_name(self.family, name)] for name in found.weights]
 
 
-def known_weights(
-    family: Family, facts: DeviceFacts | None, fit_facts: bool = False
-) -> dict[str, float]:
+def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
     """Return the weights that the device's facts give.
 
-    A weight whose fact is not known is left out if it may be fitted (`fit_facts`); else MissingFactError is raised.
+    Raises
+    ------
+    MissingFactError
+        If a fact is unknown, unless `fit_facts` allows to fit its weight.
     """
     found = {}
     for weight in family.weights:

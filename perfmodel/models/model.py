@@ -42,13 +42,12 @@ class Weight:
     unit
         As in ``s/operation``; empty for a pure number.
     start
-        A fair guess, in `unit`: where a fit begins. None where there is none; the fit then begins
-        where all terms take a similar time.
+        Value at which a fit begins, in `unit`. With None the fit begins where all terms take a similar time.
     lower, upper
         Bounds that a fit keeps.
     fact
-        Key of the device's fact that gives the number. Where the device has the fact the weight is
-        not fitted; where it has not, the options of the fit decide whether it is fitted.
+        Key of the device's fact that gives the number. The weight is fitted only if the device does not have
+        the fact and the options of the fit allow it.
     """
 
     name: str
@@ -63,35 +62,27 @@ class Weight:
 class Family:
     r"""A model of run time whose weights are to be fitted.
 
-    The run time is an expression in the kernel's features, in quantities that the family computes
-    itself, and in weights. A *sum* in it stands for
-
-    .. math:: \sum_f w_f f
-
-    over all features :math:`f` that fit its patterns and that some measurement exercises, with a
-    weight named after its feature, in seconds per unit of it. The sum ``total`` runs over
-    :attr:`features`; it is the whole run time unless another expression is given.
+    The run time is an expression in features of the kernel, quantities that the family computes, and weights.
+    A *sum* in it is :math:`\sum_f w_f f` over all features :math:`f` that match its patterns and that some
+    measurement exercises; each weight has the name of its feature and is in seconds per unit of it. The sum
+    ``total`` runs over :attr:`features`; it is the run time unless an expression is given.
 
     Parameters
     ----------
-    name
-        Identifier, the name of the family's file.
-    citation
-        Paper and section that define it.
+    name, citation
+        Identifier (the name of the family's file), and the paper and section that define the family.
     features
         Patterns (as for file names) of the features in the sum ``total``.
     sums
-        For each sum in the expression its patterns.
-    quantities
-        Function of a :class:`~perfmodel.quantities.case.Case` that gives the family's own numbers.
-    units
-        Unit of each quantity; empty for a pure number.
+        Patterns of each other sum in the expression, by its name.
+    quantities, units
+        Function from a :class:`~perfmodel.quantities.case.Case` to the family's quantities by name, and the unit of
+        each, empty for a pure number.
     weights
-        What is fitted beside the weights of the sums.
-    parts
-        Named steps of the expression, in order; each may use those before it.
-    expression
-        The run time [s], in the language of :mod:`perfmodel.expressions.expression`.
+        Weights that are fitted beside those of the sums.
+    parts, expression
+        Named steps, each of which may use those before it, and the run time [s], in the language of
+        :mod:`perfmodel.expressions.expression`.
     additive
         Whether a prediction is the sum of its terms.
     definition
@@ -120,11 +111,9 @@ class Family:
         Parameters
         ----------
         expression
-            Seconds, from features and weights ``w_*`` (:mod:`perfmodel.expressions.expression`).
-        name
-            Identifier.
-        citation
-            Where it is from.
+            Run time [s] from features and weights ``w_*`` (:mod:`perfmodel.expressions.expression`).
+        name, citation
+            Identifier and source of the family.
         weights
             Weights with another unit, start or bounds than those that follow from the expression,
             and weights that a fact of the device gives.
@@ -132,9 +121,8 @@ class Family:
         Raises
         ------
         ExpressionError
-            If the expression has an unknown feature, a name that is neither feature nor weight, no
-            weight, or none that is listed, if it cannot be differentiated or can be negative. The
-            message points to the place.
+            If the expression has no weight, an unknown name, or lacks a weight of `weights`; if it cannot be
+            differentiated or can be negative. The message points to the place.
 
         Examples
         --------
@@ -189,18 +177,17 @@ class Family:
         return own[weight] if weight in own else f"s/{unit(weight)}"
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the seconds that each feature contributes which has both a weight [s per unit] and a value."""
+        """Return the seconds of each feature that has a weight [s per unit] and a value (a number or an array)."""
         return {name: weights[name] * value for name, value in values.items() if name in weights}
 
 
 def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...]:
     """Check an expression over features and return its weights in order of appearance.
 
-    A weight that is not given has the unit that follows from the expression, and the fit finds its
-    start; exponents start at 1. The sharpness of a ``smooth_max`` lies between 1, the sum, and 64.
+    A weight that is not given has the unit that follows from the expression. The fit finds its start, except
+    for exponents, which start at 1. The sharpness of a ``smooth_max`` lies between 1 (the sum) and 64.
     """
-    bounds = {weight.name: (weight.lower, weight.upper) for weight in given}
-    found = parse(text, bounds=bounds)
+    found = parse(text, bounds={weight.name: (weight.lower, weight.upper) for weight in given})
     known = {weight.name: weight for weight in given}
     lacking = [name for name in known if name not in found.weights]
     if lacking:

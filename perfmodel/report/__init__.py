@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perfmodel.compare import Comparison, compare
 from perfmodel.report.evaluation import (
     Judged,
     document,
@@ -18,10 +17,8 @@ from perfmodel.report.picture import picture_predicted_measured
 from perfmodel.report.tables import columns_text, error_table, percent, seconds_text, weights_table
 
 __all__ = [
-    "Comparison",
     "Judged",
     "columns_text",
-    "compare",
     "document",
     "error_table",
     "evaluation_text",

@@ -82,13 +82,7 @@ class Measurement(BaseModel):
     @property
     def place(self) -> Key:
         """What was measured, without its code and driver."""
-        return (
-            self.device,
-            self.platform,
-            self.kernel,
-            canonical(self.variant),
-            canonical(self.parameters),
-        )
+        return self.device, self.platform, self.kernel, canonical(self.variant), canonical(self.parameters)
 
     @property
     def key(self) -> Key:

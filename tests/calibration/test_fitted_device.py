@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from perfmodel.calibration import fitted_device, refit
+from perfmodel.calibration import fitted_device
 from perfmodel.calibration.fitted_device import CORE, files_of_all, fit_device, fit_family, judge_family
 from perfmodel.compare import compare
-from perfmodel.models import find_family
+from perfmodel.measuring import Silent
+from perfmodel.models import families, find_family
 from perfmodel.predict import fit, load
 from perfmodel.store import read
 
@@ -25,14 +27,28 @@ def folder(tmp_path_factory):
     return path
 
 
+class Listener(Silent):
+    """Keeps what is reported of each step."""
+
+    def __init__(self):
+        self.notes = []
+
+    def advance(self, note="", seconds=0.0):
+        self.notes.append(note)
+
+
 @pytest.fixture(scope="module")
-def found(folder):
+def listener():
+    return Listener()
+
+
+@pytest.fixture(scope="module")
+def found(folder, listener):
     with pytest.MonkeyPatch.context() as patch:
-        known = {name: refit.families()[name] for name in SOME}
-        for module in (refit, fitted_device):
-            patch.setattr(module, "families", lambda: known)
+        known = {name: families()[name] for name in SOME}
+        patch.setattr(fitted_device, "families", lambda: known)
         assert {f"{name}.json" for name in SOME} | {"verdict.txt"} == {path.name for path in files_of_all(folder)}
-        return fit_device(folder, folder.parent / "out")
+        return fit_device(folder, folder.parent / "out", listener)
 
 
 def test_files_are_those_that_it_names(found):
@@ -52,9 +68,28 @@ def test_the_verdict_is_that_of_the_core_papers_family(found, folder):
         assert family in found.text.partition("all families on the same cases")[2]
 
 
+def test_one_problem_ends_nothing(found, listener):
+    assert {CORE, "overlap"} == {*found.models}
+    assert ["mwp_cwp"] == [*found.problems]
+    assert [CORE, "overlap", f"mwp_cwp: {found.problems['mwp_cwp']}"] == listener.notes[: len(SOME)]
+    written = found.weights_files[CORE]
+    assert dict(load(written).weights) == dict(found.models[CORE].weights)
+    assert json.loads(written.read_text())["options"]["fit_facts"] is True
+
+
+def test_without_another_folder_files_are_written_beside_the_measurements(folder, tmp_path, monkeypatch):
+    shutil.copytree(DATA, tmp_path / "device")
+    monkeypatch.setattr(fitted_device, "families", lambda: {CORE: families()[CORE]})
+    monkeypatch.setattr(fitted_device, "contenders", lambda *_, **__: ())
+    found = fit_device(tmp_path / "device")
+    assert (tmp_path / "device" / f"{CORE}.json").is_file()
+    assert found.text.startswith(f"{CORE} on {found.device}\n")
+    assert "verdict: usable" in found.text
+
+
 def test_a_family_alone_is_fitted_as_among_all(found, folder):
     alone = fit_family(folder / "measurements.jsonl", find_family(CORE))
-    assert dict(found.families.models[CORE].weights) == dict(alone.weights)
+    assert dict(found.models[CORE].weights) == dict(alone.weights)
     assert alone.fitted.conformal == fit(read(folder), others=read(folder / "test.jsonl")).fitted.conformal
 
 

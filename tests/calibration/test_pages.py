@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from perfmodel.calibration.pages import draw_isolation
+from perfmodel.calibration.pages import draw_isolation, trial_seconds
 from perfmodel.report.isolation import BEGIN
+from perfmodel.store import read
 from tests.store.test_isolation import isolation, keep
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "isolation.md"
+COMMITTED = next(ROOT.glob("fitted_weights/pocl*"))
 
 
 def test_the_committed_page_is_what_the_committed_proofs_give(tmp_path):
@@ -26,3 +29,29 @@ def test_all_devices_of_a_folder_are_drawn(tmp_path):
         keep(tmp_path / name, isolation(device=name))
     draw_isolation(tmp_path, page)
     assert ["## one", "## two"] == [line for line in page.read_text().splitlines() if line.startswith("##")]
+
+
+def test_each_member_of_a_team_has_its_own_time_at_each_size(tmp_path):
+    plan = {
+        "schema": "perfmodel.plan/2",
+        "key": json.dumps([["d", "p", "1"], [["adds", {"form": "chain"}, "h1"], ["adds", {"form": "tree"}, "h2"]], []]),
+        "parameters": [{"n": 16}, {"n": 32}],
+        "seconds": [0.25, 0.5],
+    }
+    (tmp_path / "measurements.plan.jsonl").write_text(json.dumps(plan) + "\n")
+    expected = {
+        ("d", "p", "adds", '{"form":"chain"}', '{"n":16}', "1", "h1"): 0.25,
+        ("d", "p", "adds", '{"form":"chain"}', '{"n":32}', "1", "h1"): 0.5,
+        ("d", "p", "adds", '{"form":"tree"}', '{"n":16}', "1", "h2"): 0.25,
+        ("d", "p", "adds", '{"form":"tree"}', '{"n":32}', "1", "h2"): 0.5,
+    }
+    assert expected == trial_seconds(tmp_path)
+
+
+def test_without_plans_there_are_no_trials(tmp_path):
+    assert {} == trial_seconds(tmp_path)
+
+
+def test_committed_plans_belong_to_committed_records():
+    keys = {row.key for row in read(COMMITTED).rows}
+    assert len(keys & trial_seconds(COMMITTED).keys()) > 1000

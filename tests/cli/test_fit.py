@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import fitted_device, refit
+from perfmodel.calibration import fitted_device
 from perfmodel.cli import application
 from perfmodel.models import families
 
@@ -31,9 +31,8 @@ def folder(tmp_path):
 
 @pytest.fixture
 def two_families(monkeypatch):
-    known = {name: refit.families()[name] for name in (CORE, "overlap")}
-    for module in (refit, fitted_device):
-        monkeypatch.setattr(module, "families", lambda: known)
+    known = {name: families()[name] for name in (CORE, "overlap")}
+    monkeypatch.setattr(fitted_device, "families", lambda: known)
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ from perfmodel.errors import (
     UnknownFamilyError,
     WeightsFileError,
 )
-from perfmodel.fitting import fit_weights, read_weights, write_whole
+from perfmodel.fitting import fit_weights, read_weights
+from perfmodel.io import write_whole
 from perfmodel.predict import FittedModel, fit, load
 from tests.standins import Access, Counts, Operation, Row, Rows, count
 
@@ -92,7 +93,7 @@ def test_nonnegative_weights():
     model = fit(measurements(), nonnegative=True)
     assert 0 == model.weights["local_load_32"]
     assert min(model.weights.values()) >= 0
-    assert model.fitted.nonnegative
+    assert model.fitted.options.nonnegative
 
 
 def test_fewer_measurements_than_features():

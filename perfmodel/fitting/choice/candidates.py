@@ -1,4 +1,4 @@
-"""Planned configurations as candidates of a choice: what a campaign's ``choose`` is made of."""
+"""Planned configurations as candidates of a choice, for the ``choose`` of a campaign."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perfmodel.models import Family, find_family
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
 
-#: What a configuration takes beside its runs [s], and how many runs it has; as campaigns have it.
+#: Time that a configuration takes beside its runs [s], and its number of runs, as in campaigns.
 SETUP_S, RUNS = 0.03, 30
 
 
@@ -44,12 +44,12 @@ class Planned(Protocol):
 
 
 def measuring_s(seconds: Floats) -> Floats:
-    """What measuring configurations takes [s] of which one run takes so many seconds."""
+    """Return the time that measuring takes [s], from the time of one run [s]."""
     return SETUP_S + RUNS * seconds
 
 
 def candidates(planned: Sequence[Planned], family: Family) -> Candidates:
-    """Return configurations as what can be chosen from, by the features that a family takes."""
+    """Return configurations with the values of the features that a family uses."""
     values = [features.evaluate(case.counts, case.parameters) for case in planned]
     names = family.select({name for row in values for name, value in row.items() if value != 0})
     matrix = np.array([[row.get(name, 0.0) for name in names] for row in values], dtype=np.float64)
@@ -65,15 +65,9 @@ def candidates(planned: Sequence[Planned], family: Family) -> Candidates:
 def chooser(
     share: float, family: str | Family = "stevens_kloeckner_2016"
 ) -> Callable[[Sequence[Planned]], Callable[[Floats], tuple[int, ...]]]:
-    """Return what chooses a share of a campaign's configurations, for :func:`perfmodel.measuring.measure`.
+    """Return the function that chooses configurations, for :func:`perfmodel.measuring.measure`.
 
-    Parameters
-    ----------
-    share
-        How many of the configurations shall be measured at most, in (0, 1]; but never fewer than
-        there are features.
-    family
-        Whose features they are to tell of.
+    It chooses at most this share of them, in (0, 1], but at least as many as the family has features.
     """
     taken = find_family(family)
 

@@ -1,27 +1,25 @@
-r"""Which configurations to measure first: those that tell the most about the others for each second.
+r"""The choice of what to measure next: the row that says most about the other rows, for each second it costs.
 
-A row of a relative fit is :math:`z_i = x_i / t_i`, the features over the time, and what is fitted
-is :math:`1 = z_i^T w + d_i + e_i`. The errors :math:`d` are the model's own: rows of one kernel
-class err together, rows of one variant still more, rows of very different times less,
+A row of a relative fit is :math:`z_i = x_i / t_i`, the features divided by the time. The fitted equation
+is :math:`1 = z_i^T w + d_i + e_i`. The errors :math:`d` are those of the model. They are correlated within a
+kernel class, more strongly within a variant, and less between rows of very different times:
 
 .. math:: B_{ij} = \left(c^2 [\text{class}] + v^2 [\text{variant}] + a^2\right)
     \exp\left(-\tfrac12 \log_{10}^2(t_i/t_j) / \ell^2\right),
 
-and :math:`e` is noise of variance :math:`s^2`. With the prior :math:`w \sim N(0, P)`, where P
-lets each feature make up the whole time of the row in which it weighs most, all rows have the
-covariance :math:`K = Z P Z^T + B + s^2 I`. Rows S that are measured and rows R that are not share
+and :math:`e` is noise of variance :math:`s^2`. The prior is :math:`w \sim N(0, P)`; P lets each feature
+take the whole time of the row in which its share is largest. The covariance of all rows is then
+:math:`K = Z P Z^T + B + s^2 I`. For measured rows S and other rows R, twice their mutual information is
 
-.. math:: \log\det K_{SS} + \log\det K_{RR} - \log\det K
+.. math:: \log\det K_{SS} + \log\det K_{RR} - \log\det K.
 
-(twice their mutual information), and row i of R, once measured, adds
+Measuring row i of R increases it by
 
 .. math:: \log\frac{K_{ii|S}}{K_{ii|R \setminus i}},
 
-:math:`|S` being what is left of a covariance once S is known. Chosen is always the row that adds
-the most for each second that it costs. The numerator alone, the log-determinant of what S tells of
-the weights, prefers the row that is most extreme, and that is where a model is wrong: the fit goes to
-a few odd rows, and ordinary kernels, which lie amidst them, are not measured at all. The
-denominator is small for a row that others are like, which is what measuring should tell of.
+where :math:`|S` is the covariance that remains when S is known. The row with the largest increase for each
+second of its cost is chosen. The numerator alone prefers extreme rows, at which a model is wrong, and
+leaves ordinary kernels out. The denominator is small for a row that resembles many others.
 
 Sources: A. Krause, A. Singh, C. Guestrin, *Near-Optimal Sensor Placements in Gaussian Processes*, Journal of
 Machine Learning Research 9 (2008), section 4; sequential D-optimal design, V. V. Fedorov, *Theory of Optimal
@@ -47,19 +45,19 @@ GROWTH = 1.5
 
 @dataclass(frozen=True)
 class ModelError:
-    """How far a model is off, and together where: relative errors.
+    """Relative errors of a model, and their correlation.
 
-    The values are those of residuals of ``stevens_kloeckner_2016`` on measurement kernels, of the device
-    where it errs most (``docs/choosing.md``).
+    The default values are those of ``stevens_kloeckner_2016`` on the measurement kernels of the device on
+    which its errors are largest (``docs/choosing.md``).
 
     Parameters
     ----------
     by_class, by_variant, by_all
         Deviations c, v and a that the rows of a class, of a variant and all rows share [1].
     noise
-        Deviation s that each row has for itself, also since its time is known only from a trial [1].
+        Deviation s of each single row; the uncertainty of its trial's time is part of it [1].
     decades
-        Scale l on which errors change with the time [powers of ten].
+        Scale l of the change of errors with the time [powers of ten].
     """
 
     by_class: float = 0.45
@@ -78,14 +76,14 @@ class Candidates:
     matrix
         Feature values, shape (n_rows, n_features).
     kernels, variants
-        Which class and which variant of it each row is; any words, length n_rows.
+        Names of each row's class and variant, length n_rows.
     cost
-        What measuring rows costs as a function of their times [s]: an array for one of its shape.
+        Function from times of rows [s] to the times that measuring them takes [s], of the same shape.
     expected
-        What a trial of each took [s], shape (n_rows,); None where there were no trials. Then
-        times are predicted by fits to what has been measured.
+        Time of a trial of each row [s], shape (n_rows,). Without trials, None: times are then
+        predicted by fits to the rows measured so far.
     error
-        How far the model is off.
+        Errors of the model.
     """
 
     matrix: Floats
@@ -96,24 +94,11 @@ class Candidates:
     error: ModelError = ModelError()
 
 
-def choose(
-    candidates: Candidates, measure: Callable[[int], float], wanted: int
-) -> tuple[int, ...]:
-    """Choose and measure configurations, one batch after another.
+def choose(candidates: Candidates, measure: Callable[[int], float], wanted: int) -> tuple[int, ...]:
+    """Choose and measure configurations in batches; return their positions in the order of measuring.
 
-    Parameters
-    ----------
-    candidates
-        What there is to choose from.
-    measure
-        Measures the configuration at a position and returns its time [s], infinity if it fails.
-    wanted
-        How many to measure; as many as there are features, which a fit needs, if that is more.
-
-    Returns
-    -------
-    tuple of int
-        Positions in the order in which they were measured.
+    `measure` returns the time of the configuration at a position [s], infinity if it fails. At least as many
+    configurations as there are features are measured, since a fit needs them.
     """
     times, found = np.full(len(candidates.matrix), np.nan), []
     while batch := choose_next(candidates, times, wanted):
@@ -124,25 +109,19 @@ def choose(
 
 
 def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int, ...]:
-    """Choose what to measure next, given what has been.
+    """Return the positions of the rows to measure next, best first; none if enough rows are measured.
 
-    The first batch, a pilot, has one row for each feature; each further batch is half of what
-    has been measured, or what is wanted still.
+    The first batch has one row for each feature. Each further batch is half as large as the number of
+    measured rows, but not larger than the number of rows that are missing.
 
     Parameters
     ----------
     candidates
-        What there is to choose from.
+        All rows.
     times
-        What measured rows took [s], NaN for those not measured yet and infinity for those that
-        failed, shape (n_rows,).
+        Measured times [s], shape (n_rows,): NaN for a row that is not measured yet, infinity for one that failed.
     wanted
-        How many shall have a time in the end; at least as many as there are features.
-
-    Returns
-    -------
-    tuple of int
-        Their positions, best first; empty if there is nothing left to do.
+        Number of rows to measure in all; it is at least the number of features.
     """
     matrix, done = candidates.matrix, np.isfinite(times)
     open_rows = np.isnan(times)
@@ -153,29 +132,29 @@ def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int
     if owed or missing <= 0 or not open_rows.any():
         return owed
     size = max(1, int((GROWTH - 1) * done.sum()))
-    return _most_telling(candidates, seconds, done, open_rows, min(size, missing, int(open_rows.sum())))
+    return _most_informative(candidates, seconds, done, open_rows, min(size, missing, int(open_rows.sum())))
 
 
-def _most_telling(
+def _most_informative(
     candidates: Candidates, seconds: Floats, done: npt.NDArray[np.bool_], open_rows: npt.NDArray[np.bool_], size: int
 ) -> tuple[int, ...]:
     covariance, cost = _covariance(candidates, seconds), candidates.cost(seconds)
     known, rest = np.flatnonzero(done), np.flatnonzero(open_rows)
     within = covariance[np.ix_(rest, rest)]
     factor = np.linalg.cholesky(covariance[np.ix_(known, known)])
-    told = solve_triangular(factor, covariance[np.ix_(known, rest)], lower=True)
-    left, precision = within - told.T @ told, np.linalg.inv(within)
+    explained = solve_triangular(factor, covariance[np.ix_(known, rest)], lower=True)
+    left, precision = within - explained.T @ explained, np.linalg.inv(within)
     found: list[int] = []
     free = np.ones(len(rest), dtype=np.bool_)
     for _ in range(size):
         gain = np.log(left.diagonal() * precision.diagonal())
-        # Where most is measured, rows tell less of the others than these tell of them: then cheap before dear.
+        # When most rows are measured, the gain may be negative; cheap rows then come first.
         worth = np.where(gain > 0, gain / cost[rest], gain * cost[rest])
         place = int(np.argmax(np.where(free, worth, -np.inf)))
         noise = candidates.error.noise**2
         for matrix, pivot in ((left, left[place, place]), (precision, precision[place, place])):
             matrix -= np.outer(matrix[:, place], matrix[place] / pivot)
-        # What is taken is known but for its noise, and is among the rest no more.
+        # The chosen row is known except for its noise, and no longer belongs to the rest.
         left[place, place], precision[place, place] = noise, 1 / noise
         free[place] = False
         found.append(int(rest[place]))
@@ -197,7 +176,7 @@ def _covariance(candidates: Candidates, seconds: Floats) -> Floats:
 
 
 def _covering(matrix: Floats, seconds: Floats, cost: Floats) -> tuple[int, ...]:
-    """Rows that exercise every feature: for each the one in which it weighs most for its cost."""
+    """Return rows that exercise every feature: for each feature the row with its largest share for the cost."""
     relative = np.abs(matrix) / seconds[:, np.newaxis]
     share = relative / np.maximum(relative.max(axis=0, initial=0.0), np.finfo(float).tiny)
     worth = share**2 / cost[:, np.newaxis]
@@ -206,7 +185,7 @@ def _covering(matrix: Floats, seconds: Floats, cost: Floats) -> tuple[int, ...]:
 
 
 def _expected(candidates: Candidates, times: Floats) -> Floats:
-    """Times of all rows: those measured, and for the rest those of trials or of a non-negative fit."""
+    """Return times of all rows [s]: measured ones, and for the others those of trials or of a non-negative fit."""
     done = np.flatnonzero(np.isfinite(times))
     if candidates.expected is not None:
         found = np.array(candidates.expected, dtype=np.float64)

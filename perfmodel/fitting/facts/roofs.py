@@ -1,16 +1,15 @@
-"""Measured roofs: the best that any measurement reached.
+"""Measured roofs: the highest rate of any measured row.
 
-Williams, Waterman and Patterson (2009) take the roofs of the roofline model from kernels that are made
-to reach them. Here these are, among all measured rows without a flag:
+Williams, Waterman and Patterson (2009) measure the roofs of the roofline model with kernels written for this
+purpose. Here a roof is the highest rate over these rows, without rows that have a flag:
 
-- global memory: unit-stride kernels that move at least :data:`BEYOND` times what the second-level caches
-  hold, where that is known; the bytes are :func:`perfmodel.quantities.traffic.global_bytes`. The same kernels
-  within the caches give one more roof, if it is higher.
-- operations: those that isolate a floating-point operation of the type.
-- local memory: all that use it; a tiled product may well be better at it than what isolates it.
+- global memory: kernels with unit stride that move at least :data:`BEYOND` times the size of the second-level
+  caches, where that is known (:func:`perfmodel.quantities.traffic.global_bytes`). Smaller sizes of the same
+  kernels give the roof of the caches, if it is higher.
+- operations: kernels that isolate a floating-point operation of the type.
+- local memory: all kernels that use it, since a tiled product may reach a higher rate than kernels that isolate it.
 
-A roof is the highest rate over these rows; the rate of a row is from the median of its times, so that
-a lucky run makes no roof.
+The rate of a row is computed from the median of its times, so that one lucky run does not make a roof.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from perfmodel.errors import MissingFactError
@@ -34,7 +32,7 @@ if TYPE_CHECKING:
 CACHE_KEY = "cache_bandwidth_bytes_per_s"
 """Fact of the roof over what the second-level cache holds."""
 BEYOND = 2.0
-"""Memory's roof is from what is larger than the caches by this factor."""
+"""The memory roof uses rows that move more bytes than the caches hold, by this factor."""
 
 Amount: TypeAlias = Callable[[Case], Any]
 
@@ -46,15 +44,13 @@ class Roof:
     Parameters
     ----------
     key
-        Fact that it gives.
-    rate
-        Bytes or operations a second.
-    unit
-        ``B/s`` or ``operation/s``.
+        Key of the device's fact.
+    rate, unit
+        Bytes or operations a second: ``B/s`` or ``operation/s``.
     kernel
-        Which kernel reached it, in which variant and at which sizes.
+        Kernel, variant and sizes that reached it.
     rows
-        How many measurements were looked at.
+        Number of measurements that were compared.
     """
 
     key: str
@@ -70,13 +66,7 @@ class Roof:
 
 
 def roofs(measurements: Measurements) -> tuple[Roof, ...]:
-    """Return the roofs that measurements show; one that no row is meant for is left out.
-
-    Parameters
-    ----------
-    measurements
-        Measured kernels of one device with their counts.
-    """
+    """Return the roofs of one device's measurements; a roof without any row is left out."""
     streams = tuple(_rates(measurements, _isolates("global_*_stride1"), global_bytes))
     large = BEYOND * _cached_bytes(measurements.facts)
     beyond = [one for one in streams if one.amount >= large]
@@ -85,11 +75,8 @@ def roofs(measurements: Measurements) -> tuple[Roof, ...]:
         _roof("memory_bandwidth_bytes_per_s", "B/s", beyond or streams),
         _roof(CACHE_KEY, "B/s", within if _best(within) > _best(beyond) > 0 else ()),
     ]
-    for dtype in ("float32", "float64"):
-        pattern = f"op_{dtype}_*"
-        rates = _rates(measurements, _isolates(pattern), partial(_total, pattern))
-        found.append(_roof(f"peak_flops_{dtype}", "operation/s", tuple(rates)))
-    local = tuple(_rates(measurements, _every, local_bytes))
+    found += [_peak(measurements, dtype) for dtype in ("float32", "float64")]
+    local = tuple(_rates(measurements, lambda _: True, local_bytes))
     found.append(_roof("local_bandwidth_bytes_per_s", "B/s", local))
     return tuple(roof for roof in found if roof is not None)
 
@@ -106,16 +93,22 @@ class _Rate(NamedTuple):
 
 
 def _rates(measurements: Measurements, meant: Callable[[Measurement], bool], amount: Amount) -> Iterator[_Rate]:
-    """Give the rate [1/s] and the amount of each row that is meant for a roof, unless that is zero."""
+    """Yield the rate [1/s] and the amount of each row that a roof uses, unless the amount is zero."""
     for row in measurements:
         if row.flags or not meant(row) or row.counts_hash not in measurements.counts:
             continue
         try:
             found = float(amount(Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts)))
-        except MissingFactError:  # the size of a transfer
+        except MissingFactError:  # the size of a transfer is unknown
             continue
         if found > 0:
             yield _Rate(found / row.median, found, row)
+
+
+def _peak(measurements: Measurements, dtype: str) -> Roof | None:
+    pattern = f"op_{dtype}_*"
+    rates = _rates(measurements, _isolates(pattern), lambda case: case.total(pattern))
+    return _roof(f"peak_flops_{dtype}", "operation/s", tuple(rates))
 
 
 def _roof(key: str, unit: str, rates: Sequence[_Rate]) -> Roof | None:
@@ -133,16 +126,8 @@ def _isolates(pattern: str) -> Callable[[Measurement], bool]:
     return lambda row: fnmatchcase(row.isolates or "", pattern)
 
 
-def _every(_: Measurement) -> bool:
-    return True
-
-
-def _total(pattern: str, case: Case) -> Any:
-    return case.total(pattern)
-
-
 def _cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return what the second-level caches hold together [B]: on a CPU each core has one of its own."""
+    """Return the size of all second-level caches together [B]: on a CPU each core has its own."""
     if facts is None or "l2_bytes" not in facts:
         return 0.0
     own = "device_type" in facts and facts.value("device_type") == "cpu" and "compute_units" in facts

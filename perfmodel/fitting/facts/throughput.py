@@ -1,13 +1,13 @@
 r"""Latency and bandwidth of each operation, from the microbenchmarks of the SPT model.
 
-Karsin (2018), chapter 4: work-groups from one to many (oversubscription) times independent chains in
-each work-item (instruction-level parallelism). What is regressed, by relative least squares, is
+Karsin (2018), chapter 4, varies the number of work-groups (oversubscription) and of independent chains in each
+work-item (instruction-level parallelism). Relative least squares fit
 
 .. math:: T = T_0 + A \max(1/B, L/M)
 
-with the operations A of the busiest core and the multiplicity M that
-:mod:`perfmodel.models.synchronous_parallel_throughput` gives a kernel, so that its weights are these
-numbers. Where the rows bend from latency to bandwidth is found by trying every place.
+to the times T, with the operations A of the busiest core and the multiplicity M of
+:mod:`perfmodel.models.synchronous_parallel_throughput`. So the latency L and the bandwidth B are weights of
+that model. Every multiplicity is tried as the one at which latency gives way to bandwidth.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _KEYS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     }
 )
 CLEAR = 1.01
-"""What stands out by this factor is not taken for the fit's own wavering."""
+"""Differences below this factor are taken for rounding of the fit."""
 LATENCY_BOUND = "bandwidth was reached nowhere: it is a lower bound"
 BANDWIDTH_BOUND = "bandwidth was reached everywhere: the latency is an upper bound"
 ONE_MULTIPLICITY = "one multiplicity in all rows: which of latency and bandwidth binds is not known, each is a bound"
@@ -65,17 +65,17 @@ class Throughput:
     operation
         One of :data:`CLASSES`.
     latency_s
-        Of one operation with nothing beside it [s].
+        Latency of one operation alone [s].
     bandwidth_per_s
-        Of the whole device at its peak [operations/s]; words for memory.
+        Peak rate of the whole device [operations/s]; for memory, words a second.
     r_squared
-        Share of the relative squared deviation from one time that the regression explains [1].
+        Share of the relative squared deviation from a constant time that the regression explains [1].
     rows
-        How many measurements it rests on.
+        Number of measurements.
     oversubscription
         Whether more work-items on a core hide the latency.
     note
-        What of this is only a bound, in words; empty if nothing is.
+        Which number is only a bound, in words; empty if none is.
     """
 
     operation: str
@@ -116,9 +116,9 @@ class _Line:
 
 
 def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
-    """Return what the microbenchmarks among measurements tell of each operation.
+    """Return latency and bandwidth of each operation, from the microbenchmarks among measurements.
 
-    An operation with too few rows, or whose time does not grow with its amount, is left out.
+    An operation is left out if it has too few rows, or if its time does not grow with its amount.
 
     Raises
     ------
@@ -134,14 +134,12 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
         note = "; ".join(filter(None, (line.note, "" if hides else NOT_HIDDEN))) if name != "launch" else ""
         total = float(np.sum((np.sum(1 / rows.times) / np.sum(1 / rows.times**2) / rows.times - 1) ** 2))
         r_squared = 1 - line.squares / total if total else 0.0
-        found.append(
-            Throughput(name, line.latency, 1 / line.seconds, r_squared, rows.times.size, hides, note)
-        )
+        found.append(Throughput(name, line.latency, 1 / line.seconds, r_squared, rows.times.size, hides, note))
     return tuple(found)
 
 
 def throughput_facts(found: Iterable[Throughput]) -> dict[str, Fact]:
-    """Return all that was found as facts, ``oversubscription`` among them."""
+    """Return latencies, bandwidths and ``oversubscription`` as facts by key."""
     facts: dict[str, Fact] = {}
     for one in found:
         facts.update(one.facts())
@@ -164,17 +162,15 @@ def _rows(measurements: Measurements, operation: str, hides: bool) -> _Rows:
     rows = [row for row in measurements if row.kernel == kernel and memory in ("", row.variant.get("memory"))]
     values = [_quantities(measurements, row, hides) for row in rows]
     times = np.array([row.seconds for row in rows])
-    ones, launched, items = np.ones(len(rows)), _column(values, "launched"), _column(values, "items")
+
+    def column(name: str) -> Array:
+        return np.array([value[name] for value in values], dtype=np.float64)
+
     if operation == "launch":  # launches wait for each other: A / M = A
-        return _Rows(times, items[:, np.newaxis], launched, launched)
-    fixed = (ones, items) if operation == "barrier" else (ones,)
-    return _Rows(
-        times, np.column_stack(fixed), _column(values, f"{operation}_amount"), _column(values, f"{operation}_waits")
-    )
-
-
-def _column(values: list[dict[str, float]], name: str) -> Array:
-    return np.array([value[name] for value in values], dtype=np.float64)
+        return _Rows(times, column("items")[:, np.newaxis], column("launched"), column("launched"))
+    ones = np.ones(len(rows))
+    fixed = (ones, column("items")) if operation == "barrier" else (ones,)
+    return _Rows(times, np.column_stack(fixed), column(f"{operation}_amount"), column(f"{operation}_waits"))
 
 
 def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> dict[str, float]:
@@ -188,14 +184,14 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
-    """Return the best of all places where latency may give way to bandwidth; None if there is none."""
+    """Return the best regression over all multiplicities at which latency may give way to bandwidth, if any."""
     multiplicity = rows.amounts / rows.waits
     found = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
     return min((line for line in found if line is not None), key=lambda line: line.squares, default=None)
 
 
 def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
-    """Return the regression with rows of less than this multiplicity bound by latency."""
+    """Return the regression in which latency bounds the rows below this multiplicity; None if it has no solution."""
     waiting = multiplicity < bend
     columns = np.column_stack(
         (rows.fixed, np.where(waiting, 0.0, rows.amounts), np.where(waiting, rows.waits, 0.0))
@@ -212,7 +208,7 @@ def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
         return None
     bound = np.maximum(rows.amounts * seconds, rows.waits * latency)
     model = (rows.fixed @ solution[:-2] + bound) / rows.times
-    # Where the bend lies at an end of the rows, there is none.
+    # A bend at the first or the last multiplicity is no bend: one of the two numbers is only a bound.
     reached, waited = seconds * most > CLEAR * latency, latency > CLEAR * seconds * least
     note = BANDWIDTH_BOUND if not waited else "" if reached else LATENCY_BOUND
     note = ONE_MULTIPLICITY if most <= CLEAR * least else note

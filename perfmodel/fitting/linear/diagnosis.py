@@ -31,14 +31,8 @@ def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: f
 
     .. math:: s_i = \sigma \|P_i\|_2, \qquad \sigma^2 = \sum_j v_j r_j^2 / \nu
 
-    Parameters
-    ----------
-    inverse
-        :math:`P`, derivative of the weights by the rows' right-hand sides, shape (n, m).
-    residuals, weights
-        :math:`r` without weights, and the weights :math:`v` of the rows, shape (m,).
-    freedom
-        :math:`\nu`, degrees of freedom that are left. With none the errors are infinite.
+    :math:`P` is the derivative of the weights by the rows' right-hand sides, shape (n, m); :math:`r` and :math:`v`
+    are the rows' residuals and weights. Without a degree of freedom :math:`\nu`, the errors are infinite.
     """
     if freedom < 0.5:
         return np.full(len(inverse), np.inf)
@@ -86,6 +80,4 @@ def marks(
         "barely": barely,
         "one row": largest_shares(inverse) > ONE_ROW,
     }
-    return tuple(
-        tuple(mark for mark, rows in flags.items() if rows[i]) for i in range(len(coefficients))
-    )
+    return tuple(tuple(mark for mark, rows in flags.items() if rows[i]) for i in range(len(coefficients)))

@@ -22,18 +22,9 @@ ROUNDS = 20
 
 @dataclass(frozen=True)
 class Attempt:
-    """The run from one starting point.
+    """The run from one starting point, with half the loss at its end as cost.
 
-    Parameters
-    ----------
-    start
-        Its weights.
-    cost
-        Half the loss at the end; infinite where the model is not finite at the start.
-    evaluations
-        Evaluations of the model.
-    converged
-        Whether it came to rest.
+    The cost is infinite where the model is not finite at the start.
     """
 
     start: tuple[float, ...]
@@ -141,9 +132,7 @@ def _diagnosed(
     for group in confounded:
         undetermined[list(group)] = True
     errors[undetermined | held] = np.inf
-    marks = diagnosis.marks(
-        weights, errors, inverse, held, np.zeros(count, dtype=np.bool_), undetermined
-    )
+    marks = diagnosis.marks(weights, errors, inverse, held, np.zeros(count, dtype=np.bool_), undetermined)
     return NonlinearFit(
         weights, errors, marks, solution, confounded, attempts,
         sum(attempt.evaluations for attempt in attempts), found.status > 0,

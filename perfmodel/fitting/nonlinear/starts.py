@@ -31,21 +31,11 @@ class Box:
 def start_points(
     slopes: Callable[[Array], Array], given: Array, box: Box, count: int, generator: np.random.Generator
 ) -> Iterator[Array]:
-    """Yield starting points: a balanced one first, then variations of it.
+    """Yield `count` starting points: a balanced one first, then variations of it.
 
-    Parameters
-    ----------
-    slopes
-        From weights to the derivatives of the relative times, shape (n_rows, n_weights).
-    given
-        Starting values that are known; NaN for those that are not.
-    box
-        Bounds of the weights.
-    count
-        How many points.
-    generator
-        Source of the variations: powers of ten, even between -1.5 and 1.5, for what was not
-        given, and a tenth of that for what was.
+    `slopes` gives the derivatives of the relative times by the weights, shape (n_rows, n_weights); `given` has
+    the known starting values, NaN for the others. A variation multiplies each weight by a power of ten, evenly
+    drawn between -1.5 and 1.5, and by a tenth of that power where the starting value is known.
     """
     known = np.isfinite(given)
     middle = balanced(slopes, given, box)

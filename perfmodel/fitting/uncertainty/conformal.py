@@ -42,27 +42,13 @@ Score = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Half widths of intervals of log time, by the level that each reaches.
-
-    Parameters
-    ----------
-    levels
-        Levels in ascending order.
-    scores
-        The half width that reaches each.
-    """
+    """Half widths of intervals of log time (`scores`), and the level that each reaches, in ascending order."""
 
     levels: tuple[float, ...]
     scores: tuple[float, ...]
 
     def at(self, level: float) -> float:
-        """Return q, the half width at a level; infinite above the last one.
-
-        Raises
-        ------
-        LevelError
-            If the level is not between 0 and 1.
-        """
+        """Return q, the half width at a level; infinite above the last one."""
         check_level(level)
         place = bisect_left(self.levels, level - ROUNDING)
         return self.scores[place] if place < len(self.scores) else math.inf
@@ -114,21 +100,12 @@ class Conformal(BaseModel):
     def quantile(self, level: float) -> float:
         """Return q, the half width of the interval of log time, at a level; perhaps infinite.
 
-        Raises
-        ------
-        LevelError
-            If the level is not between 0 and 1.
-
         Examples
         --------
         >>> Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b")).quantile(0.5)
         0.2
         """
         return self.quantiles.at(level)
-
-    def interval(self, seconds: npt.ArrayLike, level: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return lower and upper bounds [s] of predictions; 0 and infinity where there are none."""
-        return scaled(seconds, self.quantile(level))
 
 
 def scaled(seconds: npt.ArrayLike, q: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -140,17 +117,7 @@ def scaled(seconds: npt.ArrayLike, q: float) -> tuple[npt.NDArray[np.float64], n
 
 
 def calibrate(unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str]) -> Conformal:
-    """Return the scores of rows whose groups were left out.
-
-    Parameters
-    ----------
-    unseen
-        Their predictions (:func:`~perfmodel.fitting.heldout.Refits.left_out`).
-    times
-        Their measured times [s], shape (n_rows,).
-    groups
-        Their groups, length n_rows.
-    """
+    """Return the scores of rows from their predictions without their group, measured times [s] and groups."""
     known = unseen.known & (unseen.seconds > 0)
     scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))
     return Conformal(

@@ -36,14 +36,7 @@ class Measured(BaseModel):
     def far_outside(self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]) -> Iterator[str]:
         """Yield a sentence for each value of a prediction that lies far outside.
 
-        Parameters
-        ----------
-        seconds
-            Predicted time [s]: a number or an array.
-        weights
-            Seconds per unit, by feature.
-        values
-            Feature values, by feature, of the same shape.
+        Predicted time [s] and feature values are numbers, or arrays of one shape; weights are seconds per unit.
         """
         if (said := _far(seconds, self.seconds, seconds, 1.0)):
             yield f"predicted time {said} [s]"

@@ -55,7 +55,7 @@ def test_a_level_that_is_no_probability(level):
 
 
 def test_bounds_are_factors_of_the_prediction():
-    low, high = SCORES.interval([1.0, 8.0, 0.0, -1.0], 0.5)
+    low, high = scaled([1.0, 8.0, 0.0, -1.0], SCORES.quantile(0.5))
     factor = math.exp(0.2)
     assert pytest.approx([1 / factor, 8 / factor, 0, 0]) == low
     assert pytest.approx([factor, 8 * factor, math.inf, math.inf]) == high
