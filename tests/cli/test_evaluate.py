@@ -1,4 +1,4 @@
-"""``perfmodel evaluate`` and ``compare`` from the committed measurements; no device is needed."""
+"""``perfmodel evaluate`` on the committed measurements; no device is needed."""
 
 from __future__ import annotations
 
@@ -62,35 +62,6 @@ def test_csv():
     assert 2 == run("evaluate", "--from", str(DATA), "--csv", "everything").exit_code
 
 
-def test_families_side_by_side():
-    text = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016").stdout
-    rows = [line.split()[:2] for line in text.splitlines() if line.startswith("stevens_kloeckner_2016 ")]
-    assert [["stevens_kloeckner_2016", "A"], ["stevens_kloeckner_2016", "B"]] == rows
-    evaluated = json.loads(run("evaluate", "--from", str(DATA), "--json").stdout)["models"][0]["evaluations"]
-    shown = json.loads(run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--json").stdout)
-    assert "perfmodel.comparison/1" == shown["schema"]
-    overall = [row for row in shown["rows"] if row["kernel"] == "all"]
-    for row, each in zip(overall, evaluated, strict=False):
-        assert each["protocol"] == row["protocol"]
-        for name in ("error", "factor", "regret", "tau"):
-            assert each["figures"][name] == pytest.approx(row[name])
-    written = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--csv").stdout
-    assert [row["kernel"] for row in shown["rows"]] == [row["kernel"] for row in csv.DictReader(StringIO(written))]
-
-
-def test_devices_are_found_by_a_part_of_their_name(tmp_path, monkeypatch):
-    for name in ("pocl-one", "other-two"):
-        shutil.copytree(DATA, tmp_path / "fitted_weights" / name)
-    monkeypatch.chdir(tmp_path)
-    family = ("--family", "stevens_kloeckner_2016")
-    found = run("compare", "--device", "OCL", *family)
-    assert (0, 1) == (found.exit_code, found.stdout.count("family  "))
-    assert 2 == run("compare", *family).stdout.count("family  ")
-    refused = run("compare", "--device", "gpu", *family)
-    assert 2 == refused.exit_code
-    assert "'gpu' (there are: other-two, pocl-one)" in refused.stderr.splitlines()[-1]
-
-
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
 @pytest.mark.parametrize(
     ("options", "part"),
@@ -120,25 +91,6 @@ def test_test_kernels_of_another_device_are_refused(tmp_path):
     assert "another" in result.stderr
 
 
-def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
-    """The quickstart's loads, stores and minima at stride 2 always come together."""
-    result = run("fit", "--from", str(DATA), "--no-merge", "--output", str(tmp_path / "w.json"))
-    assert 2 == result.exit_code
-    assert "global_store_32_stride2_1of2" in result.stderr.splitlines()[-1]
-    assert not (tmp_path / "w.json").exists()
-
-
-def test_facts_are_fitted_unless_measured_facts_are_asked_for(tmp_path):
-    folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
-    command = ("fit", "--from", str(folder), "--family", "roofline", "--output", str(tmp_path / "w.json"))
-    given = []
-    for options in (("--measured-facts",), ()):
-        assert 0 == run(*command, *options).exit_code
-        weights = json.loads((tmp_path / "w.json").read_text())["weights"]
-        given.append(sum("given" in row["marks"] for row in weights.values()))
-    assert [4, 0] == given  # two peaks and two bandwidths
-
-
 def test_a_fact_that_only_a_fit_could_give_is_refused_where_asked(tmp_path):
     folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
     given = ("--from", str(folder), "--family", "roofline", "--given-facts")
@@ -147,22 +99,6 @@ def test_a_fact_that_only_a_fit_could_give_is_refused_where_asked(tmp_path):
         assert 2 == result.exit_code
         assert "the family 'roofline' needs the fact" in result.stderr
     assert [] == list(tmp_path.iterdir())
-
-
-def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
-    alone, both = tmp_path / "alone", tmp_path / "both"
-    for folder in (alone, both):
-        shutil.copytree(DATA, folder)
-    (alone / "test.jsonl").unlink()
-    found = {}
-    for folder in (alone, both):
-        result = run("fit", "--from", str(folder / "measurements.jsonl"), "--output", str(folder / "w.json"))
-        assert 0 == result.exit_code, result.stderr
-        found[folder] = json.loads((folder / "w.json").read_text())
-    assert found[alone]["weights"] == found[both]["weights"]
-    first, second = (set(found[folder]["conformal"]["groups"]) for folder in (alone, both))
-    assert {"convolution", "nbody", "stencil"} == second - first
-    assert first < second
 
 
 def test_a_row_is_judged_by_other_groups_than_its_own():

@@ -11,7 +11,11 @@ from typer.testing import CliRunner
 
 from perfmodel.calibration import fitted_device
 from perfmodel.cli import application
+from perfmodel.counts import count
+from perfmodel.kernels import load_file
 from perfmodel.models import families
+from perfmodel.store import Measurement, append
+from tests.cli.documents import document
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "quickstart"
@@ -118,3 +122,83 @@ def test_all_needs_a_folder(folder):
     result = run("--all", "--from", str(folder / "measurements.jsonl"))
     assert 2 == result.exit_code
     assert "measurements.jsonl', which is no folder" in result.stderr
+
+
+def store_times(folder: str) -> None:
+    """Times of the kernel file's variants, as if each access took 1 ns and a launch 5 us."""
+    for name, unit in load_file("variants.py").items():
+        counts = count(unit)
+        for n in (2**10, 2**16, 2**20):
+            row = Measurement(
+                kernel=name,
+                group="scale",
+                variant={},
+                parameters={"n": n},
+                device="d",
+                platform="p",
+                driver="1",
+                versions={},
+                kernel_hash=name,
+                counts_hash=counts.hash,
+                samples_s=(1.0, 5e-6 + 2e-9 * n, 6e-6 + 2e-9 * n),
+                dropped=1,
+                status="ok",
+            )
+            append(folder, row, counts)
+
+
+def test_fit_writes_the_weights_beside_the_measurements(perfmodel):
+    store_times("d")
+    found = document(perfmodel("fit", "--from", "d", "--json"))
+    assert found == json.loads(Path("d/stevens_kloeckner_2016.json").read_text())
+    assert pytest.approx(5e-6, rel=1e-8) == found["weights"]["launches"]["value"]
+    assert 9 == found["rows"]
+    text = perfmodel("fit", "--from", "d/measurements.jsonl", "-o", "new/w.json").stdout
+    assert "stevens_kloeckner_2016 on d, 9 measurements" in text
+    assert "note: not told apart" in text
+    assert "wrote new/w.json" in text
+    predicted = document(perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "new/w.json", "--json"))
+    assert pytest.approx(5e-6 + 2e-9 * 4096, rel=1e-8) == predicted["predictions"][0]["seconds"]
+
+
+def test_fit_to_a_place_that_cannot_be_written(perfmodel):
+    store_times("d")
+    Path("file").write_text("")
+    result = perfmodel("fit", "--from", "d", "-o", "file/w.json")
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "perfmodel: error: cannot write 'file/w.json'" in result.stderr
+
+
+def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
+    """The quickstart's loads, stores and minima at stride 2 always come together."""
+    result = run("--from", str(DATA), "--no-merge", "--output", str(tmp_path / "w.json"))
+    assert 2 == result.exit_code
+    assert "global_store_32_stride2_1of2" in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "w.json").exists()
+
+
+def test_facts_are_fitted_unless_measured_facts_are_asked_for(tmp_path):
+    folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
+    command = ("--from", str(folder), "--family", "roofline", "--output", str(tmp_path / "w.json"))
+    given = []
+    for options in (("--measured-facts",), ()):
+        assert 0 == run(*command, *options).exit_code
+        weights = json.loads((tmp_path / "w.json").read_text())["weights"]
+        given.append(sum("given" in row["marks"] for row in weights.values()))
+    assert [4, 0] == given  # two peaks and two bandwidths
+
+
+def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
+    alone, both = tmp_path / "alone", tmp_path / "both"
+    for folder in (alone, both):
+        shutil.copytree(DATA, folder)
+    (alone / "test.jsonl").unlink()
+    found = {}
+    for folder in (alone, both):
+        result = run("--from", str(folder / "measurements.jsonl"), "--output", str(folder / "w.json"))
+        assert 0 == result.exit_code, result.stderr
+        found[folder] = json.loads((folder / "w.json").read_text())
+    assert found[alone]["weights"] == found[both]["weights"]
+    first, second = (set(found[folder]["conformal"]["groups"]) for folder in (alone, both))
+    assert {"convolution", "nbody", "stencil"} == second - first
+    assert first < second

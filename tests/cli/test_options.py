@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.cli.options import share
-from perfmodel.errors import OptionError
+from perfmodel.cli.options import share, sizes
+from perfmodel.errors import OptionError, SizeOptionError
 
 
 @pytest.mark.parametrize(("text", "expected"), [("25%", 0.25), ("0.25", 0.25), ("100%", 1.0), ("1", 1.0), (None, None)])
@@ -17,3 +17,9 @@ def test_shares(text, expected):
 def test_what_is_no_share(text):
     with pytest.raises(OptionError, match="is no share"):
         share(text)
+
+
+@pytest.mark.parametrize("text", ["n", "n=", "=5", "n=1.5", "1=1", "n==1"])
+def test_sizes_of_another_form_are_refused(text):
+    with pytest.raises(SizeOptionError):
+        sizes([text])

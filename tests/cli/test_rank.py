@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.test_kernels import document, run, seconds  # noqa: F401
+from tests.cli.documents import document, seconds
 
 PAIR = '''
 from variants import scale
@@ -17,21 +17,21 @@ AT = ("-w", "weights.json", "-p", "n=4096")
 
 
 @pytest.fixture
-def pair(run, tmp_path, monkeypatch):  # noqa: F811
+def pair(perfmodel, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "pair.py").write_text(PAIR)
-    return run
+    return perfmodel
 
 
-def test_fastest_first_and_the_withheld_one_last(run):  # noqa: F811
-    text = run("rank", "variants.py", *AT).stdout.splitlines()
+def test_fastest_first_and_the_withheld_one_last(perfmodel):
+    text = perfmodel("rank", "variants.py", *AT).stdout.splitlines()
     assert ["variant", "large", "small"] == [line.split()[0] for line in text[:3]]
     assert text[-1].startswith("product: prediction withheld")
-    found = document(run("rank", "variants.py", *AT, "--json"))
+    found = document(perfmodel("rank", "variants.py", *AT, "--json"))
     assert ["large", "small"] == [row["variant"] for row in found["variants"]]
     assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["variants"][0]["seconds"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
-    free = document(run("rank", "variants.py", *AT, "--allow-unmeasured", "--json"))
+    free = document(perfmodel("rank", "variants.py", *AT, "--allow-unmeasured", "--json"))
     assert "product" == free["variants"][0]["variant"]
 
 

@@ -1,4 +1,4 @@
-"""The protocols on planted times, and every figure worked out by hand."""
+"""The protocols on planted times."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from perfmodel import features
-from perfmodel.compare import Choice, Comparison, choices, compare, evaluate, summarise
+from perfmodel.compare import evaluate
 from perfmodel.compare.protocols import ranks_of_sizes
 from perfmodel.errors import LevelError, UnknownFamilyError
-from perfmodel.predict import fit
-from tests.fitting.test_weights import KERNELS, SIZES, measurements, seconds
+from tests.fitting.test_weights import KERNELS, measurements, seconds
 from tests.standins import Row, Rows
 
 GROUPS = {"empty": "empty", "add": "sums", "load": "copies", "tile": "tiles"}
@@ -88,72 +87,3 @@ def test_bad_input():
         evaluate(MEASURED, TESTS, level=1.5)
     with pytest.raises(UnknownFamilyError):
         evaluate(MEASURED, TESTS, "gone")
-
-
-def test_a_saved_model_is_compared_case_by_case():
-    model = fit(Rows(tuple(r for r in MEASURED.rows if r.kernel != "add"), KERNELS))
-    rows = compare(model, MEASURED)
-    assert [0.0] * 4 == [round(row.relative_error or 0, 6) for row in rows if row.kernel == "load"]
-    added = [row for row in rows if row.kernel == "add"]
-    assert [f"n={n}" for n in SIZES] == [row.sizes for row in added]
-    assert {("op_float32_add",)} == {row.needs for row in added}
-
-
-@pytest.mark.parametrize(
-    ("measured", "predicted", "tau", "regret"),
-    [
-        ((1.0, 2.0, 3.0), (10.0, 20.0, 30.0), 1.0, 1.0),
-        ((1.0, 2.0, 3.0), (3.0, 2.0, 1.0), -1.0, 3.0),
-        ((1.0, 2.0, 3.0), (2.0, 1.0, 3.0), 1 / 3, 2.0),  # of three pairs one is wrong
-        ((1.0, 2.0, 3.0, 4.0, 5.0), (2.0, 4.0, 1.0, 3.0, 5.0), 4 / 10, 3.0),  # of ten pairs three
-        ((1.0, 2.0), (5.0, 5.0), 0.0, 1.0),  # a tie tells nothing
-    ],
-)
-def test_one_choice(measured, predicted, tau, regret):
-    choice = Choice(measured, predicted)
-    assert pytest.approx(tau) == choice.tau
-    assert regret == choice.regret
-
-
-ROWS = (
-    Comparison("a", {"n": 1}, 1.0, 1.1, variant={"v": 1}, interval=(0.55, 2.2)),
-    Comparison("a", {"n": 1}, 2.0, 2.2, variant={"v": 2}, interval=(2.1, 2.3)),
-    Comparison("a", {"n": 2}, 4.0, 3.6),
-    Comparison("a", {"n": 2}, 2.0, 4.0),
-    Comparison("a", {"n": 2}, 9.0, None, ("op_float32_add",)),
-    Comparison("b", {"n": 1}, 1.0, 1.1),
-)
-
-
-def test_variants_of_one_kernel_at_the_same_sizes_are_alternatives():
-    assert (Choice((1.0, 2.0), (1.1, 2.2)), Choice((4.0, 2.0), (3.6, 4.0))) == choices(ROWS)
-
-
-def test_figures_of_a_few_rows():
-    found = summarise(ROWS)
-    assert (6, 1, 2) == (found.cases, found.withheld, found.choices)
-    assert pytest.approx(5 / 6) == found.coverage
-    assert pytest.approx((0.1**4 * 1.0) ** 0.2) == found.error
-    assert pytest.approx((0.1**3 * (4 / 3.6 - 1) * 1.0) ** 0.2) == found.factor
-    assert pytest.approx(0.1) == found.median
-    assert pytest.approx(0.1 + 0.6 * 0.9) == found.p90  # between the fourth and the fifth
-    assert (0.0, 0.5) == (found.tau, found.top1)
-    assert pytest.approx(math.sqrt(2.0)) == found.regret
-    assert 0.5 == found.inside
-    assert pytest.approx((4.0 + 2.3 / 2.1) / 2) == found.width
-
-
-def test_a_lucky_hit_counts_as_a_tenth_of_a_per_cent():
-    assert pytest.approx(1e-3) == summarise([Comparison("a", {}, 1.0, 1.0)]).factor
-
-
-def test_a_prediction_at_or_below_zero_has_an_infinite_factor():
-    found = summarise([Comparison("a", {}, 1.0, 1.1), Comparison("a", {}, 1.0, -0.5)])
-    assert math.inf == found.factor
-    assert pytest.approx(math.sqrt(0.1 * 1.5)) == found.error
-
-
-def test_figures_of_nothing():
-    found = summarise(())
-    assert (0, 0, 0, 0.0) == (found.cases, found.withheld, found.choices, found.coverage)
-    assert all(math.isnan(value) for value in (found.error, found.factor, found.median, found.tau, found.width))

@@ -11,6 +11,7 @@ from perfmodel.fitting import FitOptions
 from perfmodel.fitting.design import build_design, label, stack
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
+from tests.fitting import toy_design
 from tests.fitting.test_weights import KERNELS
 from tests.standins import Row, Rows
 
@@ -98,3 +99,10 @@ def test_no_rows():
 
 def test_labels_hold_variant_and_sizes():
     assert "copy group=64 n=8 m=2" == label(Row("copy", {"n": 8, "m": 2}, 1.0, "", {"group": 64}))
+
+
+def test_joined_designs_have_the_columns_of_both():
+    found = stack(toy_design.table(), toy_design.rows("b", np.array([[2.0]]), np.array([1.0]), "p"), toy_design.TOY)
+    assert (7, 3) == found.matrix.shape
+    assert [0.0, 2.0, 0.0] == found.matrix[6].tolist()
+    assert "p" == found.labels[6]

@@ -11,9 +11,8 @@ from perfmodel.errors import (
     OutputError,
     TooFewRowsError,
     UnknownFamilyError,
-    WeightsFileError,
 )
-from perfmodel.fitting import fit_weights, read_weights
+from perfmodel.fitting import fit_weights
 from perfmodel.io import write_whole
 from perfmodel.predict import FittedModel, fit, load
 from tests.standins import Access, Counts, Operation, Row, Rows, count
@@ -165,45 +164,6 @@ def test_a_written_file_has_the_usual_permissions(tmp_path):
     write_whole(tmp_path / "a", b"")
     (tmp_path / "b").write_text("")
     assert (tmp_path / "b").stat().st_mode == (tmp_path / "a").stat().st_mode
-
-
-def changed(document: dict, **changes: object) -> dict:
-    return {**document, **changes}
-
-
-@pytest.mark.parametrize(
-    ("part", "change"),
-    [
-        ("schema", {"schema": "perfmodel.weights/9"}),
-        ("weights.launches.value", {"weights": {"launches": {"value": "x", "unit": "s/launch"}}}),
-        ("device", {"device": None}),
-        ("extra", {"extra": 1}),
-    ],
-)
-def test_a_file_that_is_not_right_is_refused(tmp_path, part, change):
-    path = tmp_path / "w.json"
-    fit(measurements()).save(path)
-    path.write_text(json.dumps(changed(json.loads(path.read_text()), **change)))
-    with pytest.raises(WeightsFileError) as caught:
-        read_weights(path)
-    assert str(path) == caught.value.path
-    assert part in caught.value.problem
-
-
-def test_a_file_that_is_no_json_or_is_not_there(tmp_path):
-    with pytest.raises(WeightsFileError, match="cannot be read"):
-        load(tmp_path / "none.json")
-    (tmp_path / "w.json").write_text("{")
-    with pytest.raises(WeightsFileError, match="not valid"):
-        load(tmp_path / "w.json")
-
-
-def test_a_family_that_does_not_exist_in_the_file(tmp_path):
-    path = tmp_path / "w.json"
-    fit(measurements()).save(path)
-    path.write_text(path.read_text().replace("stevens_kloeckner_2016", "gone"))
-    with pytest.raises(UnknownFamilyError):
-        load(path)
 
 
 def test_models_are_values():

@@ -1,8 +1,7 @@
-"""What a weights file says beside the weights, and files that are not right."""
+"""What a weights file says beside the weights."""
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 
@@ -12,8 +11,6 @@ import pytest
 from perfmodel.errors import (
     ConfoundedFeaturesError,
     MissingFactError,
-    WeightsDeviceError,
-    WeightsFileError,
 )
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
@@ -31,12 +28,6 @@ def path(tmp_path):
     target = tmp_path / "w.json"
     fit_weights(measurements(), FAMILY).save(target)
     return target
-
-
-def rewrite(path, change):
-    document = json.loads(path.read_text())
-    change(document)
-    path.write_text(json.dumps(document))
 
 
 def test_a_file_says_how_it_was_made(path):
@@ -74,58 +65,6 @@ def test_merging_can_be_refused():
     assert (("global_load_32_stride1", "local_load_32"),) == caught.value.groups
     merged = fit_weights(rows, FAMILY).weights
     assert ("merged",) == merged["local_load_32"].marks == merged["global_load_32_stride1"].marks
-
-
-def test_another_device(path):
-    assert "stand-in" == read_weights(path, device="stand-in").device
-    with pytest.raises(WeightsDeviceError) as caught:
-        read_weights(path, device="Fury")
-    assert (str(path), "stand-in", "Fury") == (
-        caught.value.path, caught.value.found, caught.value.wanted,
-    )  # fmt: skip
-
-
-def test_the_old_schema_is_named_with_what_to_do(path):
-    rewrite(path, lambda document: document.update(schema="perfmodel.weights/1"))
-    with pytest.raises(WeightsFileError, match="perfmodel fit --from"):
-        read_weights(path)
-
-
-def renamed(document):
-    document["weights"]["launch"] = document["weights"].pop("launches")
-
-
-def extra(document):
-    document["weights"]["op_float32_mul"] = document["weights"]["op_float32_add"]
-
-
-def both(name):
-    def change(document):
-        document["features"].append(name)
-        document["weights"][name] = document["weights"]["op_float32_add"]
-
-    return change
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda document: document["weights"].pop("launches"), "lacks launches"),
-        (extra, "has op_float32_mul, which its own list of features does not"),
-        (renamed, "lacks launches and has launch,"),
-        (both("op_float32_ad"), "'op_float32_ad', no weight of"),
-        (both("global_load_7"), "'global_load_7', which is no feature"),
-        (lambda document: document["weights"]["launches"].update(unit="s/year"), "in s/year, not s/launch"),
-        (lambda document: document["weights"]["launches"].update(marks=["odd"]), "weights.launches.marks"),
-        (lambda document: document.update(schema="perfmodel.weights/9"), "not valid at schema"),
-    ],
-)  # fmt: skip
-def test_files_that_are_not_right(path, change, problem):
-    rewrite(path, change)
-    with pytest.raises(WeightsFileError) as caught:
-        read_weights(path)
-    assert problem in caught.value.problem
-    assert str(path) == caught.value.path
 
 
 @dataclass(frozen=True)

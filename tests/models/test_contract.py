@@ -8,75 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.errors import UnknownFamilyError
-from perfmodel.models import Family, families, find_family
+from perfmodel.models import Family, families
 from perfmodel.models.model import Weight
 from tests.contract import CHECKS, Trial, trial
-
-CANDIDATES = (
-    "op_float32_add",
-    "op_float64_special",
-    "op_int32_add",
-    "global_load_32_stride1",
-    "global_store_64_strideN_3of4",
-    "global_minloadstore_32_stride1",
-    "local_load_32",
-    "local_store_32",
-    "barrier_local",
-    "work_groups",
-    "launches",
-)
-
-
-def test_the_core_paper_s_family_is_found():
-    assert "stevens_kloeckner_2016" in families()
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
 def test_contract(family, check):
     check(trial(family))
-
-
-@pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
-def test_a_family_is_found_by_its_name(family):
-    assert family is find_family(family.name)
-    assert family is find_family(family)
-
-
-def test_terms_are_weight_times_value():
-    family = find_family("stevens_kloeckner_2016")
-    taken = family.select(CANDIDATES)
-    weights = {name: 2.0**-place for place, name in enumerate(taken)}
-    values = {name: 2.0 ** (2 * place) for place, name in enumerate(taken)}
-    expected = {name: 2.0**place for place, name in enumerate(taken)}
-    assert expected == family.terms(weights, {**values, "op_int8_shift": 5.0})
-
-
-def test_section_2_takes_no_integer_arithmetic_and_no_local_store():
-    family = find_family("stevens_kloeckner_2016")
-    left_out = {"op_int32_add", "local_store_32"}
-    assert set(CANDIDATES) - left_out == set(family.select(CANDIDATES))
-
-
-def test_an_unknown_family_is_answered_with_those_that_exist():
-    with pytest.raises(UnknownFamilyError) as caught:
-        find_family("roofine")
-    assert "roofine" == caught.value.name
-    assert tuple(families()) == caught.value.allowed
-    assert "stevens_kloeckner_2016" in str(caught.value)
-
-
-def test_families_are_values():
-    one = Family("toy", "nowhere", ("launches",))
-    assert one == Family("toy", "nowhere", ("launches",))
-    assert {one} == {one, Family("toy", "nowhere", ("launches",))}
-
-
-def test_the_room_can_be_called():
-    import perfmodel.models
-
-    assert families() is perfmodel.families()
 
 
 def broken(**changes):

@@ -1,4 +1,4 @@
-"""A user's own families: an expression, or a file."""
+"""A user's own families: files, and definitions on the command line."""
 
 from __future__ import annotations
 
@@ -6,111 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
-from perfmodel.errors import ExpressionError, FamilyFileError
-from perfmodel.expressions.dimensions import weight_units
-from perfmodel.expressions.expression import parse
-from perfmodel.features import FEATURE_NAMES, nearest_names, unit
+from perfmodel.errors import FamilyFileError
 from perfmodel.models import Family, find_family
-from perfmodel.models.model import Weight
 from tests.cli.test_evaluate import DATA
-
-TEXT = "w_launch*launches + smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)"
 
 
 def run(*arguments: str):
     return CliRunner().invoke(application(), list(arguments))
-
-
-def test_weights_have_the_units_that_follow():
-    family = Family.from_expression(TEXT)
-    expected = {"w_launch": "s/launch", "w_add": "s/operation", "w_load": "s/access", "w_sharpness": ""}
-    assert expected == {weight.name: weight.unit for weight in family.weights}
-    assert family == find_family(f"expr: {TEXT}") == find_family(f"expr:{TEXT}")
-    assert not family.takes("launches")
-    sharpness = family.weights[-1]
-    assert (4.0, 1.0, 64.0) == (sharpness.start, sharpness.lower, sharpness.upper)
-    (_, exponent) = Family.from_expression("w_a*launches**w_b").weights
-    assert (1.0, 0.0) == (exponent.start, exponent.lower)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("w_a", "s"),
-        ("2*w_a*launches/3", "s/launch"),
-        ("launches/w_a", "launch/s"),
-        ("w_a*launches*op_float32_add", "s/launch/operation"),
-        ("w_a*launches/op_float32_add", "s*operation/launch"),
-        ("w_a/launches", "s*launch"),
-        ("launches/(w_a*op_float32_add)", "launch/operation/s"),
-        ("1/w_a", "1/s"),
-        ("abs(w_a*launches)", "s/launch"),
-        ("where(launches > 1, w_a*launches, 0)", "s/launch"),
-        ("launches**w_a", ""),
-        ("max(w_a*(launches - 1), 0)", "?"),
-    ],
-)
-def test_units_by_hand(text, expected):
-    assert {"w_a": expected} == weight_units(parse(text))
-
-
-def test_weights_can_be_given():
-    given = Weight("w_sharpness", "", start=8.0, lower=1.0, upper=64.0)
-    family = Family.from_expression(TEXT, "mine", citation="me, today", weights=[given])
-    assert given == family.weights[-1]
-    assert ("mine", "me, today") == (family.name, family.citation)
-    assert family.weights[0].start is None
-
-
-def test_bounds_of_weights_are_seen():
-    """1 - 1/w cannot be negative where w is at least 1."""
-    text = "launches*(1 - 1/w_share)"
-    with pytest.raises(ExpressionError, match="below zero"):
-        Family.from_expression(text)
-    assert Family.from_expression(text, weights=[Weight("w_share", "", lower=1.0, start=2.0)]).weights
-    with pytest.raises(ExpressionError, match="below zero"):
-        Family.from_expression("w_a*launches", weights=[Weight("w_a", "s/launch", lower=-1.0)])
-
-
-@pytest.mark.parametrize(
-    ("text", "at", "said"),
-    [
-        ("w_a*launches + w_b*op_float32_ad", "op_float32_ad", "did you mean op_float32_add"),
-        ("w_a*global_load_32_stride_1", "global_load_32_stride_1", "did you mean global_load_32_stride1"),
-        ("w_a*launches + compute_units", "compute_units", "neither a feature nor a weight"),
-        ("w_a*floor(w_b*launches)", "floor(w_b*launches)", "not differentiable"),
-        ("w_a*launches - w_b*work_groups", "w_a*launches - w_b*work_groups", "below zero"),
-        ("2*launches", "2*launches", "there is no weight in it"),
-    ],
-)
-def test_errors_point_into_the_expression(text, at, said):
-    with pytest.raises(ExpressionError) as caught:
-        Family.from_expression(text)
-    error = caught.value
-    assert said in str(error)
-    assert at == text[error.start : error.end]
-    lines = str(error).splitlines()
-    assert lines[2].index("^") - 4 == text.index(at)
-    assert "^" * len(at) in lines[2]
-
-
-def test_a_weight_that_is_not_in_the_expression_is_told():
-    with pytest.raises(ExpressionError, match="'w_shapness' does not stand in it"):
-        Family.from_expression(TEXT, weights=[Weight("w_shapness", "")])
-
-
-def test_negative_steps_are_seen_through_parts():
-    with pytest.raises(ExpressionError, match="below zero") as caught:
-        parse("w_a + left", parts={"left": "launches - work_groups"})
-    assert "left" == caught.value.text[caught.value.start : caught.value.end]
-    assert parse("w_a + max(left, 0)", parts={"left": "launches - work_groups"})
-
-
-def test_names_that_are_offered_are_features():
-    assert len(FEATURE_NAMES) == len(set(FEATURE_NAMES))
-    for name in FEATURE_NAMES:
-        assert unit(name)
-    assert "launches" == nearest_names("launch")[0]
 
 
 def test_files(tmp_path):

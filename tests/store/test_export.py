@@ -9,10 +9,8 @@ from io import StringIO
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
 from perfmodel import errors, store
-from perfmodel.cli import application
 from perfmodel.store import Measurements
 from tests.store.test_files import measurement
 
@@ -144,35 +142,3 @@ def test_without_pandas_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(errors.MissingExtraError, match=r"pip install 'perfmodel\[pandas\]'") as caught:
         examples().to_frame()
     assert isinstance(caught.value, ImportError)
-
-
-@pytest.fixture
-def stored(tmp_path):
-    for row in examples().rows:
-        store.append(tmp_path, row)
-    return tmp_path
-
-
-def export(*arguments):
-    return CliRunner().invoke(application(), ["export", *map(str, arguments)])
-
-
-def test_the_command_writes_both_formats(stored):
-    result = export("--from", stored, "--t4", stored / "t4.json", "--csv", stored / "t.csv", "--json")
-    assert 0 == result.exit_code, result.output
-    jsonschema.validate(json.loads((stored / "t4.json").read_text()), T4)
-    assert 8 == len((stored / "t.csv").read_text().splitlines())
-    document = json.loads(result.stdout)
-    assert ("perfmodel.export/1", 7) == (document["schema"], document["rows"])
-    assert {"t4": str(stored / "t4.json"), "csv": str(stored / "t.csv")} == document["files"]
-
-
-def test_a_dash_is_standard_output(stored):
-    assert store.csv_text(store.read(stored).current) == export("--from", stored, "--csv", "-").stdout
-
-
-def test_the_command_without_a_format_says_which_there_are(stored):
-    result = export("--from", stored)
-    assert 2 == result.exit_code
-    assert "--t4" in result.stderr
-    assert "--csv" in result.stderr

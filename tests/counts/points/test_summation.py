@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import islpy as isl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from perfmodel.counts import Count, count
-from perfmodel.counts.points import barvinok, set_counter, summation
+from perfmodel.counts.points import set_counter, summation
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.points.set_counter import count_points
 from perfmodel.counts.points.summation import sum_of_points
@@ -132,32 +130,6 @@ def test_large_functions_are_given_up_for_boxes(more):
     assert 20 > found.polynomial.n_piece()
     for n, m in [(0, 0), (3, 1), (5, 9), (9, 4)]:
         assert brute_force(points, n=n, m=m) <= Count(found.polynomial)(n=n, m=m) <= (n + 2) ** 3
-
-
-@pytest.fixture
-def without_barvinok(monkeypatch):
-    monkeypatch.setattr(set_counter, "can_count", lambda: False)
-    barvinok.warn_once.cache_clear()
-    yield
-    barvinok.warn_once.cache_clear()
-
-
-def test_one_warning_with_the_mending_command(without_barvinok):
-    sizes = (3, 4, 5)
-    with pytest.warns(barvinok.BarvinokMissingWarning) as caught:
-        found = [count_points(isl.Set(f"{{ [i] : 0 <= i < {size} }}")) for size in sizes]
-    assert list(sizes) == [Count(number.polynomial)() for number in found]
-    assert 1 == len(caught)
-    assert barvinok.MENDING_COMMAND in str(caught[0].message)
-
-
-def test_inexactness_reaches_the_counts(without_barvinok, monkeypatch):
-    monkeypatch.setattr(summation, "SUMS", 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        counts = count(_kernel("band").build(), cache=False)
-    assert any(not row.count.exact for row in counts.operation_table)
-    assert any(str(row.count).startswith("<= ") for row in counts.operation_table)
 
 
 def _kernel(name: str):

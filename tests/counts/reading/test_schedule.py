@@ -1,4 +1,4 @@
-"""Loops without an end."""
+"""Schedules as trees, and loops without an end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.schedule import refuse_unbounded
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Run, Wait
+from perfmodel.counts.reading.schedule import refuse_unbounded, schedule_tree
 from perfmodel.errors import NotCountableError, UnboundedLoopError
 
 
@@ -52,3 +53,27 @@ def test_a_kernel_with_a_loop_without_an_end_is_not_counted():
     )  # fmt: skip
     with pytest.raises(UnboundedLoopError, match="give j a lower and an upper bound"):
         count(kernel, cache=False)
+
+
+def test_a_schedule_becomes_a_tree(scheduled):
+    kernel = scheduled(
+        "{ [i, k, l]: 0 <= i < n and 0 <= k < 5 and 0 <= l < 16 }",
+        """
+        for i
+            tile[l] = a[16*i + l] {id=fill}
+            ... lbarrier {id=wait, dep=fill}
+            <> s = 0 {id=start, dep=wait}
+            for k
+                s = s + tile[k] {id=add, dep=start}
+            end
+            out[i] = s {id=end, dep=add}
+        end
+        """,
+        lp.GlobalArg("a", np.float32, shape="16*n"), lp.GlobalArg("out", np.float32, shape="n"),
+        lp.TemporaryVariable("tile", np.float32, (16,), address_space=lp.AddressSpace.LOCAL),
+    )
+    (launch,) = schedule_tree(kernel)
+    assert isinstance(launch, DeviceKernel)
+    (outer,) = launch.body
+    inner = Loop("l", (Run("fill"),))
+    assert Loop("i", (inner, Wait("local"), Run("start"), Loop("k", (Run("add"),)), Run("end"))) == outer

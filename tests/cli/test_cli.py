@@ -1,9 +1,7 @@
-"""The command line as a program: statuses, streams, speed, and the devices command."""
+"""The command line as a program: statuses, streams and speed."""
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import time
@@ -14,20 +12,8 @@ from typer.testing import CliRunner
 
 from perfmodel import cli
 from perfmodel.errors import OutputError, PerfModelError
-from perfmodel.opencl import devices
-from tests.shadow import NO_DRIVERS, ROOT, shadow
-
-RUN = "import sys; from perfmodel.cli import main; sys.argv[0] = 'perfmodel'; main()"
-
-
-def perfmodel(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", RUN, *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-    )
+from tests.cli.program import perfmodel
+from tests.shadow import ROOT
 
 
 def run_guarded(error: BaseException):
@@ -108,33 +94,3 @@ def test_interruption_is_status_130():
 
 def test_a_bug_keeps_its_traceback():
     assert isinstance(run_guarded(ZeroDivisionError()).exception, ZeroDivisionError)
-
-
-@pytest.mark.device
-def test_devices_as_json():
-    done = perfmodel("devices", "--json")
-    document = json.loads(done.stdout)
-    assert 0 == done.returncode
-    assert "perfmodel.devices/1" == document["schema"]
-    expected = [(device.index, device.slug) for device in devices()]
-    assert expected == [(row["index"], row["slug"]) for row in document["devices"]]
-
-
-@pytest.mark.device
-def test_devices_as_a_table():
-    done = perfmodel("devices")
-    assert 0 == done.returncode
-    for device in devices():
-        assert device.name in done.stdout
-        assert str(device.facts.value("max_work_group_size")) in done.stdout
-
-
-def test_devices_where_there_are_none(tmp_path):
-    path = shadow(tmp_path, "pyopencl", NO_DRIVERS)
-    done = perfmodel("devices", PYTHONPATH=path)
-    assert 2 == done.returncode
-    assert "" == done.stdout
-    assert done.stderr.startswith("perfmodel: error: no OpenCL device was found; run scripts/setup")
-    assert 1 == done.stderr.count("\n")
-    done = perfmodel("devices", "--json", PYTHONPATH=path)
-    assert [] == json.loads(done.stdout)["devices"]

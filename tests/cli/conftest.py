@@ -1,0 +1,62 @@
+"""Kernel files, weights and a runner of commands for the tests of commands that take kernels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel.cli import application
+from perfmodel.predict import fit
+from tests.fitting.test_weights import measurements
+
+SCALE = '''
+import loopy as lp
+import numpy as np
+
+
+def scale(text, group):
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        text,
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 128 = 0",
+        lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
+'''
+VARIANTS = SCALE + '''
+
+def variants():
+    return {
+        "small": scale("out[i] = a[i] + 1", 64),
+        "large": scale("out[i] = a[i] + 1", 128),
+        "product": scale("out[i] = 3*a[i]", 128),
+    }
+'''
+KERNEL = SCALE + '''
+
+def kernel():
+    return scale("out[i] = a[i] + 1", 128)
+'''
+
+
+@pytest.fixture
+def perfmodel(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("kernel.py").write_text(KERNEL)
+    Path("variants.py").write_text(VARIANTS)
+    model = fit(measurements())
+    model.save("weights.json")
+    document = json.loads(Path("weights.json").read_text())
+    for name in ("global_store_32_stride1", "global_minloadstore_32_stride1"):
+        document["weights"][name] = {"value": 1e-10, "unit": "s/access"}
+    document["features"] = sorted(document["weights"])
+    Path("weights.json").write_text(json.dumps(document))
+
+    def invoke(*arguments: str):
+        return CliRunner().invoke(application(), list(arguments))
+
+    return invoke

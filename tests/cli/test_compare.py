@@ -1,0 +1,41 @@
+"""``perfmodel compare`` on the committed measurements; no device is needed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from io import StringIO
+
+import pytest
+
+from tests.cli.test_evaluate import DATA, run
+
+
+def test_families_side_by_side():
+    text = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016").stdout
+    rows = [line.split()[:2] for line in text.splitlines() if line.startswith("stevens_kloeckner_2016 ")]
+    assert [["stevens_kloeckner_2016", "A"], ["stevens_kloeckner_2016", "B"]] == rows
+    evaluated = json.loads(run("evaluate", "--from", str(DATA), "--json").stdout)["models"][0]["evaluations"]
+    shown = json.loads(run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--json").stdout)
+    assert "perfmodel.comparison/1" == shown["schema"]
+    overall = [row for row in shown["rows"] if row["kernel"] == "all"]
+    for row, each in zip(overall, evaluated, strict=False):
+        assert each["protocol"] == row["protocol"]
+        for name in ("error", "factor", "regret", "tau"):
+            assert each["figures"][name] == pytest.approx(row[name])
+    written = run("compare", "--from", str(DATA), "--family", "stevens_kloeckner_2016", "--csv").stdout
+    assert [row["kernel"] for row in shown["rows"]] == [row["kernel"] for row in csv.DictReader(StringIO(written))]
+
+
+def test_devices_are_found_by_a_part_of_their_name(tmp_path, monkeypatch):
+    for name in ("pocl-one", "other-two"):
+        shutil.copytree(DATA, tmp_path / "fitted_weights" / name)
+    monkeypatch.chdir(tmp_path)
+    family = ("--family", "stevens_kloeckner_2016")
+    found = run("compare", "--device", "OCL", *family)
+    assert (0, 1) == (found.exit_code, found.stdout.count("family  "))
+    assert 2 == run("compare", *family).stdout.count("family  ")
+    refused = run("compare", "--device", "gpu", *family)
+    assert 2 == refused.exit_code
+    assert "'gpu' (there are: other-two, pocl-one)" in refused.stderr.splitlines()[-1]

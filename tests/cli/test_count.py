@@ -1,0 +1,31 @@
+"""``perfmodel count``: what it prints, and its document."""
+
+from __future__ import annotations
+
+from tests.cli.documents import document
+
+
+def test_count_prints_expressions(perfmodel):
+    result = perfmodel("count", "kernel.py")
+    assert 0 == result.exit_code
+    assert "float32 add" in result.stdout
+    assert "features" not in result.stdout
+
+
+def test_count_prints_values_where_sizes_are_given(perfmodel):
+    result = perfmodel("count", "kernel.py", "-p", "n=1024")
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["op_float32_add", "1024", "operation"] in lines
+    assert ["global_load_32_stride1", "1024", "access"] in lines
+    assert ["work_groups", "8", "work-group"] in lines
+
+
+def test_count_json_is_one_document(perfmodel):
+    found = document(perfmodel("count", "variants.py", "--variant", "small", "-p", "n=1024", "--json"))
+    assert ["small"] == list(found["variants"])
+    small = found["variants"]["small"]
+    assert {"value": 16.0, "unit": "work-group"} == small["features"]["work_groups"]
+    assert {"n": 1024} == small["sizes"]
+    symbolic = document(perfmodel("count", "kernel.py", "--json"))["variants"]["kernel"]
+    assert "features" not in symbolic
+    assert "n" in [row["count"] for row in symbolic["expressions"]]

@@ -1,0 +1,53 @@
+"""``perfmodel count --graph`` and ``--memory``: pictures, and what is printed beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from perfmodel.cli import application
+
+KERNEL = """
+from measurement_kernels import matmul_tiled
+
+
+def kernel():
+    return matmul_tiled.KERNEL.build()
+"""
+SIZES = [word for name in "lmn" for word in ("-p", f"{name}=64")]
+FACTS = """
+facts:
+  l1_bytes: {value: 16384, unit: B, source: test}
+  l2_bytes: {value: 786432, unit: B, source: test}
+  cache_line_bytes: {value: 128, unit: B, source: test}
+"""
+
+
+def run_count(folder: Path, *arguments: str) -> Any:
+    (folder / "kernel.py").write_text(KERNEL)
+    (folder / "toy.yaml").write_text(FACTS)
+    return CliRunner().invoke(application(), ["count", str(folder / "kernel.py"), *SIZES, *arguments])
+
+
+def test_count_draws_the_graph(tmp_path: Path) -> None:
+    path = tmp_path / "graph.svg"
+    plain = run_count(tmp_path, "--graph", str(path))
+    assert 0 == plain.exit_code
+    assert "without --facts it has no latencies" in plain.stdout
+    told = run_count(tmp_path, "--graph", str(path), "--facts", "tesla-k40m")
+    assert 0 == told.exit_code
+    assert "together would hide the waits" in told.stdout
+    assert path.exists()
+
+
+def test_count_draws_hit_rates(tmp_path: Path) -> None:
+    path = tmp_path / "rates.png"
+    told = run_count(tmp_path, "--memory", str(path), "--facts", str(tmp_path / "toy.yaml"), "--groups", "4")
+    assert 0 == told.exit_code
+    assert "90 % interval" in told.stdout
+    assert path.exists()
+    without = run_count(tmp_path, "--memory", str(path))
+    assert 0 != without.exit_code
+    assert "l1_bytes" in without.output + str(without.exception)

@@ -1,0 +1,70 @@
+"""The summary of a campaign and of measuring twice, from records made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from perfmodel.cli.measure_summary import (
+    WORST,
+    campaign_document,
+    campaign_lines,
+    repeatability_document,
+    repeatability_lines,
+)
+from perfmodel.measuring import Repeatability
+from perfmodel.store import Measurements
+from tests.store.test_files import measurement
+
+SAMPLES = (9.0, 8.0, 2.0, 2.0, 2.0)
+
+
+def twice(n: int, first: float, second: float):
+    return tuple(measurement(parameters={"n": n}, samples_s=(9.0, 8.0, *[t] * 3)) for t in (first, second))
+
+
+def test_a_campaign_with_failures_and_flags() -> None:
+    rows = (
+        measurement(samples_s=SAMPLES, flags=("spread", "bound")),
+        measurement(parameters={"n": 9}, samples_s=SAMPLES, flags=("spread",), remeasured=2),
+        measurement(parameters={"n": 10}, samples_s=(), status="runtime", message="out of memory"),
+        measurement(parameters={"n": 11}, samples_s=(), status="timeout"),
+        measurement(parameters={"n": 11}, samples_s=SAMPLES, flags=("odd",)),  # it went well the second time
+    )
+    found = campaign_document(Measurements(rows, {}, ("a line was torn",)), Path("s"), "quick", 61.6)
+    assert {"ok": 3, "runtime": 1} == found["statuses"]
+    assert {"spread": 2, "bound": 1, "odd": 1} == found["flags"]
+    assert (1, "s", "quick", 61.6) == (found["remeasured"], found["store"], found["campaign"], found["seconds"])
+    assert [(8, 2.0, 0.0), (9, 2.0, 0.0), (10, None, None), (11, 2.0, 0.0)] == [
+        (row["parameters"]["n"], row["seconds"], row["spread"]) for row in found["rows"]
+    ]
+    head, failure, *notes = campaign_lines(found)
+    assert "D: 3 configurations measured (1 runtime), in s, after 62 s" == head
+    assert failure.startswith("runtime: copy {'work_group': [16, 16]} {'n': 10}: out of memory")
+    assert ["bound", "odd", "spread"] == [note.split("'")[1] for note in notes[:-1]]
+    assert "see docs/measuring.md" in notes[1]
+    assert "note: a line was torn" == notes[-1]
+
+
+def test_a_campaign_without_trouble_is_one_line() -> None:
+    found = campaign_document(Measurements((measurement(samples_s=SAMPLES),), {}), Path("s"), "full", 0.0)
+    assert ["D: 1 configurations measured, in s, after 0 s"] == list(campaign_lines(found))
+
+
+def test_changes_between_two_times() -> None:
+    # changes of 0, 25, 50, 75 and 100 %, and 10 %
+    pairs = tuple(twice(n, 4.0, 4.0 + change) for n, change in enumerate((0.0, 1.0, -2.0, 3.0, -4.0 + 1e-9, 0.4)))
+    found = repeatability_document(Repeatability(pairs, failed=2), "D", "quick")
+    assert [0.0, 0.25, 0.5, 0.75, 1.0, 0.1] == [round(row["change"], 6) for row in found["rows"]]
+    assert 0.375 == round(found["quantiles"]["0.50"], 6)  # between the third and the fourth of 0, 10, 25, 50, ...
+    head, median, quantiles, *worst = repeatability_lines(found)
+    assert "D: 6 configurations measured twice (2 failed)" == head
+    assert "median of |t1 - t2|/t1: 37.50%" == median
+    assert quantiles.endswith("100% below 100.00%")
+    assert WORST == len(worst)
+    assert ["100.0%", "75.0%", "50.0%", "25.0%", "10.0%"] == [line.partition(":")[0] for line in worst]
+    assert worst[1].endswith("{'n': 3}: 4000 ms, 7000 ms")
+
+
+def test_nothing_measured_twice() -> None:
+    found = repeatability_document(Repeatability((), failed=3), "D", "quick")
+    assert ["D: 0 configurations measured twice (3 failed)"] == list(repeatability_lines(found))

@@ -1,0 +1,64 @@
+"""``perfmodel predict``: what it prints, and one line for bad input of commands that take kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.documents import document, seconds
+
+
+def test_predict_prints_seconds_and_shares(perfmodel):
+    found = document(perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--json"))
+    assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["predictions"][0]["seconds"]
+    shares = [term["share"] for term in found["predictions"][0]["terms"].values()]
+    assert pytest.approx(1) == sum(shares)
+    text = perfmodel("predict", "kernel.py", "-p", "n=4096", "--weights", "weights.json").stdout
+    assert "stevens_kloeckner_2016 on stand-in, n=4096" in text
+    assert "launches" in text
+
+
+def test_predict_ranks_variants_and_shows_the_withheld_one(perfmodel):
+    arguments = ("predict", "variants.py", "-p", "n=4096", "-w", "weights.json")
+    text = perfmodel(*arguments).stdout
+    assert "fastest first: large, small" in text
+    assert "op_float32_mul" in text
+    found = document(perfmodel(*arguments, "--json"))
+    assert ["large", "small"] == [row["variant"] for row in found["predictions"]]
+    assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
+    free = document(perfmodel(*arguments, "--allow-unmeasured", "--json"))
+    assert ["op_float32_mul"] == free["predictions"][0]["unmeasured"]
+
+
+@pytest.mark.parametrize(
+    ("part", "arguments"),
+    [
+        ("'n'", ("predict", "kernel.py", "-w", "weights.json")),
+        ("'n'", ("predict", "kernel.py", "-p", "n=-128", "-w", "weights.json")),
+        ("'m'", ("predict", "kernel.py", "-p", "n=128", "-p", "m=1", "-w", "weights.json")),
+        ("n=100", ("predict", "kernel.py", "-p", "n=100", "-w", "weights.json")),
+        ("n=ten", ("predict", "kernel.py", "-p", "n=ten", "-w", "weights.json")),
+        ("gone.json", ("predict", "kernel.py", "-p", "n=128", "-w", "gone.json")),
+        ("huge", ("count", "variants.py", "--variant", "huge")),
+        ("op_float32_mul", ("predict", "variants.py", "--variant", "product", "-p", "n=128",
+                            "-w", "weights.json")),
+        ("gone.py", ("count", "gone.py")),
+        ("syntax.py", ("count", "syntax.py")),
+        ("kernel()", ("count", "neither.py")),
+        ("nothing", ("fit", "--from", "nothing")),
+        ("roofine", ("fit", "--from", "nothing", "--family", "roofine")),
+    ],
+)
+def test_bad_input_is_answered_in_one_line(perfmodel, part, arguments):
+    Path("syntax.py").write_text("def kernel(:\n")
+    Path("neither.py").write_text("x = 1\n")
+    before = sorted(Path().rglob("*"))
+    result = perfmodel(*arguments)
+    assert 2 == result.exit_code
+    assert "" == result.stdout
+    lines = result.stderr.splitlines()
+    assert 1 == len(lines)
+    assert lines[0].startswith("perfmodel: error: ")
+    assert part in lines[0]
+    assert before == sorted(Path().rglob("*"))

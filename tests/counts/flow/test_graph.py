@@ -1,0 +1,82 @@
+"""Nodes, transitions and dependences of small kernels, by hand."""
+
+from __future__ import annotations
+
+import loopy as lp
+
+from measurement_kernels import matmul_tiled
+from tests.counts.flow.small_kernels import (
+    ADD,
+    BARRIER,
+    FLOAT,
+    LOAD,
+    LOCAL_LOAD,
+    LOCAL_STORE,
+    MUL,
+    RSQRT,
+    STORE,
+    at,
+    flow_of,
+    in_lanes,
+    kernel,
+)
+
+
+def test_a_private_temporary_passes_its_value_on() -> None:
+    unit = in_lanes(kernel("{[i]: 0 <= i < n}", """
+        <> t = a[i]*a[i] {id=square}
+        <> s = b[i] + 1 {id=other}
+        out[i] = t + s {id=last, dep=square:other}
+    """))
+    flow = flow_of(unit)
+    assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=32)
+    assert {("square", "last", "t"), ("other", "last", "s")} == {
+        (arc.source, arc.target, arc.variable) for arc in flow.graph.dependences
+    }
+    assert 3 == flow.memory_parallelism(n=32)  # a[i] is loaded as often as it is written
+
+
+def barrier_between() -> lp.TranslationUnit:
+    unit = lp.make_kernel(
+        "{[i, ii, jj]: 0 <= i < n and 0 <= ii, jj < 16}",
+        """
+        for i
+            tile[ii] = rsqrt(a[16*i + ii]) {id=fill}
+            out[16*i + jj] = tile[15 - jj] + 1 {id=use, dep=fill}
+        end
+        """,
+        [lp.GlobalArg("a, out", FLOAT, shape="16*n"),
+         lp.TemporaryVariable("tile", FLOAT, shape=(16,), address_space=lp.AddressSpace.LOCAL), ...],
+        assumptions="n >= 1", lang_version=(2018, 2), name="reversal",
+    )  # fmt: skip
+    return lp.tag_inames(unit, "i:g.0, ii:l.0, jj:l.0")
+
+
+def test_another_work_items_value_arrives_through_the_barrier() -> None:
+    flow = flow_of(barrier_between())
+    whole = {LOAD: 1, RSQRT: 1, LOCAL_STORE: 1, BARRIER: 1, LOCAL_LOAD: 1, ADD: 1, STORE: 1}
+    assert whole == at(flow.depth, n=4)
+    assert ["entry", "run", "barrier", "run", "exit"] == [node.kind for node in flow.graph.nodes]
+    assert [(0, 1), (1, 2), (2, 3), (3, 4)] == [(t.source, t.target) for t in flow.graph.transitions]
+    (arc,) = flow.graph.dependences
+    assert ("fill", "use", "tile", "") == (arc.source, arc.target, arc.variable, arc.carried)
+    assert (LOCAL_LOAD, ADD) == arc.path
+
+
+def test_the_graph_of_the_tiled_matmul() -> None:
+    graph = flow_of(matmul_tiled.KERNEL.build()).graph
+    kinds = [(node.kind, len(node.steps), node.loops) for node in graph.nodes]
+    outer, inner = ("k_outer",), ("k_outer", "k_inner")
+    assert [
+        ("entry", 0, ()), ("run", 1, ()), ("barrier", 0, outer), ("run", 2, outer), ("barrier", 0, outer),
+        ("run", 1, inner), ("run", 1, ()), ("exit", 0, ()),
+    ] == kinds
+    back = {(arc.source, arc.target, arc.loop) for arc in graph.transitions if arc.loop}
+    assert {(5, 5, "k_inner"), (5, 2, "k_outer")} == back
+    assert 256 == graph.nodes[5].executions(n=32, m=256, l=32)
+    assert 16 == graph.nodes[2].executions(n=32, m=256, l=32)
+    update = graph.nodes[5].steps[0].name
+    assert [5] == [k for k, node in enumerate(graph.nodes) if update in {step.name for step in node.steps}]
+    assert {"k_inner", "k_outer"} == {
+        arc.carried for arc in graph.dependences if (arc.source, arc.target) == (update, update)
+    }

@@ -1,0 +1,83 @@
+"""What a walk finds in loops and across launches, by hand."""
+
+from __future__ import annotations
+
+import loopy as lp
+
+from tests.counts.flow.small_kernels import (
+    ADD,
+    FLOAT,
+    LOAD,
+    MUL,
+    RSQRT,
+    STORE,
+    at,
+    counted,
+    flow_of,
+    in_lanes,
+    kernel,
+)
+
+
+def test_dot_product_is_a_chain_of_additions() -> None:
+    counts = counted(kernel("{[i]: 0 <= i < n}", "out = sum(i, a[i]*b[i])"))
+    assert {"mul": 1, "add": 1000} == {row.kind: row.count(n=1000) for row in counts.depth()}
+    assert counts.flow is not None
+    assert "n" == str(counts.flow.depth.operations(kind="add"))
+    (recurrence,) = counts.flow.graph.recurrences
+    assert ("i", (((ADD, ()), 1),), 1) == (recurrence.loop, recurrence.acts, recurrence.chains)
+
+
+def test_recurrence_through_a_function() -> None:
+    unit = kernel("{[i]: 0 <= i < n}", """
+        <float32> s = 1 {id=first}
+        for i
+            s = rsqrt(s + a[i]) {id=next, dep=first}
+        end
+        out[0] = s {dep=next}
+    """)
+    flow = flow_of(unit)
+    assert {LOAD: 1, ADD: 50, RSQRT: 50, STORE: 1} == at(flow.depth, n=50)
+    (recurrence,) = flow.graph.recurrences
+    assert (((ADD, ()), 1), ((RSQRT, ()), 1)) == recurrence.acts
+
+
+def test_a_scan_passes_through_memory() -> None:
+    flow = flow_of(kernel("{[i]: 1 <= i < n}", "x[i] = x[i-1] + y[i]", assumptions="n >= 2"))
+    assert {LOAD: 49, ADD: 49, STORE: 49} == at(flow.depth, n=50)
+    (recurrence,) = flow.graph.recurrences
+    assert ("i", "x") == (recurrence.loop, recurrence.variable)
+
+
+def test_updates_of_different_cells_are_independent() -> None:
+    flow = flow_of(kernel("{[i, j]: 0 <= i, j < n}", "x[i, j] = 2*x[i, j] + y[i]"))
+    assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=50)
+    assert () == flow.graph.recurrences
+
+
+def test_a_long_loop_of_constant_trips_is_prolonged() -> None:
+    flow = flow_of(kernel("{[i, j]: 0 <= i < n and 0 <= j < 1000}", "out[i] = sum(j, a[i, j])"))
+    assert {LOAD: 1, ADD: 1000, STORE: 1} == at(flow.depth, n=7)
+
+
+def test_unrolled_loops_issue_their_loads_together() -> None:
+    unit = kernel("{[i, u]: 0 <= i < n and 0 <= u < 4}", "out[i] = sum(u, a[i, u])")
+    assert 1 == flow_of(in_lanes(unit)).memory_parallelism(n=32)
+    assert 4 == flow_of(in_lanes(lp.tag_inames(unit, "u:unr"))).memory_parallelism(n=32)
+
+
+def test_launches_follow_one_another() -> None:
+    unit = lp.make_kernel(
+        "{[i, j]: 0 <= i, j < n}",
+        """
+        mid[i] = rsqrt(a[i]) {id=first}
+        ... gbarrier {id=wait, dep=first}
+        out[j] = mid[n - 1 - j] + 1 {dep=wait}
+        """,
+        [lp.GlobalArg("a, mid, out", FLOAT, shape="n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    for iname in "ij":
+        unit = lp.split_iname(unit, iname, 16, outer_tag="g.0", inner_tag="l.0")
+    flow = flow_of(unit)
+    assert {LOAD: 2, RSQRT: 1, ADD: 1, STORE: 2} == at(flow.depth, n=64)
+    assert 2 == len({node.launch for node in flow.graph.nodes})

@@ -1,0 +1,46 @@
+"""What is said, and counted, where islpy cannot count the points of a set."""
+
+from __future__ import annotations
+
+import warnings
+
+import islpy as isl
+import pytest
+
+from perfmodel.counts import Count, count
+from perfmodel.counts.points import barvinok, set_counter, summation
+from perfmodel.counts.points.set_counter import count_points
+from tests.corpus import kernels
+
+
+def test_a_card_that_miscounts_is_not_barvinok(monkeypatch):
+    monkeypatch.setattr(barvinok.isl.Set, "card", lambda self: None)
+    assert not barvinok.has_barvinok()
+    assert barvinok.is_overwritten()
+
+
+@pytest.fixture
+def without_barvinok(monkeypatch):
+    monkeypatch.setattr(set_counter, "can_count", lambda: False)
+    barvinok.warn_once.cache_clear()
+    yield
+    barvinok.warn_once.cache_clear()
+
+
+def test_one_warning_with_the_mending_command(without_barvinok):
+    sizes = (3, 4, 5)
+    with pytest.warns(barvinok.BarvinokMissingWarning) as caught:
+        found = [count_points(isl.Set(f"{{ [i] : 0 <= i < {size} }}")) for size in sizes]
+    assert list(sizes) == [Count(number.polynomial)() for number in found]
+    assert 1 == len(caught)
+    assert barvinok.MENDING_COMMAND in str(caught[0].message)
+
+
+def test_inexactness_reaches_the_counts(without_barvinok, monkeypatch):
+    monkeypatch.setattr(summation, "SUMS", 1)
+    band = next(kernel for kernel in kernels() if kernel.name == "band")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counts = count(band.build(), cache=False)
+    assert any(not row.count.exact for row in counts.operation_table)
+    assert any(str(row.count).startswith("<= ") for row in counts.operation_table)

@@ -1,0 +1,69 @@
+"""Operations of arithmetic in mixed types, counted by hand from the C code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perfmodel.counts.reading.events import Options
+from tests.counts.reading.test_expressions import amounts, walked
+
+COMPLEX = {"out": np.complex64, "a": np.complex64, "b": np.complex64}
+INTEGERS = {"out": np.int32, "a": np.int32, "b": np.int32}
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    # (a + bi)/(c + di): the denominator's square (2 mul, 1 add), four products, two sums and two quotients, as
+    # pyopencl's header writes it: 3 div, 4 mul, 3 add
+    ("out[i] = a[i] / b[i]", {"div": 3, "mul": 4, "add": 3}),
+    ("out[i] = a[i] / x[i]", {"div": 2}),  # each part by a real number
+    ("out[i] = x[i] / a[i]", {"div": 3, "mul": 3, "add": 1}),
+    ("out[i] = a[i] + b[i]", {"add": 2}),
+    ("out[i] = a[i] + x[i]", {"add": 1}),  # to the real part only
+    ("out[i] = a[i]**2", {"mul": 4, "add": 2}),
+    ("out[i] = a[i]**4", {"mul": 12, "add": 6}),  # three products
+    ("out[i] = a[i]*x[i]*b[i]", {"mul": 2 + 4, "add": 2}),
+    ("out[i] = -a[i]", {}),
+])  # fmt: skip
+def test_complex_numbers(code: str, expected: dict[str, int]) -> None:
+    assert {("float32", kind): amount for kind, amount in expected.items()} == amounts(walked(code, **COMPLEX))
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    ("out[i] = a[i] << 2", {("int32", "shift"): 1}),
+    ("out[i] = (a[i] & b[i]) | ~a[i]", {("int32", "bitwise"): 3}),
+    ("out[i] = a[i] // 3 + b[i] % 3", {("int32", "div"): 2, ("int32", "add"): 1}),
+    ("out[i] = a[i]*2*b[i]", {("int32", "mul"): 2}),
+])  # fmt: skip
+def test_integers_from_memory_are_no_index_arithmetic(code: str, expected: dict[tuple[str, str], int]) -> None:
+    assert expected == amounts(walked(code, **INTEGERS))
+
+
+@pytest.mark.parametrize(("code", "types", "expected"), [
+    ("out[i] = a[i] + b[i]", {"a": np.float64}, {("float64", "add"): 1}),
+    # from left to right: the first sum is of floats, the second of doubles
+    ("out[i] = a[i] + b[i] + c[i]", {"c": np.float64}, {("float32", "add"): 1, ("float64", "add"): 1}),
+    ("out[i] = c[i] + a[i] + b[i]", {"c": np.float64}, {("float64", "add"): 2}),
+    ("out[i] = a[i]*i", {}, {("float32", "mul"): 1}),  # the index becomes a float
+    ("out[i] = a[i]*(i + 1)", {}, {("float32", "mul"): 1}),  # i + 1 is index arithmetic
+    ("out[i] = a[i]**0 + a[i]**1", {}, {("float32", "add"): 1}),
+    ("out[i] = a[i]**2.5", {}, {("float32", "pow"): 1}),
+    ("out[i] = (a[i] + b[i])**2", {}, {("float32", "add"): 2, ("float32", "mul"): 1}),  # the base twice
+    ("out[i] = fmin(a[i], fmin(b[i], c[i]))", {}, {("float32", "minmax"): 2}),
+])  # fmt: skip
+def test_types_of_operands(code: str, types: dict[str, Any], expected: dict[tuple[str, str], int]) -> None:
+    assert expected == amounts(walked(code, **types))
+
+
+@pytest.mark.parametrize(("code", "expected"), [
+    ("out[i] = a[i]*b[i] + c[i]", {"madd": 1}),
+    ("out[i] = c[i] + a[i]*b[i]*d[i]", {"mul": 1, "madd": 1}),  # the outer product is added
+    ("out[i] = a[i]*b[i] + c[i] + d[i]", {"madd": 1, "add": 1}),
+    ("out[i] = (a[i] + b[i])*c[i]", {"add": 1, "mul": 1}),  # the sum comes first
+    ("out[i] = a[i]*b[i] - c[i]*d[i]", {"mul": 1, "madd": 1}),
+])  # fmt: skip
+def test_products_that_are_added_at_once(code: str, expected: dict[str, int]) -> None:
+    walk = walked(code, Options(group_multiply_add=True))
+    assert {("float32", kind): amount for kind, amount in expected.items()} == amounts(walk)

@@ -1,0 +1,86 @@
+"""What instructions and tests add to the domains at whose points they are executed, by hand."""
+
+from __future__ import annotations
+
+import islpy as isl
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+import pytest
+
+from perfmodel.counts.program.program import Launch, Operation
+from perfmodel.counts.reading.domains import Domains
+from perfmodel.counts.reading.events import Options
+from perfmodel.counts.reading.statements import Declared, Statements
+from perfmodel.errors import NotCountableError
+
+LAUNCH = Launch("kernel", (), (), isl.Set("{ [] }"))
+VECTOR, VECTORS = "{ [i]: 0 <= i < n }", "{ [i, j]: 0 <= i < n and 0 <= j < 3 }"
+
+
+def statements(kernel: lp.LoopKernel, declared: Declared | None = None) -> Statements:
+    found = Statements(kernel, {}, Domains(kernel, {}), declared or {}, Options())
+    found.begin(LAUNCH)
+    return found
+
+
+def test_instructions_at_the_same_points_are_one_statement(scheduled) -> None:
+    found = statements(scheduled(VECTORS, "b[i] = 2*a[i] {id=one}\nc[i] = 3*a[i] + 1 {id=two}\nd[j] = e[j] {id=three}"))
+    for name in ("one", "two", "three"):
+        found.add_instruction(name)
+    first, second = found.collected()
+    assert {Operation("float32", "mul", 2), Operation("float32", "add", 1)} == set(first.operations)
+    assert ["a load", "b store", "a load", "c store"] == [f"{one.array} {one.direction}" for one in first.accesses]
+    assert () == second.operations
+    assert ["e load", "d store"] == [f"{one.array} {one.direction}" for one in second.accesses]
+    assert [("i",), ("j",)] == [one.domain.names for one in (first, second)]
+    assert ["one", "two", "three"] == [step.name for step in found.steps]
+
+
+def test_a_branch_is_a_domain_of_its_own(scheduled) -> None:
+    found = statements(scheduled(VECTOR, "b[i] = a[i]*a[i] if i < 4 else c[i] {id=one}"))
+    found.add_instruction("one")
+    points = {
+        tuple(f"{access.array} {access.direction}" for access in one.accesses): one.domain.points
+        for one in found.collected()
+    }
+    assert points["a load", "a load"].is_equal(isl.Set("[n] -> { [i] : 0 <= i < n and i < 4 and n >= 1 }"))
+    assert points["c load",].is_equal(isl.Set("[n] -> { [i] : 4 <= i < n and n >= 1 }"))
+    assert points["b store",].is_equal(isl.Set("[n] -> { [i] : 0 <= i < n and n >= 1 }"))
+
+
+def test_a_test_is_evaluated_at_the_given_inames(scheduled) -> None:
+    found = statements(scheduled(VECTOR, "b[i] = a[i]"))
+    # a[i]*a[i] > 1: two loads and a product of floats; the comparison is no operation
+    element = p.Subscript(p.Variable("a"), (p.Variable("i"),))
+    found.add_test(p.Comparison(p.Product((element, element)), ">", 1), {"i"})
+    (statement,) = found.collected()
+    assert ("i",) == statement.domain.names
+    assert (Operation("float32", "mul", 1),) == statement.operations
+    assert ["a", "a"] == [access.array for access in statement.accesses]
+    assert [] == found.steps
+
+
+def opaque() -> lp.LoopKernel:
+    code = lp.CInstruction(
+        "i", "y = 2*x;", assignees=("y",), read_variables=frozenset({"x"}), id="code", within_inames=frozenset({"i"})
+    )
+    scalars = [lp.TemporaryVariable(name, np.float32, address_space=lp.AddressSpace.PRIVATE) for name in "xy"]
+    instructions = ["x = 3 {id=first}", code]
+    unit = lp.make_kernel("{ [i]: 0 <= i < 8 }", instructions, [*scalars, ...], lang_version=(2018, 2))
+    return unit.default_entrypoint
+
+
+def test_declared_operations_of_c_code() -> None:
+    found = statements(opaque(), {"code": {("float32", "mul"): 1, ("int32", "shift"): 2}})
+    found.add_instruction("code")
+    (statement,) = found.collected()
+    assert (Operation("float32", "mul", 1), Operation("int32", "shift", 2)) == statement.operations
+    (step,) = found.steps
+    assert "code" == step.name
+    assert (["x"], ["y"]) == ([one.variable for one in step.readings], [one.variable for one in step.writings])
+
+
+def test_c_code_without_a_declaration_is_refused() -> None:
+    with pytest.raises(NotCountableError, match=r"the C instruction 'code'.*declared=\{'code'"):
+        statements(opaque()).add_instruction("code")

@@ -1,0 +1,120 @@
+"""Weights files that are refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from perfmodel.errors import (
+    UnknownFamilyError,
+    WeightsDeviceError,
+    WeightsFileError,
+)
+from perfmodel.fitting import fit_weights, read_weights
+from perfmodel.predict import fit, load
+from tests.fitting.test_weights import measurements
+
+
+@pytest.fixture
+def path(tmp_path):
+    target = tmp_path / "w.json"
+    fit_weights(measurements(), "stevens_kloeckner_2016").save(target)
+    return target
+
+
+def rewrite(path, change):
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def test_another_device(path):
+    assert "stand-in" == read_weights(path, device="stand-in").device
+    with pytest.raises(WeightsDeviceError) as caught:
+        read_weights(path, device="Fury")
+    assert (str(path), "stand-in", "Fury") == (
+        caught.value.path, caught.value.found, caught.value.wanted,
+    )  # fmt: skip
+
+
+def test_the_old_schema_is_named_with_what_to_do(path):
+    rewrite(path, lambda document: document.update(schema="perfmodel.weights/1"))
+    with pytest.raises(WeightsFileError, match="perfmodel fit --from"):
+        read_weights(path)
+
+
+def renamed(document):
+    document["weights"]["launch"] = document["weights"].pop("launches")
+
+
+def extra(document):
+    document["weights"]["op_float32_mul"] = document["weights"]["op_float32_add"]
+
+
+def both(name):
+    def change(document):
+        document["features"].append(name)
+        document["weights"][name] = document["weights"]["op_float32_add"]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda document: document["weights"].pop("launches"), "lacks launches"),
+        (extra, "has op_float32_mul, which its own list of features does not"),
+        (renamed, "lacks launches and has launch,"),
+        (both("op_float32_ad"), "'op_float32_ad', no weight of"),
+        (both("global_load_7"), "'global_load_7', which is no feature"),
+        (lambda document: document["weights"]["launches"].update(unit="s/year"), "in s/year, not s/launch"),
+        (lambda document: document["weights"]["launches"].update(marks=["odd"]), "weights.launches.marks"),
+        (lambda document: document.update(schema="perfmodel.weights/9"), "not valid at schema"),
+    ],
+)  # fmt: skip
+def test_files_that_are_not_right(path, change, problem):
+    rewrite(path, change)
+    with pytest.raises(WeightsFileError) as caught:
+        read_weights(path)
+    assert problem in caught.value.problem
+    assert str(path) == caught.value.path
+
+
+def changed(document: dict, **changes: object) -> dict:
+    return {**document, **changes}
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("schema", {"schema": "perfmodel.weights/9"}),
+        ("weights.launches.value", {"weights": {"launches": {"value": "x", "unit": "s/launch"}}}),
+        ("device", {"device": None}),
+        ("extra", {"extra": 1}),
+    ],
+)
+def test_a_file_that_is_not_right_is_refused(tmp_path, part, change):
+    path = tmp_path / "w.json"
+    fit(measurements()).save(path)
+    path.write_text(json.dumps(changed(json.loads(path.read_text()), **change)))
+    with pytest.raises(WeightsFileError) as caught:
+        read_weights(path)
+    assert str(path) == caught.value.path
+    assert part in caught.value.problem
+
+
+def test_a_file_that_is_no_json_or_is_not_there(tmp_path):
+    with pytest.raises(WeightsFileError, match="cannot be read"):
+        load(tmp_path / "none.json")
+    (tmp_path / "w.json").write_text("{")
+    with pytest.raises(WeightsFileError, match="not valid"):
+        load(tmp_path / "w.json")
+
+
+def test_a_family_that_does_not_exist_in_the_file(tmp_path):
+    path = tmp_path / "w.json"
+    fit(measurements()).save(path)
+    path.write_text(path.read_text().replace("stevens_kloeckner_2016", "gone"))
+    with pytest.raises(UnknownFamilyError):
+        load(path)

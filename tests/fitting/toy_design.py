@@ -1,0 +1,22 @@
+"""A small design of a toy family."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perfmodel.fitting.design import Design
+from perfmodel.models import Family
+from perfmodel.models.binding import bind
+
+TOY = Family("toy", "nowhere", ("a", "b", "c"))
+
+
+def rows(names, matrix, times, labels) -> Design:
+    """A design of the toy with equal weights of its rows."""
+    return Design(bind(TOY, names), matrix, times, tuple(labels), 16, np.ones(len(times)))
+
+
+def table() -> Design:
+    """Six rows of three groups; the last group alone exercises the third feature."""
+    matrix = np.array([[1, 1, 0], [1, 5, 0], [1, 2, 0], [1, 9, 0], [1, 1, 4], [1, 3, 0]], dtype=float)
+    return rows("abc", matrix, matrix @ [1e-5, 2e-6, 3e-6], "uvwxyz")

@@ -1,0 +1,142 @@
+"""The value of a family, and families from an expression."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.errors import ExpressionError
+from perfmodel.expressions.dimensions import weight_units
+from perfmodel.expressions.expression import parse
+from perfmodel.features import FEATURE_NAMES, nearest_names, unit
+from perfmodel.models import Family, find_family
+from perfmodel.models.model import Weight
+
+CANDIDATES = (
+    "op_float32_add",
+    "op_float64_special",
+    "op_int32_add",
+    "global_load_32_stride1",
+    "global_store_64_strideN_3of4",
+    "global_minloadstore_32_stride1",
+    "local_load_32",
+    "local_store_32",
+    "barrier_local",
+    "work_groups",
+    "launches",
+)
+
+
+def test_terms_are_weight_times_value():
+    family = find_family("stevens_kloeckner_2016")
+    taken = family.select(CANDIDATES)
+    weights = {name: 2.0**-place for place, name in enumerate(taken)}
+    values = {name: 2.0 ** (2 * place) for place, name in enumerate(taken)}
+    expected = {name: 2.0**place for place, name in enumerate(taken)}
+    assert expected == family.terms(weights, {**values, "op_int8_shift": 5.0})
+
+
+def test_section_2_takes_no_integer_arithmetic_and_no_local_store():
+    family = find_family("stevens_kloeckner_2016")
+    left_out = {"op_int32_add", "local_store_32"}
+    assert set(CANDIDATES) - left_out == set(family.select(CANDIDATES))
+
+
+def test_families_are_values():
+    one = Family("toy", "nowhere", ("launches",))
+    assert one == Family("toy", "nowhere", ("launches",))
+    assert {one} == {one, Family("toy", "nowhere", ("launches",))}
+
+
+TEXT = "w_launch*launches + smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)"
+
+
+def test_weights_have_the_units_that_follow():
+    family = Family.from_expression(TEXT)
+    expected = {"w_launch": "s/launch", "w_add": "s/operation", "w_load": "s/access", "w_sharpness": ""}
+    assert expected == {weight.name: weight.unit for weight in family.weights}
+    assert family == find_family(f"expr: {TEXT}") == find_family(f"expr:{TEXT}")
+    assert not family.takes("launches")
+    sharpness = family.weights[-1]
+    assert (4.0, 1.0, 64.0) == (sharpness.start, sharpness.lower, sharpness.upper)
+    (_, exponent) = Family.from_expression("w_a*launches**w_b").weights
+    assert (1.0, 0.0) == (exponent.start, exponent.lower)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("w_a", "s"),
+        ("2*w_a*launches/3", "s/launch"),
+        ("launches/w_a", "launch/s"),
+        ("w_a*launches*op_float32_add", "s/launch/operation"),
+        ("w_a*launches/op_float32_add", "s*operation/launch"),
+        ("w_a/launches", "s*launch"),
+        ("launches/(w_a*op_float32_add)", "launch/operation/s"),
+        ("1/w_a", "1/s"),
+        ("abs(w_a*launches)", "s/launch"),
+        ("where(launches > 1, w_a*launches, 0)", "s/launch"),
+        ("launches**w_a", ""),
+        ("max(w_a*(launches - 1), 0)", "?"),
+    ],
+)
+def test_units_by_hand(text, expected):
+    assert {"w_a": expected} == weight_units(parse(text))
+
+
+def test_weights_can_be_given():
+    given = Weight("w_sharpness", "", start=8.0, lower=1.0, upper=64.0)
+    family = Family.from_expression(TEXT, "mine", citation="me, today", weights=[given])
+    assert given == family.weights[-1]
+    assert ("mine", "me, today") == (family.name, family.citation)
+    assert family.weights[0].start is None
+
+
+def test_bounds_of_weights_are_seen():
+    """1 - 1/w cannot be negative where w is at least 1."""
+    text = "launches*(1 - 1/w_share)"
+    with pytest.raises(ExpressionError, match="below zero"):
+        Family.from_expression(text)
+    assert Family.from_expression(text, weights=[Weight("w_share", "", lower=1.0, start=2.0)]).weights
+    with pytest.raises(ExpressionError, match="below zero"):
+        Family.from_expression("w_a*launches", weights=[Weight("w_a", "s/launch", lower=-1.0)])
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "said"),
+    [
+        ("w_a*launches + w_b*op_float32_ad", "op_float32_ad", "did you mean op_float32_add"),
+        ("w_a*global_load_32_stride_1", "global_load_32_stride_1", "did you mean global_load_32_stride1"),
+        ("w_a*launches + compute_units", "compute_units", "neither a feature nor a weight"),
+        ("w_a*floor(w_b*launches)", "floor(w_b*launches)", "not differentiable"),
+        ("w_a*launches - w_b*work_groups", "w_a*launches - w_b*work_groups", "below zero"),
+        ("2*launches", "2*launches", "there is no weight in it"),
+    ],
+)
+def test_errors_point_into_the_expression(text, at, said):
+    with pytest.raises(ExpressionError) as caught:
+        Family.from_expression(text)
+    error = caught.value
+    assert said in str(error)
+    assert at == text[error.start : error.end]
+    lines = str(error).splitlines()
+    assert lines[2].index("^") - 4 == text.index(at)
+    assert "^" * len(at) in lines[2]
+
+
+def test_a_weight_that_is_not_in_the_expression_is_told():
+    with pytest.raises(ExpressionError, match="'w_shapness' does not stand in it"):
+        Family.from_expression(TEXT, weights=[Weight("w_shapness", "")])
+
+
+def test_negative_steps_are_seen_through_parts():
+    with pytest.raises(ExpressionError, match="below zero") as caught:
+        parse("w_a + left", parts={"left": "launches - work_groups"})
+    assert "left" == caught.value.text[caught.value.start : caught.value.end]
+    assert parse("w_a + max(left, 0)", parts={"left": "launches - work_groups"})
+
+
+def test_names_that_are_offered_are_features():
+    assert len(FEATURE_NAMES) == len(set(FEATURE_NAMES))
+    for name in FEATURE_NAMES:
+        assert unit(name)
+    assert "launches" == nearest_names("launch")[0]

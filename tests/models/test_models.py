@@ -1,0 +1,31 @@
+"""Families are found by walking the folder."""
+
+from __future__ import annotations
+
+import pytest
+
+import perfmodel
+from perfmodel.errors import UnknownFamilyError
+from perfmodel.models import families, find_family
+
+
+def test_the_core_paper_s_family_is_found():
+    assert "stevens_kloeckner_2016" in families()
+
+
+@pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
+def test_a_family_is_found_by_its_name(family):
+    assert family is find_family(family.name)
+    assert family is find_family(family)
+
+
+def test_an_unknown_family_is_answered_with_those_that_exist():
+    with pytest.raises(UnknownFamilyError) as caught:
+        find_family("roofine")
+    assert "roofine" == caught.value.name
+    assert tuple(families()) == caught.value.allowed
+    assert "stevens_kloeckner_2016" in str(caught.value)
+
+
+def test_the_package_gives_the_same_families():
+    assert families() is perfmodel.families()
