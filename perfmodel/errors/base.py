@@ -33,6 +33,9 @@ class _ErrorText(Formatter):
 _TEXT = _ErrorText()
 
 
+PACKAGE = "perfmodel.errors"
+
+
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class PerfModelError(Exception):
     """Base of everything that perfmodel raises on purpose.
@@ -56,6 +59,8 @@ class PerfModelError(Exception):
         super().__init_subclass__(**options)
         cls.message = " ".join(cls.message.split())
         dataclass(eq=False)(cls)
+        if cls.__module__.startswith(f"{PACKAGE}."):  # users see, catch and pickle `perfmodel.errors.<name>`
+            cls.__module__ = PACKAGE
 
     def __post_init__(self) -> None:
         """Keep paths as text, as messages and JSON show them, and fill in the fields that are templates."""

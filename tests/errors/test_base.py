@@ -90,7 +90,7 @@ def test_raise_from_keeps_cause_and_traceback():
     assert error is caught.value
     assert cause is error.__cause__
     printed = "".join(traceback.format_exception(error))
-    assert "perfmodel.errors.models.UnknownFeatureError: no feature is called 'a'" in printed
+    assert "perfmodel.errors.UnknownFeatureError: no feature is called 'a'" in printed
     assert "The above exception was the direct cause" in printed
 
 
