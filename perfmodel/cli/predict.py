@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from perfmodel.cli.options import AllowUnmeasured, Json, KernelFile, Level, Sizes, Variant, WeightsFile, ranked, sizes
+import typer
+
+from perfmodel.cli.bounds import bounds_of
+from perfmodel.cli.options import (
+    AllowUnmeasured,
+    Json,
+    KernelFile,
+    Level,
+    Sizes,
+    Variant,
+    WeightsFile,
+    counted_variants,
+    ranked,
+    sizes,
+)
 from perfmodel.cli.output import (
     interval_text,
     model_document,
@@ -22,6 +37,14 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.prediction/1"
 
+Why = Annotated[
+    bool,
+    typer.Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf."),
+]
+Picture = Annotated[
+    Path | None, typer.Option("--picture", help="With --why and gpuperf weights: draw what could be saved.")
+]
+
 
 def command(
     kernel: KernelFile,
@@ -30,6 +53,8 @@ def command(
     size: Sizes = None,
     level: Level = 0.9,
     allow_unmeasured: AllowUnmeasured = False,
+    why: Why = False,
+    picture: Picture = None,
     json: Json = False,
 ) -> None:
     """Predict a kernel's run time and the share of each term; several variants are ranked."""
@@ -37,10 +62,18 @@ def command(
 
     at, model = sizes(size), load(weights)
     found, withheld = ranked(kernel, variant, model, at, level, allow_unmeasured)
+    bounds: dict[str, dict[str, Any]] = {}
+    if why:
+        counted = counted_variants(kernel, variant, model.fitted.subgroup_size)
+        bounds = bounds_of(model, {one.name: counted[one.name] for one in found}, at, picture)
     if not json:
         _print_ranking(model, at, level, found, withheld)
+        for name, bound in bounds.items():
+            print(f"\n{name}: {bound['text']}")
         return
-    predictions = {"predictions": [_record(one) for one in found], **withheld_document(withheld)}
+    predictions: dict[str, Any] = {"predictions": [_record(one) for one in found], **withheld_document(withheld)}
+    if why:
+        predictions["why"] = bounds
     asked = {**model_document(kernel, model, at), "level": level}
     print_document({"schema": SCHEMA, **asked, **predictions, "notes": list(model.notes)})
 

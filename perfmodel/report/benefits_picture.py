@@ -18,6 +18,20 @@ _COLOURS = {"itilp": "#0072B2", "serial": "#D55E00", "fp": "#009E73", "memlp": "
 _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 
 
+def benefits_text(found: Benefits) -> str:
+    """Return what could be saved at most, as a sentence."""
+    saved = "; ".join(
+        f"{seconds_text(max(seconds, 0.0))} by {means}"
+        for seconds, means in (
+            (found.itilp_s, "more independent instructions or sub-groups"),
+            (found.fp_s, "fewer instructions other than floating-point arithmetic"),
+            (found.serial_s, "less serialised work (barriers, divergence, bank conflicts)"),
+            (found.memlp_s, "more memory requests at once"),
+        )
+    )
+    return f"of {seconds_text(found.seconds)}, at most these times could be saved: {saved}."
+
+
 def picture_benefits(found: Benefits, path: str | Path, title: str) -> None:
     """Draw a kernel's potential benefits, as figure 4.3 of the paper does."""
     write_figure(benefits_figure(found, title), path, dpi=150)

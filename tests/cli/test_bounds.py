@@ -1,0 +1,51 @@
+"""``perfmodel predict --why``: the balance and the benefits of a kernel file's variants."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perfmodel.analyses.balance import judge_balance
+from perfmodel.analyses.benefits import potential_benefits
+from perfmodel.counts import count
+from perfmodel.kernels import load_file
+from perfmodel.predict import load
+from tests.cli.documents import document
+
+COMMITTED = Path(__file__).parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
+WORK_DEPTH, GPUPERF = (str(COMMITTED / f"{name}.json") for name in ("work_depth", "gpuperf"))
+
+
+def test_the_balance_in_words(perfmodel):
+    text = perfmodel("predict", "kernel.py", "-p", "n=1048576", "-w", WORK_DEPTH, "--why").stdout
+    # Each of 2^20 work-items loads 4 B, adds, and stores 4 B: 8388608 B, and an addition and a load for 8 B.
+    assert "kernel: memory-bound: 8.39e+06 B" in text
+    assert "0.25 operations and loads a byte" in text
+
+
+def test_the_document_holds_the_numbers(perfmodel):
+    found = document(perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", WORK_DEPTH, "--why", "--json"))
+    (why,) = found["why"].values()
+    model, (unit,) = load(WORK_DEPTH), load_file(Path("kernel.py")).values()
+    balance = judge_balance(model, count(unit, model.fitted.subgroup_size), {"n": 4096})
+    assert (balance.work, balance.depth, balance.transfers) == (why["work"], why["depth"], why["transfers"])
+
+
+def test_the_benefits_and_their_picture_for_each_variant(perfmodel, tmp_path):
+    options = "-p", "n=4096", "-w", GPUPERF, "--allow-unmeasured", "--why"
+    picture = str(tmp_path / "saved.png")
+    found = document(perfmodel("predict", "variants.py", *options, "--picture", picture, "--json"))
+    assert set(found["why"]) == {row["variant"] for row in found["predictions"]}
+    assert {f"saved-{name}.png" for name in found["why"]} == {path.name for path in tmp_path.glob("saved*")}
+    model, units = load(GPUPERF), load_file(Path("variants.py"))
+    for name, why in found["why"].items():
+        saved = potential_benefits(model, count(units[name], model.fitted.subgroup_size), {"n": 4096})
+        assert pytest.approx((saved.itilp_s, saved.memlp_s)) == (why["itilp_s"], why["memlp_s"])
+        assert "at most these times could be saved" in why["text"]
+
+
+def test_other_weights_have_no_such_analysis(perfmodel):
+    result = perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--why")
+    assert 2 == result.exit_code
+    assert "give the weights of work_depth or gpuperf" in result.stderr
