@@ -11,7 +11,8 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.report.label_places import overlap
 from perfmodel.report.roofline_picture import picture_roofline, roofline_figure
 from tests.fitting.facts.test_roofs import BANDWIDTH, PEAK, facts
-from tests.report.test_roofline import POINTS, ROOFS, document, point
+from tests.cli.test_roofline import document
+from tests.report.test_roofline import POINTS, ROOFS, point
 
 
 def texts(axes):
