@@ -8,6 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.flow.averages import Averages
+from tests.corpus.structure import loop_around_launches
 
 
 def averages(code: str, sizes: dict[str, int]) -> Averages:
@@ -50,3 +51,11 @@ def test_a_guarded_statement_counts_by_its_accesses() -> None:
     (launch,) = found.launches
     assert pytest.approx(0.1) == found.executions(launch, (), "guarded")
     assert 2 == found.executions(launch, ("k",))
+
+
+def test_a_launch_in_a_loop_of_the_host_is_one_of_its_executions() -> None:
+    # three steps of two launches, each of 2 groups of 8 work-items: 2 sub-groups a launch
+    flow = count(loop_around_launches(), cache=False).flow
+    assert flow is not None
+    found = Averages(flow.cardinalities, {})
+    assert [2, 2] == list(found.sub_groups.values())

@@ -29,6 +29,13 @@ def test_a_sure_store_replaces_and_an_unsure_one_merges() -> None:
     assert [ONE] == [value.path for value in state.read("a", (I0,))]
 
 
+def test_a_store_to_a_cell_that_is_not_known_may_leave_the_old_value() -> None:
+    state = State()
+    state.write("a", (None,), Value(TWO), surely=True)
+    state.write("a", (None,), Value(ONE), surely=True)
+    assert [TWO] == [value.path for value in state.read("a", (I0,))]
+
+
 def test_a_read_finds_every_cell_that_it_may_be() -> None:
     state = State()
     state.write("a", (I0,), Value(ONE), surely=True)

@@ -40,3 +40,15 @@ def test_barriers() -> None:
     # store to t (0), barrier (2), load of t (4)
     ((site, place),) = barrier_places(count(unit, cache=False).program, 0)
     assert ("local", (2,)) == (site.scope, place)
+
+
+def test_statements_that_load_the_same_array_get_a_load_each() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", ["b[i] = a[i] {id=first}", "c[i] = a[i] + a[i+1] {id=second, dep=first}"],
+        [lp.GlobalArg("a", np.float32, shape="n+1"), lp.GlobalArg("b, c", np.float32, shape="n"), ...],
+        lang_version=(2018, 2), assumptions="n >= 1",
+    )  # fmt: skip
+    places = access_places(count(lp.tag_inames(unit, {"i": "g.0"}), cache=False).program, 0)
+    assert [("a", "first"), ("a", "second"), ("a", "second"), ("b", "first"), ("c", "second")] == [
+        (one.access.array, one.statement) for one in places
+    ]

@@ -26,7 +26,7 @@ def test_order_of_accesses(code: str, expected: list[str]) -> None:
     assert expected == [f"{event.array} {event.direction}" for event in walk.accesses]
 
 
-def vectors(code: str) -> lp.LoopKernel:
+def vector_kernel(code: str) -> lp.LoopKernel:
     unit = lp.make_kernel(
         "{ [i, v]: 0 <= i < n and 0 <= v < 4 }", code,
         [lp.GlobalArg("a, out", np.float32, shape="n, 4"), lp.GlobalArg("b", np.float32, shape="4*n"), ...],
@@ -38,7 +38,7 @@ def vectors(code: str) -> lp.LoopKernel:
 
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 def test_an_assignment_of_vectors_is_one_access_each() -> None:
-    kernel = vectors("out[i, v] = 2*a[i, v]")
+    kernel = vector_kernel("out[i, v] = 2*a[i, v]")
     (instruction,) = kernel.instructions
     assert "v" == vector_iname(kernel, instruction)
     walk = Walk(kernel, {}, vector_iname="v")
@@ -49,5 +49,5 @@ def test_an_assignment_of_vectors_is_one_access_each() -> None:
 
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 def test_what_cannot_be_a_vector_is_unrolled() -> None:
-    kernel = vectors("out[i, v] = b[4*i + v]")
+    kernel = vector_kernel("out[i, v] = b[4*i + v]")
     assert "" == vector_iname(kernel, kernel.instructions[0])

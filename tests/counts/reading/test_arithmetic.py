@@ -63,6 +63,7 @@ def test_types_of_operands(code: str, types: dict[str, Any], expected: dict[tupl
     ("out[i] = a[i]*b[i] + c[i] + d[i]", {"madd": 1, "add": 1}),
     ("out[i] = (a[i] + b[i])*c[i]", {"add": 1, "mul": 1}),  # the sum comes first
     ("out[i] = a[i]*b[i] - c[i]*d[i]", {"mul": 1, "madd": 1}),
+    ("out[i] = (a[i] + b[i])*c[i] + (a[i] + d[i])*d[i]", {"add": 2, "mul": 1, "madd": 1}),  # not the inner sums
 ])  # fmt: skip
 def test_products_that_are_added_at_once(code: str, expected: dict[str, int]) -> None:
     walk = walked(code, Options(group_multiply_add=True))

@@ -13,6 +13,7 @@ from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.statements import Declared, Statements
 from perfmodel.errors import NotCountableError
+from tests.counts.reading.test_accesses import vector_kernel
 
 LAUNCH = Launch("kernel", (), (), isl.Set("{ [] }"))
 VECTOR, VECTORS = "{ [i]: 0 <= i < n }", "{ [i, j]: 0 <= i < n and 0 <= j < 3 }"
@@ -59,6 +60,16 @@ def test_a_test_is_evaluated_at_the_given_inames(scheduled) -> None:
     assert (Operation("float32", "mul", 1),) == statement.operations
     assert ["a", "a"] == [access.array for access in statement.accesses]
     assert [] == found.steps
+
+
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
+def test_a_vector_is_one_access_and_an_operation_for_each_lane() -> None:
+    kernel = vector_kernel("out[i, v] = 2*a[i, v]")
+    found = statements(kernel)
+    found.add_instruction(kernel.instructions[0].id)
+    assert {("i", "v"): (1, 0), ("i",): (0, 2)} == {
+        tuple(sorted(one.domain.names)): (len(one.operations), len(one.accesses)) for one in found.collected()
+    }
 
 
 def opaque() -> lp.LoopKernel:
