@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-from perfmodel.report import (
-    Comparison,
-    error_table,
-    weights_table,
-)
+from perfmodel.compare import Comparison
+from perfmodel.report import error_table, weights_table
 
 ROWS = (
     Comparison("stencil", {"n": 1024}, 1e-3, 1.2e-3),  # 20 %
