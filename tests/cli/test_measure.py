@@ -126,7 +126,8 @@ def test_failures_are_in_the_summary(tmp_path):
     folder = tmp_path / "kernels"
     folder.mkdir()
     text = (ROOT / "measurement_kernels" / "matmul_naive.py").read_text()
-    (folder / "naive.py").write_text(text.replace("reference=product", 'reference=lambda arguments: {"c": 2*arguments["a"]}'))
+    wrong = 'reference=lambda arguments: {"c": 2*arguments["a"]}'
+    (folder / "naive.py").write_text(text.replace("reference=product", wrong))
     result = perfmodel("--quick", "--store", tmp_path / "s", "--kernels", folder)
     assert 0 == result.exit_code
     assert re.search(r": 0 configurations measured \(\d correctness\), in ", result.stdout)
