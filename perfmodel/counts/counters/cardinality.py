@@ -10,7 +10,7 @@ import islpy as isl
 
 from perfmodel.counts.counters.lane_boxes import in_sub_groups, without_local
 from perfmodel.counts.counters.lane_factors import factors_of_lanes
-from perfmodel.counts.points.cardinality import Cardinality, product
+from perfmodel.counts.points.cardinality import Cardinality, product, simplified
 from perfmodel.counts.points.factors import FactoredSet
 from perfmodel.counts.points.set_counter import SetCounter
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
@@ -74,7 +74,7 @@ class Cardinalities:
     ) -> Count:
         """Return a :class:`Count` under the program's assumptions."""
         count = Count(
-            number.polynomial.gist_params(self.program.assumptions).coalesce(),
+            simplified(number.polynomial, self.program.assumptions),
             self.program.assumptions, exact and number.exact, granularity,
         )
         return count if factor == 1 else factor * count
