@@ -150,6 +150,8 @@ class Count:
     def __mul__(self, factor: Number | Rational) -> Count:
         if not isinstance(factor, Rational):
             return NotImplemented
+        if factor == 1:
+            return self
         base, times = self._base_and_factor()
         exactly = Fraction(int(factor.numerator), int(factor.denominator))
         return base._scaled(times * exactly, self.assumptions, self.exact)
