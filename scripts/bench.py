@@ -1,7 +1,7 @@
 """Measure how fast perfmodel is, beside the library it would replace and beside running kernels.
 
-`counts` times counting by perfmodel and by loopy.statistics in one run, without the user's caches. `predict` times
-predictions of counted kernels on one core, beside the measured times of 30 runs; it needs no device.
+`counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling.
+`predict` times predictions on one core, beside the measured times of 30 runs.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     counts = commands.add_parser("counts", help="time counting, evaluation and memory")
-    counts.add_argument("kernels", nargs="*", help="corpus kernels; the realistic ones by default")
-    counts.add_argument("--repeats", type=int, default=5, help="cold runs of each side")
+    counts.add_argument("kernels", nargs="*", help="names of kernels; all by default")
+    counts.add_argument("--repeats", type=int, default=3, help="cold runs of each side")
+    counts.add_argument("--add", action="append", default=[], help="a module: its kernels() gives names and builders")
     predict = commands.add_parser("predict", help="time predictions")
     default = Path(__file__).resolve().parents[1] / "docs" / "data" / "quickstart"
     predict.add_argument("--from", dest="folder", type=Path, default=default, help="a device's folder")
     for command in (counts, predict):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
-    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before anything that starts threads is imported
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
     result, text = (_counts if arguments.command == "counts" else _predict)(arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
@@ -39,9 +40,9 @@ def _counts(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> t
         from scripts.benchmarks.table import table
 
         try:
-            result = measure(arguments.kernels, arguments.repeats, sys.stderr)
+            result = measure(arguments.kernels, arguments.repeats, sys.stderr, arguments.add)
         except KeyError as error:
-            parser.error(f"no corpus kernel is called {error}; tests/corpus holds them")
+            parser.error(f"no kernel is called {error}; tests/corpus, measurement_kernels and test_kernels hold them")
     return result, table(result)
 
 

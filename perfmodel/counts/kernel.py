@@ -297,7 +297,11 @@ class KernelCounts:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the canonical JSON: equal for equal counts on any machine."""
+        """SHA-256 of the canonical JSON: equal for the same generated code on any machine.
+
+        Loopy itself generates different code for different values of ``PYTHONHASHSEED`` where it keeps several
+        unrolled loops' results in registers: the order of the private array's axes varies.
+        """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from itertools import groupby
 from math import prod
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from perfmodel.counts.quasipoly.count import Count
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
+DEFERRED = ("footprint", "filled")  # of an access row: counted when they are asked for
 Row = TypeVar("Row")
 
 
@@ -41,7 +43,8 @@ class AccessCount:
         Executions by work-items.
     footprint, filled : Count or None
         Distinct cells |F| of the array in this direction, and |F| with its gaps filled for this
-        stride (None where the stride is below 2, or they are not known).
+        stride (None where the stride is below 2, or they are not known). They are counted when
+        they are first read.
     """
 
     space: str
@@ -54,6 +57,25 @@ class AccessCount:
     count: Count
     footprint: Count | None
     filled: Count | None
+
+    @classmethod
+    def deferred(cls, cells: Callable[[], tuple[Count | None, Count | None]], **known: Any) -> AccessCount:
+        """Return a row whose ``footprint`` and ``filled`` are counted, by ``cells``, when one is first read."""
+        row = object.__new__(cls)
+        vars(row).update(known, _cells=cells)
+        return row
+
+    if not TYPE_CHECKING:  # it would let any name pass
+
+        def __getattr__(self, name: str) -> Count | None:
+            if name not in DEFERRED or "_cells" not in vars(self):
+                raise AttributeError(f"an AccessCount has no '{name}'")
+            vars(self).update(zip(DEFERRED, vars(self)["_cells"](), strict=True))
+            return vars(self)[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, counted, for a copy or another process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -121,8 +143,12 @@ def matches(row: object, wanted: Mapping[str, object]) -> bool:
 def total(counts: Iterable[Count], granularity: str = "workitem") -> Count:
     """Return the sum of counts; the sum of none is 0 of the given granularity."""
     found: Count | None = None
-    for count in counts:
-        found = count if found is None else found + count
+    for _, group in groupby(counts, key=id):  # of one domain: isl scales faster than it adds
+        same = list(group)
+        if found is None or same[0].polynomial.n_piece() == 1:
+            same = [len(same) * same[0]]
+        for count in same:
+            found = count if found is None else found + count
     return Count.constant(0, granularity) if found is None else found
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache, partial
 
 import islpy as isl
 
@@ -81,23 +83,34 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
             key = (distance, access.dtype, access.bits)
             parts[key].append(count)
             strides.setdefault(key, stride)
-    footprint = Footprint(sites, cardinalities)
-    cells = footprint.count() if sample.space != "private" else None
-    rows = []
-    for key in sorted(parts):
-        distance, dtype, bits = key
-        stride = strides[key]
-        wide = stride is not None and distance not in ("{ 0 }", "{ 1 }")
-        rows.append(AccessCount(
-            sample.space, sample.direction, sample.array, dtype, bits, stride is None,
-            Count.constant(0, "cell") if stride is None else Count(
-                stride.distance, granularity="cell"
-            ),
-            total(parts[key]), cells,
-            footprint.filled(stride) if stride is not None and wide and cells is not None
-            and sample.space == "global" else None,
-        ))
-    return rows
+    footprint = cache(lambda: Footprint(sites, cardinalities))
+    return [
+        AccessCount.deferred(
+            partial(_cells, footprint, sample, strides[key]),
+            space=sample.space, direction=sample.direction, array=sample.array, dtype=key[1], bits=key[2],
+            indirect=strides[key] is None, stride=_distance(strides[key]), count=total(parts[key]),
+        )
+        for key in sorted(parts)
+    ]
+
+
+def _distance(stride: LaneStride | None) -> Count:
+    return Count.constant(0, "cell") if stride is None else Count(stride.distance, granularity="cell")
+
+
+def _cells(
+    footprint: Callable[[], Footprint], sample: Access, stride: LaneStride | None
+) -> tuple[Count | None, Count | None]:
+    """Return the distinct cells, and those with the gaps of a stride above 1 in global memory filled.
+
+    The union of cells is made for private arrays too: it leaves out what is redundant in the domains, in place,
+    so that their texts, and the hash of the counts, are those of counts made before.
+    """
+    cells = footprint()
+    if sample.space == "private":
+        return None, None
+    wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")
+    return cells.count, cells.filled(stride) if stride is not None and wide and sample.space == "global" else None
 
 
 def _parts(

@@ -13,16 +13,24 @@ from perfmodel.counts.rows import GRANULARITIES
 SUBGROUP_SIZE = 32
 
 
+def own_share(unit: lp.TranslationUnit) -> KernelCounts:
+    """Count a scheduled unit without a cache."""
+    return count(unit, SUBGROUP_SIZE, cache=False)
+
+
 def ours(unit: lp.TranslationUnit, cache: bool) -> KernelCounts:
     """Count what the peer's four counters also give.
 
     The peer gives accesses by work-item where neighbouring lanes' addresses differ, and by
-    sub-group in local memory and where they are the same; ours is asked for both.
+    sub-group in local memory and where they are the same; ours is asked for both. Of scalars and
+    arrays that a work-item keeps to itself it gives no footprint.
     """
     counts = count(unit, SUBGROUP_SIZE, cache=cache)
     for row in counts.access_table:
         if row.space == "local" or str(row.stride) == "0":
             counts.accesses(row.space, row.direction, row.array, granularity="subgroup")
+        if row.space != "private":
+            counts.footprint(row.array, row.direction)
     counts.barriers()
     counts.launches()
     return counts

@@ -1,16 +1,18 @@
 """Time the counting of kernels, ours and the peer's, cold and warm.
 
-Both sides start from the same scheduled unit, pickled once and read anew for every sample, so that
-nothing that Loopy has remembered on the kernel while scheduling it helps either. A sample is taken
-in a fork of a process that has imported everything and counted one other kernel on both sides: it
-pays no imports and finds no memory of the kernel. Cold is the first count there with the caches on
-disk off, the two sides in turns; warm is the same call again, with the same unit, caches on; disk
-is the first call in a process after another has counted the kernel. The clock is the process's CPU
-time: neither side waits for anything.
+Both sides read the same pickled unit anew for every sample, so that nothing that Loopy has remembered
+on the kernel helps either. A sample is taken in a fork of a process that has imported everything and
+counted one other kernel on both sides: it pays no imports and finds no memory of the kernel. Cold is
+the first count there with the caches on disk off, the sides in turns; warm is the same call again, with
+the same unit, caches on; disk is the first call in a process after another has counted the kernel. The
+clock is the process's CPU time: neither side waits for anything.
 
-``ours`` is what the peer's four counters give too; ``all`` adds the other granularities, idle
-lanes, the lines of every array for each unit, bank conflicts and utilisation. The ratio is the
-peer's seconds over ours; a kernel on which a peer's counter fails has none.
+``loopy`` is what Loopy takes to preprocess and schedule the kernel, ``count`` is ``pm.count`` of the
+scheduled unit: perfmodel's own share. ``ours`` is that and all that the peer's four counters give too,
+footprints included; the peer, too, starts from the scheduled unit. ``total`` is the same from the unit
+as its author wrote it. ``all`` adds the other granularities, idle lanes, the lines of every array for
+each unit, bank conflicts and utilisation; it, and what is warm, is timed for realistic kernels only. The
+ratio is the peer's seconds over ours; a kernel on which a peer's counter fails has none.
 """
 
 from __future__ import annotations
@@ -29,10 +31,10 @@ import loopy as lp
 
 from perfmodel.counts.points.barvinok import can_count
 from perfmodel.counts.reading.schedule import schedule
-from scripts.benchmarks.counters import everything, ours, peer
+from scripts.benchmarks.counters import everything, ours, own_share, peer
 from scripts.benchmarks.evaluation import evaluation
 from scripts.benchmarks.forked import forked, seconds
-from tests.corpus import CorpusKernel, kernels
+from scripts.benchmarks.kernel_sets import BenchKernel, chosen
 
 FIRST = "matmul_naive_float64"  # counted once before the clock starts: pays a process's one-time costs
 WARM = 5
@@ -43,8 +45,8 @@ LONG_S = 1.0  # a side that takes longer is timed only three times
 class Timings:
     """The samples of one kernel, in CPU seconds."""
 
-    kernel: CorpusKernel
-    pickled: bytes
+    kernel: BenchKernel
+    pickled: dict[str, bytes]  # the unit as its author wrote it, and scheduled
     instructions: int
     samples: dict[str, list[float]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
@@ -61,23 +63,22 @@ class Timings:
         return name in self.failures or (len(found) >= 3 and min(found) > LONG_S)
 
 
-def measure(names: Sequence[str], repeats: int, progress: TextIO) -> dict[str, Any]:
+def measure(names: Sequence[str], repeats: int, progress: TextIO, others: Sequence[str] = ()) -> dict[str, Any]:
     """Return everything that was measured, as a JSON-able dictionary."""
     warnings.simplefilter("ignore")
-    corpus = {kernel.name: kernel for kernel in kernels()}
-    chosen = [corpus[name] for name in names] or [k for k in corpus.values() if k.realistic]
-    first = _prepared(corpus[FIRST])
-    rows = [_prepared(kernel) for kernel in chosen]
-    _pay_one_time_costs(first.pickled)
+    first = _prepared(chosen([FIRST], ())[0]).pickled["scheduled"]
+    rows = [_prepared(kernel) for kernel in chosen(names, others)]
+    _pay_one_time_costs(first)
     for turn in range(repeats):
         print(f"cold, {turn + 1} of {repeats}", file=progress, flush=True)
         for row in rows:
-            _time_cold(row, first.pickled)
+            _time_cold(row, first)
     for row in rows:
-        print(f"warm: {row.kernel.name}", file=progress, flush=True)
-        _time_repeated(row)
-        ran = forked(partial(_evaluation, row.pickled))
-        row.evaluation = ran.value or {}
+        if row.kernel.realistic:
+            print(f"warm: {row.kernel.name}", file=progress, flush=True)
+            _time_repeated(row)
+            ran = forked(partial(_evaluation, row.pickled["scheduled"]))
+            row.evaluation = ran.value or {}
     return {
         "machine": platform.processor() or platform.machine(),
         "python": platform.python_version(),
@@ -88,10 +89,12 @@ def measure(names: Sequence[str], repeats: int, progress: TextIO) -> dict[str, A
     }
 
 
-def _prepared(kernel: CorpusKernel) -> Timings:
-    unit = schedule(kernel.build())
+def _prepared(kernel: BenchKernel) -> Timings:
+    written = kernel.build()
+    unit = schedule(written)
     (entry,) = unit.entrypoints
-    return Timings(kernel, pickle.dumps(unit), len(unit[entry].instructions))
+    pickled = {"written": pickle.dumps(written), "scheduled": pickle.dumps(unit)}
+    return Timings(kernel, pickled, len(unit[entry].instructions))
 
 
 def _pay_one_time_costs(first: bytes) -> None:
@@ -102,15 +105,15 @@ def _pay_one_time_costs(first: bytes) -> None:
 
 
 def _time_cold(row: Timings, first: bytes) -> None:
-    for name, function in COLD.items():
-        if not row.enough(name):
-            _sample(row, name, partial(_cold, function, first, row.pickled))
+    for name, (start, function) in COLD.items():
+        if not row.enough(name) and (row.kernel.realistic or name != "all cold"):
+            _sample(row, name, partial(_cold, function, first, row.pickled[start]))
 
 
 def _time_repeated(row: Timings) -> None:
     for name, function in REPEATED.items():
         if f"{name.split()[0]} cold" not in row.failures:
-            _sample(row, name, partial(function, row.pickled))
+            _sample(row, name, partial(function, row.pickled["scheduled"]))
 
 
 def _evaluation(pickled: bytes) -> dict[str, Any]:
@@ -149,10 +152,14 @@ def _ours_disk(pickled: bytes) -> list[float]:
     return [seconds(lambda: ours(unit, True))]
 
 
-COLD: dict[str, Callable[[Any], object]] = {
-    "ours cold": lambda unit: ours(unit, False),
-    "peer cold": peer,
-    "all cold": everything,
+COLD: dict[str, tuple[str, Callable[[Any], object]]] = {
+    "loopy cold": ("written", schedule),
+    "count cold": ("scheduled", own_share),
+    "ours cold": ("scheduled", lambda unit: ours(unit, False)),
+    "peer cold": ("scheduled", peer),
+    "ours total": ("written", lambda unit: ours(unit, False)),
+    "peer total": ("written", peer),
+    "all cold": ("scheduled", everything),
 }
 REPEATED = {"ours warm": _ours_warm, "peer warm": _peer_warm, "ours disk": _ours_disk}
 

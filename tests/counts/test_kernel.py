@@ -64,6 +64,47 @@ def test_axpy_by_hand() -> None:
     assert 1 == counts.utilization("a")(n=n)
 
 
+def test_footprints_are_counted_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from perfmodel.counts import tabulation
+
+    made: list[str] = []
+    kept = tabulation.Footprint
+
+    def noted(sites, cardinalities):  # type: ignore[no-untyped-def]
+        made.append(sites[0][1].array)
+        return kept(sites, cardinalities)
+
+    monkeypatch.setattr(tabulation, "Footprint", noted)
+    counts = count(axpy(), cache=False)
+    assert 3 * 37 == counts.accesses()(n=37)
+    assert [] == made
+    assert 37 == counts.footprint("a")(n=37)
+    assert ["a"] == made
+    document = counts.to_json()
+    assert ["a", "b", "c"] == sorted(made)
+    assert ["[n] -> { n }"] * 3 == [row["footprint"]["polynomial"] for row in document["access_table"]]
+
+
+def skewed_tiles() -> lp.TranslationUnit:
+    """A time-skewed stencil, tiled in both directions of space."""
+    t_unit = lp.make_kernel(
+        "{[t, i, j]: 0 <= t < steps and t <= i < n + t and t <= j < m + t and i + j <= 2*n}",
+        "z[t, i, j] = 0.5*(u[t, i, j] + u[t, i+1, j])", assumptions="steps, n, m >= 1", lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(lp.add_dtypes(t_unit, {"u": np.float32}), "i", 32, outer_tag="g.1", inner_tag="l.1")
+    return lp.split_iname(t_unit, "j", 32, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_skewed_tiles_are_counted_over_their_loops() -> None:
+    """They took 12 s: Barvinok's algorithm saw five variables, and its answer had 27 floors in each of 13 pieces."""
+    counts = count(skewed_tiles(), cache=False)
+    for steps, n, m in ((3, 35, 20), (2, 7, 40)):
+        points = sum(i + j <= 2 * n for t in range(steps) for i in range(t, n + t) for j in range(t, m + t))
+        assert 2 * points == counts.accesses(array="u")(steps=steps, n=n, m=m)
+        assert points == counts.operations(kind="mul")(steps=steps, n=n, m=m)
+    assert 5000 > len(counts.accesses(array="u").to_json()["polynomial"])
+
+
 def test_lines_by_hand() -> None:
     counts = count(axpy(), subgroup_size=8)
     # 37 float32 are 148 bytes: lines of 64 bytes hold 16, so groups touch 1 + 1 + 1, and each of

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
+
+import pytest
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import (
@@ -58,3 +61,22 @@ def test_json() -> None:
         assert document == write_row(read_row(type(row), document))
     assert {"group_shape": [16, 4], "local_bytes": 2048, "private_bytes": 8} == write_row(shape)
     assert shape == read_row(LaunchShape, write_row(shape))
+
+
+def test_cells_are_counted_once_and_when_they_are_asked_for() -> None:
+    asked: list[int] = []
+
+    def cells() -> tuple[Count | None, Count | None]:
+        asked.append(1)
+        return N, None
+
+    known = {"space": "global", "direction": "load", "array": "a", "dtype": "float32", "bits": 32, "indirect": False}
+    row = AccessCount.deferred(cells, **known, stride=Count.constant(1, "cell"), count=N)
+    assert 3 == row.count(n=3)
+    assert [] == asked
+    assert (N, None, N) == (row.footprint, row.filled, row.footprint)
+    assert [1] == asked
+    copied = pickle.loads(pickle.dumps(AccessCount.deferred(cells, **known, stride=N, count=N)))
+    assert (N, None) == (copied.footprint, copied.filled)
+    with pytest.raises(AttributeError, match="an AccessCount has no 'cells'"):
+        _ = row.cells  # type: ignore[attr-defined]

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from perfmodel.counts import count
 from scripts.benchmarks.forked import forked, seconds
+from scripts.benchmarks.kernel_sets import chosen
 from scripts.benchmarks.table import geometric_mean, goals, ratio, table
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +26,8 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def row(kernel: str, ours: float | None, peer: float | None, **changed: Any) -> dict[str, Any]:
-    times = {"ours_cold_s": ours, "peer_cold_s": peer, "ours_warm_s": 1e-5, "peer_warm_s": peer and peer / 2}
+    times = {"loopy_cold_s": 0.04, "count_cold_s": ours and ours / 2, "ours_total_s": ours, "peer_total_s": peer}
+    times |= {"ours_cold_s": ours, "peer_cold_s": peer, "ours_warm_s": 1e-5, "peer_warm_s": peer and peer / 2}
     speed = {"slowest_evaluations_per_s": 2e6, "slowest_call_us": 3.0}
     rest = {"ours_disk_s": 0.01, "all_cold_s": 0.1, "failures": {}, "peak_bytes": 80_000_000, "instructions": 2}
     return {"kernel": kernel, **times, **rest, "evaluation": speed, **changed}
@@ -73,15 +76,16 @@ def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
     assert (None, 4.0) == (ratio(failed, "cold"), ratio(row("a", 0.01, 0.04), "cold"))
     text = table(result(row("a", 0.01, 0.04), failed))
     assert "b: peer cold failed: TypeError: no" in text
-    assert "cold, geometric mean 4.0 times faster (goal 5)" in text
+    assert "cold, scheduled before, geometric mean 4.0 times faster (goal 4)" in text
+    assert "count's own share, geometric mean 1/8.0 of Loopy's (goal 1/4)" in text
 
 
 def test_goals_name_the_worst_kernel() -> None:
     rows = [row("a", 0.01, 0.2), row("b", 0.02, 0.01, all_cold_s=0.7, peak_bytes=600_000_000)]
     missed = [text for text, met in goals(rows) if not met]
     assert [
-        "cold, geometric mean 3.2 times faster (goal 5)",
-        "cold, slowest beside the peer: 0.50 times (b; goal 1)",
+        "cold, scheduled before, geometric mean 3.2 times faster (goal 4)",
+        "in total, slowest beside the peer: 0.50 times (b; goal 1/1.05)",
         "everything cold, slowest 0.700 s (b; goal 0.5)",
         "peak memory 600 MB (b; goal 500)",
     ] == missed
@@ -99,15 +103,23 @@ def test_one_kernel_as_json() -> None:
     (found,) = json.loads(ran.stdout)["kernels"]
     assert ("matmul_naive", {}) == (found["kernel"], found["failures"])
     times = [value for name, value in found.items() if name.endswith("_s")]
-    assert 6 == len(times)
+    assert 10 == len(times)
     assert all(0 < value < 60 for value in times)
     assert 0 < found["evaluation"]["slowest_call_us"] < 1e6
+
+
+def test_kernels_of_another_module_can_be_added() -> None:
+    everything = chosen([], ["tests.scripts.bench_kernels"])
+    assert 100 < len(everything)
+    assert len({kernel.name for kernel in everything}) == len(everything)
+    (added,) = chosen(["tests.scripts.bench_kernels/double"], ["tests.scripts.bench_kernels"])
+    assert 10 == count(added.build(), cache=False).accesses(direction="load")(n=10)
 
 
 def test_an_unknown_kernel_is_answered_in_one_line() -> None:
     ran = bench("counts", "no_such_kernel")
     assert (2, "") == (ran.returncode, ran.stdout)
-    assert "no corpus kernel is called 'no_such_kernel'" in ran.stderr.splitlines()[-1]
+    assert "no kernel is called 'no_such_kernel'" in ran.stderr.splitlines()[-1]
 
 
 # }}}

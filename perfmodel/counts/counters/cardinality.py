@@ -10,7 +10,7 @@ import islpy as isl
 
 from perfmodel.counts.counters.lane_boxes import in_sub_groups, without_local
 from perfmodel.counts.counters.lane_factors import factors_of_lanes
-from perfmodel.counts.points.cardinality import Cardinality, product
+from perfmodel.counts.points.cardinality import Cardinality, product, simplified
 from perfmodel.counts.points.factors import FactoredSet
 from perfmodel.counts.points.set_counter import SetCounter
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
@@ -34,6 +34,7 @@ class Cardinalities:
         self._sets = SetCounter(program.assumptions)
         self._products: dict[Domain, FactoredSet | None] = {}
         self._counts: dict[tuple[Domain, str], Count] = {}
+        self._launches: dict[int, Cardinality] = {}
         self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
 
     def count(self, domain: Domain, granularity: str = "workitem") -> Count:
@@ -74,7 +75,7 @@ class Cardinalities:
     ) -> Count:
         """Return a :class:`Count` under the program's assumptions."""
         count = Count(
-            number.polynomial.gist_params(self.program.assumptions).coalesce(),
+            simplified(number.polynomial, self.program.assumptions),
             self.program.assumptions, exact and number.exact, granularity,
         )
         return count if factor == 1 else factor * count
@@ -134,12 +135,16 @@ class Cardinalities:
 
     def work_groups(self, launch: int) -> Count:
         """Return the work-groups that a launch starts, over all its repeats."""
-        repeats = self.size(self.program.launches[launch].repeats)
-        return self.wrap(repeats.times(self._groups(launch, ())), granularity="workgroup")
+        return self.wrap(self._repeats(launch).times(self._groups(launch, ())), granularity="workgroup")
 
     def repeats(self, launch: int) -> Count:
         """Return how often the host makes the launch."""
-        return self.wrap(self.size(self.program.launches[launch].repeats), granularity="launch")
+        return self.wrap(self._repeats(launch), granularity="launch")
+
+    def _repeats(self, launch: int) -> Cardinality:
+        if launch not in self._launches:
+            self._launches[launch] = self.size(self.program.launches[launch].repeats)
+        return self._launches[launch]
 
     def barriers(self, site: BarrierSite) -> Count:
         """Return the work-items that meet the barrier, each time that they do."""

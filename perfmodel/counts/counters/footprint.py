@@ -6,6 +6,8 @@ I_j(pi_i(D_i)).
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
@@ -58,6 +60,7 @@ class Footprint:
             whole = whole.flat_product(extent)
         return whole.intersect_params(self._cardinalities.program.assumptions)
 
+    @cached_property
     def count(self) -> Count:
         """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
         if self.cells is not None:

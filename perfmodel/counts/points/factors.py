@@ -7,13 +7,14 @@ alike: a matrix product's six loops are three times the same two-dimensional set
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
 from perfmodel.counts.points.elimination import eliminated
 from perfmodel.counts.points.polytopes import Polytope, fraction_of
+from perfmodel.counts.points.straightening import straightened
 
 SET, PARAM, DIV, CONSTANT = (
     isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
@@ -70,6 +71,14 @@ class FactoredSet:
         for k in others:
             part = part.project_out(SET, k, 1)
         return part
+
+    def straightened_points(self, factor: Polytope) -> isl.Set | None:
+        """Return a set of as many points as :meth:`points` over fewer variables; None where none are seen."""
+        simple = straightened(factor)
+        if self.multiples or len(simple.variables) == len(factor.variables):
+            return None
+        merged = replace(simple, inequalities=(*simple.inequalities, *self.conditions))
+        return isl.Set(str(merged)).align_params(self.basic.get_space())
 
 
 def variable(dimension: int) -> str:

@@ -19,6 +19,10 @@ MANY = 8
 """More quasi-polynomials than these are slow to add up: the sum over the 48 sub-groups of a guarded
 work-group takes ten seconds, and Barvinok's algorithm on their union five milliseconds."""
 
+TILED = 5
+"""Variables of a set in which tiles are merged, as Barvinok's algorithm takes exponentially long in their number:
+the three loops of a skewed stencil, two of them tiled, take 0.6 s as five variables and 9 ms as three."""
+
 
 class SetCounter:
     """Counts the points of sets under a program's assumptions, and remembers the numbers.
@@ -47,8 +51,16 @@ class SetCounter:
         context = (whole.multiples, canonical(Polytope((), (), whole.conditions)))
         total = Cardinality(self._intervals.indicator(whole.conditions))
         for factor, part in zip(whole.factors, parts, strict=True):
-            total = total.times(part or self._remembered((canonical(factor), context), whole.points(factor)))
+            total = total.times(part or self._count_factor(whole, factor, context))
         return total
+
+    def _count_factor(self, whole: FactoredSet, factor: Polytope, context: object) -> Cardinality:
+        """Return the number of points of a factor; tiles of many loops are merged before Barvinok sees them."""
+        key = (canonical(factor), context)
+        if key not in self._known:
+            merged = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
+            self._known[key] = count_points(whole.points(factor) if merged is None else merged)
+        return self._known[key]
 
     def sum_of_products(
         self, whole: FactoredSet, products: Iterable[list[Polytope | None]]

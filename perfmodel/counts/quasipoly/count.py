@@ -12,7 +12,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.points.cardinality import product
+from perfmodel.counts.points.cardinality import product, simplified
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
 from perfmodel.counts.quasipoly.printing import as_latex, as_text
@@ -142,7 +142,7 @@ class Count:
             return base._scaled(times + more, assumptions, exact)
         total = self.polynomial.add(other.polynomial)
         if total.n_piece() > 1:
-            total = total.gist_params(assumptions).coalesce()
+            total = simplified(total, assumptions)
         return Count(total, assumptions, exact, self.granularity)
 
     __radd__ = __add__
@@ -150,6 +150,8 @@ class Count:
     def __mul__(self, factor: Number | Rational) -> Count:
         if not isinstance(factor, Rational):
             return NotImplemented
+        if factor == 1:
+            return self
         base, times = self._base_and_factor()
         exactly = Fraction(int(factor.numerator), int(factor.denominator))
         return base._scaled(times * exactly, self.assumptions, self.exact)

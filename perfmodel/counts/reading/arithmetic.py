@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pymbolic.primitives as p
@@ -32,6 +33,12 @@ MIXED_OPERATIONS: Mapping[str, Amounts] = {
 }
 
 
+@cache
+def type_name(dtype: Type[Any]) -> str:
+    """Return the name of a type, which NumPy makes anew each time."""
+    return str(dtype.name)
+
+
 class ArithmeticWalk(AccessWalk):
     """Walks arithmetic and lists its operations."""
 
@@ -42,7 +49,7 @@ class ArithmeticWalk(AccessWalk):
         in_index = scope.in_index or (scope.in_test and dtype.kind in "iub")
         if in_index and not self.options.include_index_arithmetic:
             return False
-        self.operations.append(OperationEvent(dtype.name, kind, amount, scope.conditions, per_lane))
+        self.operations.append(OperationEvent(type_name(dtype), kind, amount, scope.conditions, per_lane))
         return True
 
     def fold(self, kind: str, children: Sequence[Any], scope: Scope) -> Type[Any]:

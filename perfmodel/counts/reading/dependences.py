@@ -19,6 +19,7 @@ from loopy.symbolic import LinearSubscript
 
 from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, Step, Writing
 from perfmodel.counts.reading.affine import affine_form
+from perfmodel.counts.reading.arithmetic import type_name
 from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.values import INT, Type, is_product, space_of
@@ -65,7 +66,7 @@ class PathWalk(Walk):
         """Record operations; those on the parts of a complex value are one deep for each kind."""
         noted = super().note(dtype, kind, scope, amount, per_lane)
         if noted:
-            self.extend(self.frames[-1][0], (dtype.name, kind))
+            self.extend(self.frames[-1][0], (type_name(dtype), kind))
         return noted
 
     def extend(self, start: int, act: Act) -> None:

@@ -10,7 +10,7 @@ import islpy as isl
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.errors import NotCountableError
 
-SET = isl.dim_type.set
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
 
 
 def grid_and_group(
@@ -26,8 +26,16 @@ def grid_and_group(
         grid, local = domains.kernel.get_grid_sizes_for_insn_ids(
             instructions, callables, return_dict=False
         )
-        return tuple(grid), tuple(_constant(size) for size in local)
+        return tuple(_sorted(size) for size in grid), tuple(_constant(size) for size in local)
     return found
+
+
+def _sorted(extent: Any) -> Any:
+    """Return an extent with its parameters in sorted order; Loopy's order depends on Python's hash seed."""
+    if not isinstance(extent, isl.PwAff):
+        return extent
+    names = sorted(extent.get_var_names(PARAM))
+    return extent.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
 
 
 def _read_off(
@@ -100,7 +108,7 @@ def _is_zero_bound(constraint: isl.Constraint) -> bool:
     aff = constraint.get_aff()
     return bool(
         aff.get_constant_val().is_zero()
-        and not aff.involves_dims(isl.dim_type.param, 0, aff.dim(isl.dim_type.param))
+        and not aff.involves_dims(PARAM, 0, aff.dim(PARAM))
     )
 
 

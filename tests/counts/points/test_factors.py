@@ -73,3 +73,23 @@ def test_canonical_forms_tell_bounds_apart():
 def test_groups_merge_along_chains():
     groups = merged([{"a"}, {"b"}, {"c"}, {"d"}], [{"a", "b"}, set(), {"b", "c"}, {"d"}])
     assert [["a", "b", "c"], ["d"]] == sorted(sorted(group) for group in groups)
+
+
+@pytest.mark.parametrize(("n", "m"), [(5, 3), (9, 12)])
+def test_the_tiles_of_a_factor_are_merged(n, m):
+    """Tiles of i, below m + t, and of j; the loop over t couples all, so that no factor is an interval."""
+    found = factored(isl.Set(
+        "[n, m] -> { [i, ii, j, jj, t] : 0 <= ii < 4 and 0 <= jj < 4 and t <= 4i + ii < m + t and 0 <= t < 3"
+        " and t <= 4j + jj < n + t and 4i + ii + 4j + jj <= 2n }"
+    ))
+    (factor,) = found.factors
+    merged_points = found.straightened_points(factor)
+    assert 3 == merged_points.dim(isl.dim_type.set)
+    expected = sum(i + j <= 2 * n for t in range(3) for i in range(t, m + t) for j in range(t, n + t))
+    sizes = isl.Set(f"[n, m] -> {{ : n = {n} and m = {m} }}")
+    assert expected == merged_points.intersect_params(sizes).count_val().to_python()
+
+
+def test_a_factor_without_tiles_has_no_smaller_set():
+    found = factored(isl.Set("[n] -> { [i, j] : 0 <= i <= j < n }"))
+    assert found.straightened_points(found.factors[0]) is None

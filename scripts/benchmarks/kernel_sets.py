@@ -1,0 +1,66 @@
+"""The kernels that are counted: the corpus, the kernel classes of this project, and lists of other people's kernels."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import loopy as lp
+
+from perfmodel.kernels import discover
+from tests.corpus import kernels
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUP_SIZE, SUBGROUP_SIZE = 4096, 1  # of a device on which every variant exists
+Listed = Iterable[tuple[str, Callable[[], lp.TranslationUnit]]]
+
+
+@dataclass(frozen=True)
+class BenchKernel:
+    """A kernel to time: ``realistic`` ones, and those asked for by name, are timed warm and asked everything."""
+
+    name: str
+    build: Callable[[], lp.TranslationUnit]
+    realistic: bool = False
+
+
+def chosen(names: Sequence[str], others: Sequence[str]) -> list[BenchKernel]:
+    """Return the kernels with these names, all if there are none.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of kernels.
+    others : sequence of str
+        Modules with a function ``kernels()`` that gives pairs of a name and a function that builds the kernel.
+
+    Raises
+    ------
+    KeyError
+        No kernel has the name.
+    """
+    found = {kernel.name: kernel for kernel in (*_corpus(), *_classes(), *_listed(others))}
+    return [replace(found[name], realistic=True) for name in names] or list(found.values())
+
+
+def _corpus() -> Iterator[BenchKernel]:
+    for kernel in kernels():
+        if not kernel.data_dependent:  # the peer takes no statistics
+            yield BenchKernel(kernel.name, kernel.build, kernel.realistic)
+
+
+def _classes() -> Iterator[BenchKernel]:
+    for folder in ("measurement_kernels", "test_kernels"):
+        for kernel in discover(ROOT / folder):
+            variant = kernel.variants_on(GROUP_SIZE, SUBGROUP_SIZE)[0]
+            yield BenchKernel(f"{folder}/{kernel.name}", partial(kernel.build, **variant))
+
+
+def _listed(modules: Sequence[str]) -> Iterator[BenchKernel]:
+    for module in modules:
+        listed: Listed = importlib.import_module(module).kernels()
+        for name, build in listed:
+            yield BenchKernel(f"{module}/{name}", build)
