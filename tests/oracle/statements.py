@@ -117,7 +117,7 @@ class Statements:
             else:
                 self.emit(f"M_{name} = Memory()")
         elif node.init is not None:
-            role = "index" if self.expressions.is_index(node.init) else "scalar"
+            role = "index" if kind.integral and self.expressions.is_index(node.init) else "scalar"
             self.emit(f"{name} = {self.value(node.init)[0]}")
             scope[node.name] = Variable(name, kind, role)
         else:

@@ -48,8 +48,8 @@ class ArithmeticWalk(AccessWalk):
     def fold(self, kind: str, children: Sequence[Any], scope: Scope) -> Type[Any]:
         """Combine children from left to right, as C does, with one operation for each after the first.
 
-        An operation on operands that are made of inames, integer parameters and whole numbers
-        only is index arithmetic.
+        An integer operation on operands that are made of inames, integer parameters and whole
+        numbers only is index arithmetic.
         """
         total, only_indices, per_lane = scope.literal, True, False
         for position, child in enumerate(children):
@@ -59,7 +59,8 @@ class ArithmeticWalk(AccessWalk):
             if position == 0:
                 total = dtype
             else:
-                here = scope._replace(in_index=True) if only_indices else scope
+                integral = total.kind in "iub" and dtype.kind in "iub"
+                here = scope._replace(in_index=True) if only_indices and integral else scope
                 total = self.combine(kind, total, dtype, here, per_lane)
         return total
 

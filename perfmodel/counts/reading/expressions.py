@@ -19,6 +19,7 @@ from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.values import COMPLEX, INT, Type, memory_type, promote, real_part
 from perfmodel.errors import NotCountableError
 
+FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
 
@@ -50,7 +51,7 @@ class Walk(ArithmeticWalk):
 
     def type_of(self, expr: Any) -> Type[Any]:
         """Return the type that the expression's variables give it; record nothing."""
-        return Walk(self.kernel, self.callables).rec(expr, Scope(INT))
+        return TypeWalk(self.kernel, self.callables).rec(expr, Scope(INT))
 
     def map_logical_not(self, expr: p.LogicalNot, scope: Scope) -> Type[Any]:
         self.rec(expr.child, scope.of_test())
@@ -99,6 +100,19 @@ class Walk(ArithmeticWalk):
         if name not in FREE_FUNCTIONS:
             self.note(_function_type(found, result), "pow" if name in ("pow", "powf") else name, scope)
         return result
+
+
+class TypeWalk(Walk):
+    """Finds the type of an expression as Loopy infers it, without a context."""
+
+    def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
+        if type(expr) is not float:
+            return super().map_constant(expr, scope)
+        return FLOAT if float(FLOAT.type(expr)) == expr else DOUBLE
+
+    def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
+        found = promote(self.rec(expr.numerator, scope), self.rec(expr.denominator, scope))
+        return DOUBLE if found.kind in "iub" else found
 
 
 def _function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:

@@ -14,7 +14,7 @@ from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.symbolic import LinearSubscript
 
 from perfmodel.counts.program.program import Access, Domain, LaneStride
-from perfmodel.counts.reading.affine import names_in, pw_affs
+from perfmodel.counts.reading.affine import affine_form, names_in, pw_affs
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
@@ -134,19 +134,38 @@ class Indexing:
         shape: list[isl.Set] = []
         exact = True
         for found, stride in zip(taken, layout.strides, strict=True):
-            for digit in found:
-                parts.append(digit.index)
+            indices, inside = self._carried(domain, found)
+            exact = exact and inside
+            for digit, index in zip(found, indices, strict=True):
+                parts.append(index)
                 strides.append(digit.stride * stride)
                 extent = None if digit.extent is None else self.extents((digit.extent,))
                 shape.append(self.line if extent is None else extent[0])
-                exact = exact and (
-                    digit is found[0] or self._in_range(domain, digit.index, extent)
-                )
         whole = Layout(tuple(strides), None)
         lanes = Lanes(domain, width, self.domains.parameters)
         steps = lanes.strides(tuple(parts), whole.strides, whole.unit_axis)
         cells = self._cells(domain, tuple(parts))
         return Resolved(whole, cells, exact, tuple(shape), whole.unit_axis, steps)
+
+    def _carried(self, domain: Domain, found: tuple[Digit, ...]) -> tuple[list[Any], bool]:
+        """Return the digits' indices, each in its range, and whether that was possible.
+
+        A digit out of range borrows from the next: ``m*(i + 1) + (-1 - j)`` is ``m*i + (m - 1 - j)``.
+        """
+        indices = [digit.index for digit in found]
+        inside = True
+        for k in reversed(range(1, len(found))):
+            extent = found[k].extent
+            limits = self.extents((extent,))
+            constant = (affine_form(indices[k - 1]) or {}).get("", 0)
+            for carry in dict.fromkeys((0, constant, 1, -1)):
+                moved = indices[k] + carry * extent if carry else indices[k]
+                if self._in_range(domain, moved, limits):
+                    indices[k - 1 : k + 1] = [indices[k - 1] - carry if carry else indices[k - 1], moved]
+                    break
+            else:
+                inside = False
+        return indices, inside
 
     def _in_range(
         self, domain: Domain, index: Any, extent: tuple[isl.Set, ...] | None
@@ -169,7 +188,7 @@ class Indexing:
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         """Return {[x] : 0 <= x < extent} for each axis."""
-        if shape is None:
+        if shape is None or None in shape:  # an extent that the user leaves open
             return None
         space = self.line.get_space()
         cell = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, 0))
@@ -184,7 +203,7 @@ class Indexing:
 def _offset(variable: Any) -> Any:
     """Return the expression of an array argument's offset; temporaries are aligned."""
     offset = getattr(variable, "offset", 0)
-    if isinstance(variable, lp.TemporaryVariable) or not offset:
+    if isinstance(variable, lp.TemporaryVariable) or not offset or offset is lp.auto:
         return 0
     return p.Variable(offset) if isinstance(offset, str) else offset
 

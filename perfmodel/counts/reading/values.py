@@ -60,8 +60,8 @@ def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
 
 
 def is_sign(expr: Any) -> bool:
-    """Whether a factor is free: it only changes the sign, or nothing."""
-    return p.is_constant(expr) and expr in (1, -1)
+    """Whether a factor is free: -1 changes only the sign. A factor 1 is in the generated code, and costs a product."""
+    return p.is_constant(expr) and bool(expr == -1)
 
 
 def is_product(kernel: lp.LoopKernel, expr: Any) -> bool:
@@ -81,7 +81,10 @@ def flat_terms(expr: p.Sum) -> list[Any]:
 
 
 def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
-    """Whether an expression is made of inames, integer parameters and whole numbers only."""
+    """Whether an expression is made of inames, integer parameters and whole numbers only.
+
+    Its arithmetic is index arithmetic where C computes it with integers. In ``2.0f*i`` it is not.
+    """
     if isinstance(expr, p.Variable):
         return expr.name in kernel.all_inames() or is_size(kernel.arg_dict.get(expr.name))
     if isinstance(expr, (p.Sum, p.Product)):
