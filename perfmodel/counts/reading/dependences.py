@@ -8,7 +8,6 @@ two additions are above ``a`` and ``b``, and one is above ``c``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +20,7 @@ from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, St
 from perfmodel.counts.reading.affine import affine_form
 from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
+from perfmodel.counts.reading.opaque.declared import Declaration
 from perfmodel.counts.reading.values import INT, Type, is_product, space_of
 
 Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
@@ -131,12 +131,15 @@ class PathWalk(Walk):
         )
 
 
-def opaque_step(
-    kernel: lp.LoopKernel, instruction: CInstruction, operations: Mapping[Act, int]
-) -> Step:
+def opaque_step(kernel: lp.LoopKernel, instruction: CInstruction, declared: Declaration) -> Step:
     """Return a C instruction as a statement whose declared operations wait for one another."""
     names = {*kernel.temporary_variables, *kernel.arg_dict}
-    path = tuple(act for act, amount in operations.items() for _ in range(amount))
+    path = tuple(act for act, amount in declared.operations.items() for _ in range(amount))
+    acts = Counter[Act](dict(declared.operations))
+    for event in declared.accesses:
+        space = _space(kernel, event.array)
+        if space in SHARED:
+            acts[str(space), event.direction] += 1
     written = sorted(instruction.assignee_var_names())
     return Step(
         instruction.id,
@@ -145,7 +148,7 @@ def opaque_step(
             for name in sorted(instruction.read_dependency_names() & names) if _space(kernel, name)
         ),
         tuple(Writing(name, (), _space(kernel, name) or "private") for name in written),
-        tuple(operations.items()), bool(instruction.predicates),
+        tuple(acts.items()), bool(instruction.predicates),
     )
 
 

@@ -16,8 +16,9 @@ from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.grid import from_zero, grid_and_group
+from perfmodel.counts.reading.opaque.declared import Declared
 from perfmodel.counts.reading.schedule import schedule_tree
-from perfmodel.counts.reading.statements import Declared, Statements
+from perfmodel.counts.reading.statements import Statements
 from perfmodel.errors import IncompleteKernelError
 
 SET = isl.dim_type.set
@@ -35,8 +36,8 @@ def extract(
         Linearized, with one entry point.
     statistics : mapping of str to Fraction
         Mean trip counts and probabilities.
-    declared : mapping of str to mapping of (str, str) to int
-        Operations by type and kind of the instructions whose code is opaque.
+    declared : mapping of str to mapping
+        What the instructions do whose code is opaque.
     options : Options
         What to count beside the default.
 
