@@ -11,8 +11,8 @@ from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import extract
-from perfmodel.counts.reading.opaque.declared import Declared
 from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate

@@ -82,6 +82,12 @@ def is_minus_one(node: c_ast.Node) -> bool:
     )
 
 
+def lane_of(node: c_ast.StructRef) -> int:
+    """The component that ``.s0`` to ``.sf``, or ``.x`` to ``.w``, of a vector means."""
+    name: str = node.field.name
+    return "xyzw".index(name) if name in "xyzw" else int(name.removeprefix("s"), 16)
+
+
 class Expressions:
     """Translates the expressions of one function; *operations* collects what the current stretch of code computes."""
 
@@ -230,7 +236,7 @@ class Expressions:
         return self.load(variable, self.index(node.subscript), text_of(node)), variable.type
 
     def _structref(self, node: c_ast.StructRef, mode: str) -> Translated:
-        lane = int(node.field.name.lstrip("s"), 16)
+        lane = lane_of(node)
         if not isinstance(node.name, c_ast.ArrayRef):
             text, kind = self.translate(node.name, mode)
             return f"{text}[{lane}]", CType(kind.dtype)

@@ -14,6 +14,7 @@ from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.reading.accesses import AccessWalk
 from perfmodel.counts.reading.events import OperationEvent, Scope
+from perfmodel.counts.reading.target.vectors import component, lanes
 from perfmodel.counts.reading.values import COMPLEX, INT, Type, flat_terms, is_index, is_product, is_sign, promote
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
@@ -38,7 +39,12 @@ class ArithmeticWalk(AccessWalk):
     def note(
         self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True
     ) -> bool:
-        """Record operations and return True; index arithmetic is recorded on request only."""
+        """Record operations, one for each component; index arithmetic is recorded on request only.
+
+        Return whether they were recorded.
+        """
+        if dtype.kind == "V":
+            amount, dtype = amount * lanes(dtype), component(dtype)
         in_index = scope.in_index or (scope.in_test and dtype.kind in "iub")
         if in_index and not self.options.include_index_arithmetic:
             return False

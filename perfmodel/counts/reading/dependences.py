@@ -20,7 +20,8 @@ from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, St
 from perfmodel.counts.reading.affine import affine_form
 from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
-from perfmodel.counts.reading.opaque.declared import Declaration
+from perfmodel.counts.reading.target.declared import Declaration
+from perfmodel.counts.reading.target.vectors import type_name
 from perfmodel.counts.reading.values import INT, Type, is_product, space_of
 
 Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
@@ -65,7 +66,7 @@ class PathWalk(Walk):
         """Record operations; those on the parts of a complex value are one deep for each kind."""
         noted = super().note(dtype, kind, scope, amount, per_lane)
         if noted:
-            self.extend(self.frames[-1][0], (dtype.name, kind))
+            self.extend(self.frames[-1][0], (type_name(dtype), kind))
         return noted
 
     def extend(self, start: int, act: Act) -> None:
@@ -73,10 +74,12 @@ class PathWalk(Walk):
         for leaf in self.leaves[start:]:
             leaf[2].append(act)
 
-    def access(self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope) -> Type[Any]:
+    def access(
+        self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
+    ) -> Type[Any]:
         """Record an access; a load is above the values in its index."""
         start = len(self.leaves)
-        dtype = super().access(array, indices, direction, scope)
+        dtype = super().access(array, indices, direction, scope, member)
         space = _space(self.kernel, array)
         if space is None:
             return dtype

@@ -16,9 +16,9 @@ from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.grid import from_zero, grid_and_group
-from perfmodel.counts.reading.opaque.declared import Declared
 from perfmodel.counts.reading.schedule import schedule_tree
 from perfmodel.counts.reading.statements import Statements
+from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.errors import IncompleteKernelError
 
 SET = isl.dim_type.set

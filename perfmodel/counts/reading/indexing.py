@@ -19,7 +19,9 @@ from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
 from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial
+from perfmodel.counts.reading.target.vectors import member_of, type_name
 from perfmodel.counts.reading.values import memory_type, space_of
+from perfmodel.errors import NotCountableError
 
 SET = isl.dim_type.set
 
@@ -45,6 +47,23 @@ class Layout:
             for s in _drop(self.strides, axis)
         )
         return Layout(strides, shape)
+
+    def of_member(self, indices: tuple[Any, ...], parts: int, place: int) -> tuple[tuple[Any, ...], Layout]:
+        """Return the indices and the layout of a member of each cell, whose size is one of ``parts`` of the cell.
+
+        ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float; ``a[n*i + j].s1``, which is taken apart, is cell
+        (n*i + j, 1).
+        """
+        axis = self.unit_axis
+        strides = tuple(parts * stride for stride in self.strides)
+        if axis is None or affine_form(indices[axis]) is None:
+            shape = None if self.shape is None else (*self.shape, parts)
+            return (*indices, place), Layout((*strides, 1), shape)
+        moved = (*indices[:axis], parts * indices[axis] + place, *indices[axis + 1:])
+        extents = None if self.shape is None else tuple(
+            parts * extent if k == axis and extent is not None else extent for k, extent in enumerate(self.shape)
+        )
+        return moved, Layout((*strides[:axis], 1, *strides[axis + 1:]), extents)
 
 
 @dataclass(frozen=True)
@@ -86,16 +105,28 @@ class Indexing:
             length = int(variable.shape[event.vector_axis])
             indices = _drop(indices, event.vector_axis)
             layout = layout.of_vectors(event.vector_axis, length)
+        offset = _offset(variable)
+        if event.member:
+            member, place = member_of(dtype, event.member)
+            parts = dtype.itemsize // member.itemsize
+            if dtype.itemsize % member.itemsize or place % member.itemsize:
+                raise NotCountableError(
+                    f"the access {event.array}[...].{'.'.join(event.member)}",
+                    f"its {member.itemsize} bytes lie at byte {place} of {dtype.itemsize}",
+                    "align the members of the type",
+                )
+            indices, layout = layout.of_member(indices, parts, place // member.itemsize)
+            dtype, offset = member, parts * offset if offset else 0
         key = (id(domain), indices, layout)
         if key not in self._found:
             self._found[key] = self._resolve(domain, indices, layout, width)
         found = self._found[key]
         parameters = self.domains.parameters
         return Access(
-            space_of(variable), event.direction, event.array, dtype.name, dtype.itemsize * 8 * length,
+            space_of(variable), event.direction, event.array, type_name(dtype), dtype.itemsize * 8 * length,
             found.cells, found.exact, found.shape, found.unit_axis, found.lane_strides,
             tuple(quasi_polynomial(stride, parameters) for stride in found.layout.strides),
-            quasi_polynomial(_offset(variable), parameters),
+            quasi_polynomial(offset, parameters),
         )
 
     def _layout(self, array: str, linear: bool) -> Layout:

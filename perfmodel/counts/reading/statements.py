@@ -18,7 +18,7 @@ from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import Condition, Options, Scope
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
-from perfmodel.counts.reading.opaque.declared import Declared, declaration
+from perfmodel.counts.reading.target.declared import Declared, declaration
 from perfmodel.counts.reading.values import INT
 
 

@@ -10,6 +10,8 @@ import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 
+from perfmodel.counts.reading.target.vectors import component
+
 Type = np.dtype  # the C type of an expression, as NumPy's
 INT = np.dtype(np.int32)
 
@@ -102,12 +104,14 @@ def is_size(argument: Any) -> bool:
 
 
 def real_part(dtype: Type[Any]) -> Type[Any]:
-    """Return the type of a complex type's parts; any other type unchanged."""
-    return COMPLEX.get(dtype, dtype)
+    """Return the type of the parts of a complex type, of a vector's components; any other type unchanged."""
+    return component(dtype) if dtype.kind == "V" else COMPLEX.get(dtype, dtype)
 
 
 def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
-    """Return the C type of an operation on operands of these types."""
+    """Return the C type of an operation on operands of these types; a scalar is widened to a vector."""
+    if left.kind == "V" or right.kind == "V":
+        return left if left.kind == "V" else right
     for wide, narrow in ((left, right), (right, left)):
         if wide.kind in "fc" and narrow.kind in "iub":
             return wide  # C converts the integer to the other's type
