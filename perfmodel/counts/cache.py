@@ -25,6 +25,7 @@ from loopy.tools import LoopyKeyBuilder
 
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.points.barvinok import can_count, warn_once
+from perfmodel.counts.reading.target.vectors import structured_types
 from perfmodel.io import replace_file
 
 SCHEMA = "perfmodel.counts-cache/1"
@@ -43,7 +44,7 @@ def key_of(t_unit: Any, *options: object) -> str | None:
     if os.environ.get("PERFMODEL_NO_CACHE", "0") not in ("", "0"):
         return None
     try:
-        content = LoopyKeyBuilder()(t_unit)
+        content = LoopyKeyBuilder()(t_unit) + structured_types(t_unit)
     except (TypeError, NotImplementedError):
         return None
     texts = [

@@ -12,7 +12,7 @@ from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import extract
 from perfmodel.counts.reading.schedule import schedule
-from perfmodel.counts.reading.statements import Declared
+from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
@@ -49,9 +49,12 @@ def count(
     group_multiply_add : bool
         Whether a product that is added at once counts as one operation of kind ``madd`` instead
         of a ``mul`` and an ``add``.
-    declared : mapping of str to mapping of (str, str) to int, optional
-        For each C instruction, by its identifier, the operations by type and kind that one
-        execution of it makes.
+    declared : mapping of str to mapping, optional
+        For each C instruction, by its identifier, what one execution of it does, as in
+        ``{"operations": {("float32", "mul"): 1}, "loads": {"a[i]": 1}, "stores": {"out": 1}}``: operations by type
+        and kind, and accesses by array, with the index where it is known (without it the access is indirect).
+        ``{("float32", "mul"): 1}`` declares operations alone: one load of each array that Loopy knows to be read
+        and one store of each that is written are then counted, ``exact=False``, with a warning.
     cache : bool
         Whether counts made before, in this process or (on disk) in another, may be returned.
 

@@ -602,7 +602,9 @@ def test_c_instructions() -> None:
     unit = line(lp.make_kernel("{[i]: 0<=i<n}", [opaque], arrays, assumptions="n>=1", lang_version=(2018, 2)))
     with pytest.raises(NotCountableError, match="twice"):
         count(unit, S)
-    declared = count(unit, S, declared={"twice": {("float32", "mul"): 1}})
+    does = {"operations": {("float32", "mul"): 1}, "loads": {"b[i]": 1}, "stores": {"a[i]": 1}}
+    declared = count(unit, S, declared={"twice": does})
+    assert 64 == value(declared.accesses(direction="load"), {"n": 64})
     assert 64 == value(declared.operations("float32", "mul"), {"n": 64})
     assert ({}, {}) == (peer_operations(unit, {"n": 64}), peer_accesses(unit, {"n": 64}))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import loopy as lp
 import numpy as np
 import pytest
+from loopy.target.opencl import vec
 
 from perfmodel.counts import cache, count, counting
 from perfmodel.counts.reading.schedule import schedule
@@ -191,3 +192,15 @@ def test_warm_is_fast():
     for _ in range(100):
         count(scheduled)
     assert 1e-3 > (time.perf_counter() - start) / 100
+
+
+def test_vector_types_are_told_apart() -> None:
+    """Loopy's persistent key is the same for all of them."""
+    def doubled(dtype: np.dtype) -> lp.TranslationUnit:
+        return lp.make_kernel(
+            "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]",
+            [lp.GlobalArg("a, out", dtype, shape="n"), lp.ValueArg("n", np.int32)], lang_version=(2018, 2),
+        )
+
+    kinds = {"float32": vec.float4, "float64": vec.double4, "int32": vec.int4}
+    assert 3 == len({cache.key_of(doubled(dtype)) for dtype in kinds.values()})

@@ -248,8 +248,9 @@ def opaque() -> lp.TranslationUnit:
 def test_c_instructions_ask_for_a_declared_count() -> None:
     with pytest.raises(NotCountableError, match=r"'inline'.*declared="):
         count(opaque())
-    declared = count(opaque(), declared={"inline": {("float32", "add"): 1}})
+    declared = count(opaque(), declared={"inline": {"operations": {("float32", "add"): 1}, "loads": {"a[i]": 1}}})
     assert 37 == declared.operations("float32", "add")(n=37)
+    assert 37 == declared.accesses(array="a")(n=37)
 
 
 def test_untyped_kernel_is_refused_with_loopys_reason() -> None:

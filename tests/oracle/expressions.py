@@ -1,9 +1,9 @@
 """C expressions to Python expressions that also note their array accesses, with the operations they stand for.
 
 What is counted: arithmetic on values. What is not: comparisons, logical operators, casts, unary minus and a factor of
--1; and index arithmetic, which is integer arithmetic in subscripts, loop bounds and conditions, and everything made
-by ``+ - *`` (and integer ``/ %``) from work-item ids, loop variables, integer arguments and whole numbers only,
-whatever type C computes it in.
+-1; and index arithmetic, which is integer arithmetic in subscripts, loop bounds and conditions, and what C computes
+with integers by ``+ - * / %`` from work-item ids, loop variables, integer arguments and integer literals only. What
+is made of them with floating-point literals counts, and so does a factor 1.0.
 """
 
 from __future__ import annotations
@@ -82,6 +82,12 @@ def is_minus_one(node: c_ast.Node) -> bool:
     )
 
 
+def lane_of(node: c_ast.StructRef) -> int:
+    """The component that ``.s0`` to ``.sf``, or ``.x`` to ``.w``, of a vector means."""
+    name: str = node.field.name
+    return "xyzw".index(name) if name in "xyzw" else int(name.removeprefix("s"), 16)
+
+
 class Expressions:
     """Translates the expressions of one function; *operations* collects what the current stretch of code computes."""
 
@@ -108,19 +114,13 @@ class Expressions:
         if isinstance(node, c_ast.UnaryOp):
             return node.op in "+-" and self._made_of_indices(node.expr)
         if isinstance(node, c_ast.BinaryOp) and node.op in "+-*/%":
-            parts = (node.left, node.right)
-            return all(map(self._made_of_indices, parts)) and (node.op in "+-*" or not any(map(self._has_point, parts)))
-        return _whole(node)
+            return self._made_of_indices(node.left) and self._made_of_indices(node.right)
+        return isinstance(node, c_ast.Constant) and _number(node.value)[1].integral
 
     def _has_index(self, node: c_ast.Node) -> bool:
         if isinstance(node, c_ast.ID | c_ast.FuncCall):
             return True
         return any(self._has_index(child) for _, child in node.children())
-
-    def _has_point(self, node: c_ast.Node) -> bool:
-        if isinstance(node, c_ast.Constant):
-            return "float" in _number(node.value)[1].dtype
-        return any(self._has_point(child) for _, child in node.children())
 
     # }}}
 
@@ -236,7 +236,7 @@ class Expressions:
         return self.load(variable, self.index(node.subscript), text_of(node)), variable.type
 
     def _structref(self, node: c_ast.StructRef, mode: str) -> Translated:
-        lane = int(node.field.name.lstrip("s"), 16)
+        lane = lane_of(node)
         if not isinstance(node.name, c_ast.ArrayRef):
             text, kind = self.translate(node.name, mode)
             return f"{text}[{lane}]", CType(kind.dtype)

@@ -30,6 +30,10 @@ class Vec(tuple[Any, ...]):
         lanes = other if isinstance(other, Vec) else (other,) * len(self)
         return Vec(operator(left, right) for left, right in zip(self, lanes, strict=True))
 
+    def replaced(self, lane: int, value: Any) -> Vec:
+        """The same with another value in one lane."""
+        return Vec((*self[:lane], value, *self[lane + 1 :]))
+
     def __add__(self, other: Any) -> Vec:
         return self._with(other, lambda left, right: left + right)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pycparser import c_ast
 
 from .dtypes import CType, c_type
-from .expressions import GUARD, VALUE, Expressions, text_of
+from .expressions import GUARD, VALUE, Expressions, lane_of, text_of
 from .scope import Notes, Variable
 from .source import Program, UnsupportedCode
 
@@ -117,7 +117,7 @@ class Statements:
             else:
                 self.emit(f"M_{name} = Memory()")
         elif node.init is not None:
-            role = "index" if self.expressions.is_index(node.init) else "scalar"
+            role = "index" if kind.integral and self.expressions.is_index(node.init) else "scalar"
             self.emit(f"{name} = {self.value(node.init)[0]}")
             scope[node.name] = Variable(name, kind, role)
         else:
@@ -130,6 +130,9 @@ class Statements:
         if node.op != "=":
             right = c_ast.BinaryOp(node.op[:-1], node.lvalue, right)
         value, value_type = self.expressions.translate(right, VALUE)
+        if isinstance(node.lvalue, c_ast.StructRef):
+            self._component(node.lvalue, value)
+            return
         target, target_type = self._target(node.lvalue)
         self.flush()
         if target_type.integral and not value_type.integral and target_type.lanes == value_type.lanes == 1:
@@ -137,6 +140,24 @@ class Statements:
         if target_type.lanes > 1 and value_type.lanes == 1:
             value = f"Vec(({value},) * {target_type.lanes})"
         self.emit(f"{target} = {value}")
+
+    def _component(self, node: c_ast.StructRef, value: str) -> None:
+        """Assign to one component of a vector: a store of a scalar."""
+        expressions, lane = self.expressions, lane_of(node)
+        if isinstance(node.name, c_ast.ID) and expressions.scope[node.name.name].role == "scalar":
+            python = expressions.scope[node.name.name].python
+            self.flush()
+            self.emit(f"{python} = {python}.replaced({lane}, {value})")
+            return
+        if not isinstance(node.name, c_ast.ArrayRef):
+            raise UnsupportedCode(f"assignment to {text_of(node)}")
+        variable = expressions.array(node.name)
+        index, kind = expressions.index(node.name.subscript), CType(variable.type.dtype)
+        number, cell = expressions.notes.occurrence(variable, "store", kind, text_of(node)), variable.python
+        self.flush()
+        self.emit(f"cell = {expressions.address(variable, index)}")
+        self.emit(f"L{number}(({expressions.key}, lane, {variable.type.lanes}*cell + {lane}))")
+        self.emit(f"{cell}[cell] = {cell}[cell].replaced({lane}, {value})")
 
     def _target(self, node: c_ast.Node) -> tuple[str, CType]:
         expressions = self.expressions

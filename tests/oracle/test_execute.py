@@ -230,7 +230,12 @@ def test_powers_as_the_generated_code_computes_them() -> None:
 
 def test_index_arithmetic_is_left_out() -> None:
     assert {} == executed("cyclic_and_divided", n=16).operations
-    assert {("float32", "mul"): 16} == executed("index_as_value", n=16).operations
+
+
+def test_floating_point_arithmetic_on_inames_counts() -> None:
+    """a[i]*i with i split is ``a[...] * (lid(0) + gid(0) * 16.0f)``: two products and a sum."""
+    expected = {("float32", "mul"): 32, ("float32", "add"): 16}
+    assert expected == executed("index_as_value", n=16).operations
 
 
 def test_groups_that_do_not_fill_their_sub_groups() -> None:

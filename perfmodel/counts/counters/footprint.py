@@ -32,13 +32,15 @@ class Footprint:
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
         self._cardinalities = cardinalities
         self._sites = sites
-        self._sample = sites[0][1]
-        self.exact = all(domain.exact and domain.chance == 1 and a.cells_exact for domain, a in sites)
+        self._sample = min((access for _, access in sites), key=lambda access: access.bits)
+        self._alike = len({(access.bits, access.cells and access.cells.dim(OUT)) for _, access in sites}) == 1
+        self.exact = self._alike and all(
+            domain.exact and domain.chance == 1 and a.cells_exact for domain, a in sites
+        )
         self.cells = self._union(sites)
 
     def _union(self, sites: list[Site]) -> isl.Set | None:
-        maps = {None if a.cells is None else a.cells.dim(OUT) for _, a in sites}
-        if None in maps or len(maps) > 1:  # of unknown cells, or taken apart in different ways
+        if not self._alike or self._sample.cells is None:  # of several sizes or unknown, or taken apart differently
             return self._whole_array()
         union: isl.Set | None = None
         seen = set()

@@ -18,6 +18,7 @@ from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCas
 from pymbolic.mapper import Mapper
 
 from perfmodel.counts.reading.events import AccessEvent, OperationEvent, Options, Scope
+from perfmodel.counts.reading.target.vectors import member_of
 from perfmodel.counts.reading.values import Type, in_memory, memory_type
 
 
@@ -51,15 +52,17 @@ class AccessWalk(Mapper):  # type: ignore[misc]
     def __post_init__(self) -> None:
         super().__init__()
 
-    def access(self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope) -> Type[Any]:
-        """Record an access if the array lies in memory; return its type."""
+    def access(
+        self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
+    ) -> Type[Any]:
+        """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
         for index in indices:
             self.rec(index.index if isinstance(index, LinearSubscript) else index, scope.of_index())
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
-            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis))
-        return memory_type(variable)
+            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member))
+        return member_of(memory_type(variable), member)[0] if member else memory_type(variable)
 
     def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
         """Return the axis along which one access takes a whole vector, if there is one."""
@@ -91,6 +94,12 @@ class AccessWalk(Mapper):  # type: ignore[misc]
     def map_linear_subscript(self, expr: LinearSubscript, scope: Scope) -> Type[Any]:
         return self.access(expr.aggregate.name, (expr,), "load", scope)
 
+    def map_lookup(self, expr: p.Lookup, scope: Scope) -> Type[Any]:
+        whole, member = member_access(expr)
+        if isinstance(whole, (p.Subscript, LinearSubscript, p.Variable)):
+            return self.access(*array_access(whole), "load", scope, member)
+        return member_of(self.rec(whole, scope), member)[0]
+
     def map_type_annotation(self, expr: TypeAnnotation, scope: Scope) -> Type[Any]:
         return self.rec(expr.child, scope)
 
@@ -100,6 +109,21 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def map_sub_array_ref(self, expr: SubArrayRef, scope: Scope) -> Type[Any]:
         return memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
+
+
+def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return what a member is looked up in, and the names of the member: ``a[i]`` and ("s0",) of ``a[i].s0``."""
+    member: tuple[str, ...] = ()
+    while isinstance(expr, p.Lookup):
+        expr, member = expr.aggregate, (expr.name, *member)
+    return expr, member
+
+
+def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
+    """Return the name and the indices of ``a[i, j]``, of a linear subscript or of ``x``."""
+    if isinstance(expr, p.Subscript):
+        return expr.aggregate.name, expr.index_tuple
+    return (expr.aggregate.name, (expr,)) if isinstance(expr, LinearSubscript) else (expr.name, ())
 
 
 def vector_iname(kernel: lp.LoopKernel, instruction: MultiAssignmentBase) -> str:

@@ -15,6 +15,7 @@ from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.reading.accesses import AccessWalk
 from perfmodel.counts.reading.events import OperationEvent, Scope
+from perfmodel.counts.reading.target.vectors import component, lanes
 from perfmodel.counts.reading.values import COMPLEX, INT, Type, flat_terms, is_index, is_product, is_sign, promote
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
@@ -45,7 +46,12 @@ class ArithmeticWalk(AccessWalk):
     def note(
         self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True
     ) -> bool:
-        """Record operations and return True; index arithmetic is recorded on request only."""
+        """Record operations, one for each component; index arithmetic is recorded on request only.
+
+        Return whether they were recorded.
+        """
+        if dtype.kind == "V":
+            amount, dtype = amount * lanes(dtype), component(dtype)
         in_index = scope.in_index or (scope.in_test and dtype.kind in "iub")
         if in_index and not self.options.include_index_arithmetic:
             return False
@@ -55,8 +61,8 @@ class ArithmeticWalk(AccessWalk):
     def fold(self, kind: str, children: Sequence[Any], scope: Scope) -> Type[Any]:
         """Combine children from left to right, as C does, with one operation for each after the first.
 
-        An operation on operands that are made of inames, integer parameters and whole numbers
-        only is index arithmetic.
+        An integer operation on operands that are made of inames, integer parameters and whole
+        numbers only is index arithmetic.
         """
         total, only_indices, per_lane = scope.literal, True, False
         for position, child in enumerate(children):
@@ -66,7 +72,8 @@ class ArithmeticWalk(AccessWalk):
             if position == 0:
                 total = dtype
             else:
-                here = scope._replace(in_index=True) if only_indices else scope
+                integral = total.kind in "iub" and dtype.kind in "iub"
+                here = scope._replace(in_index=True) if only_indices and integral else scope
                 total = self.combine(kind, total, dtype, here, per_lane)
         return total
 

@@ -8,7 +8,6 @@ two additions are above ``a`` and ``b``, and one is above ``c``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +21,8 @@ from perfmodel.counts.reading.affine import affine_form
 from perfmodel.counts.reading.arithmetic import type_name
 from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
+from perfmodel.counts.reading.target.declared import Declaration
+from perfmodel.counts.reading.target.vectors import type_name
 from perfmodel.counts.reading.values import INT, Type, is_product, space_of
 
 Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
@@ -74,10 +75,12 @@ class PathWalk(Walk):
         for leaf in self.leaves[start:]:
             leaf[2].append(act)
 
-    def access(self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope) -> Type[Any]:
+    def access(
+        self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
+    ) -> Type[Any]:
         """Record an access; a load is above the values in its index."""
         start = len(self.leaves)
-        dtype = super().access(array, indices, direction, scope)
+        dtype = super().access(array, indices, direction, scope, member)
         space = _space(self.kernel, array)
         if space is None:
             return dtype
@@ -132,12 +135,15 @@ class PathWalk(Walk):
         )
 
 
-def opaque_step(
-    kernel: lp.LoopKernel, instruction: CInstruction, operations: Mapping[Act, int]
-) -> Step:
+def opaque_step(kernel: lp.LoopKernel, instruction: CInstruction, declared: Declaration) -> Step:
     """Return a C instruction as a statement whose declared operations wait for one another."""
     names = {*kernel.temporary_variables, *kernel.arg_dict}
-    path = tuple(act for act, amount in operations.items() for _ in range(amount))
+    path = tuple(act for act, amount in declared.operations.items() for _ in range(amount))
+    acts = Counter[Act](dict(declared.operations))
+    for event in declared.accesses:
+        space = _space(kernel, event.array)
+        if space in SHARED:
+            acts[str(space), event.direction] += 1
     written = sorted(instruction.assignee_var_names())
     return Step(
         instruction.id,
@@ -146,7 +152,7 @@ def opaque_step(
             for name in sorted(instruction.read_dependency_names() & names) if _space(kernel, name)
         ),
         tuple(Writing(name, (), _space(kernel, name) or "private") for name in written),
-        tuple(operations.items()), bool(instruction.predicates),
+        tuple(acts.items()), bool(instruction.predicates),
     )
 
 

@@ -41,6 +41,7 @@ class Domains:
         self.data_inames = self._data_inames()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
         self._cache: dict[object, Domain] = {}
+        self._lines: dict[str, isl.Set | None] = {}
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _assumptions(self) -> isl.Set:
@@ -110,8 +111,10 @@ class Domains:
 
     def line(self, iname: str) -> isl.Set | None:
         """Return the values of one iname; None where its bounds depend on data."""
-        projector, data = self._projector([iname])
-        return None if data else self._assumed(projector.onto([iname]))
+        if iname not in self._lines:
+            projector, data = self._projector([iname])
+            self._lines[iname] = None if data else self._assumed(projector.onto([iname]))
+        return self._lines[iname]
 
     def _assumed(self, points: isl.Set) -> isl.Set:
         points = points.align_params(self.assumptions.get_space())

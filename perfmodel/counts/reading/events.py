@@ -46,6 +46,7 @@ class AccessEvent:
     direction: str
     conditions: tuple[Condition, ...]
     vector_axis: int | None = None
+    member: tuple[str, ...] = ()  # of a structure or vector: ("s0",), or ("position", "x")
 
 
 class Scope(NamedTuple):

@@ -14,11 +14,14 @@ from loopy.kernel.instruction import MultiAssignmentBase
 from loopy.library.reduction import ArgExtOp
 from loopy.symbolic import LinearSubscript, ResolvedFunction, SubArrayRef, TaggedVariable
 
+from perfmodel.counts.reading.accesses import array_access, member_access
 from perfmodel.counts.reading.arithmetic import ArithmeticWalk
 from perfmodel.counts.reading.events import Scope
+from perfmodel.counts.reading.target.vectors import member_of
 from perfmodel.counts.reading.values import COMPLEX, INT, Type, memory_type, promote, real_part
 from perfmodel.errors import NotCountableError
 
+FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
 
@@ -29,16 +32,18 @@ class Walk(ArithmeticWalk):
     def assignment(self, instruction: MultiAssignmentBase) -> None:
         """Walk an assignment: its right side, then its stores."""
         targets = instruction.assignees
-        first = self.kernel.get_var_descriptor(_assigned_name(targets[0])) if targets else None
-        scope = Scope(INT if first is None else real_part(memory_type(first)))
+        scope = Scope(real_part(self.assigned_type(targets[0])) if targets else INT)
         self.rec(instruction.expression, scope)
         for target in targets:
-            if isinstance(target, p.Subscript):
-                self.access(target.aggregate.name, target.index_tuple, "store", scope)
-            elif isinstance(target, LinearSubscript):
-                self.access(target.aggregate.name, (target,), "store", scope)
-            elif isinstance(target, (p.Variable, TaggedVariable)):
-                self.access(target.name, (), "store", scope)
+            whole, member = member_access(target)
+            if isinstance(whole, (p.Subscript, LinearSubscript, p.Variable, TaggedVariable)):
+                self.access(*array_access(whole), "store", scope, member)
+
+    def assigned_type(self, target: Any) -> Type[Any]:
+        """Return the type in memory of what is assigned."""
+        whole, member = member_access(target)
+        whole = whole.subscript if isinstance(whole, SubArrayRef) else whole
+        return member_of(memory_type(self.kernel.get_var_descriptor(array_access(whole)[0])), member)[0]
 
     # {{{ tests and branches
 
@@ -50,7 +55,7 @@ class Walk(ArithmeticWalk):
 
     def type_of(self, expr: Any) -> Type[Any]:
         """Return the type that the expression's variables give it; record nothing."""
-        return Walk(self.kernel, self.callables).rec(expr, Scope(INT))
+        return TypeWalk(self.kernel, self.callables).rec(expr, Scope(INT))
 
     def map_logical_not(self, expr: p.LogicalNot, scope: Scope) -> Type[Any]:
         self.rec(expr.child, scope.of_test())
@@ -96,9 +101,27 @@ class Walk(ArithmeticWalk):
                 total = self.combine("minmax", total, dtype, scope)
             return total
         result = types.get(-1, found[0] if found else scope.literal)
-        if name not in FREE_FUNCTIONS:
+        if name not in FREE_FUNCTIONS and not _makes_vector(name):
             self.note(_function_type(found, result), "pow" if name in ("pow", "powf") else name, scope)
         return result
+
+
+class TypeWalk(Walk):
+    """Finds the type of an expression as Loopy infers it, without a context."""
+
+    def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
+        if type(expr) is not float:
+            return super().map_constant(expr, scope)
+        return FLOAT if float(FLOAT.type(expr)) == expr else DOUBLE
+
+    def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
+        found = promote(self.rec(expr.numerator, scope), self.rec(expr.denominator, scope))
+        return DOUBLE if found.kind in "iub" else found
+
+
+def _makes_vector(name: str) -> bool:
+    """Whether a function only puts components together, such as ``make_float4``."""
+    return name.startswith("make_") and name[-1].isdigit()
 
 
 def _function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:
@@ -110,11 +133,3 @@ def _function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:
         if dtype in COMPLEX or (result.kind in "iub" and dtype.kind == "f"):
             return dtype
     return result
-
-
-def _assigned_name(target: Any) -> str:
-    if isinstance(target, (p.Subscript, LinearSubscript)):
-        return str(target.aggregate.name)
-    if isinstance(target, SubArrayRef):
-        return str(target.subscript.aggregate.name)
-    return str(target.name)

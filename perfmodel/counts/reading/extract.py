@@ -15,9 +15,10 @@ from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, h
 from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.events import Options
-from perfmodel.counts.reading.grid import grid_and_group
+from perfmodel.counts.reading.grid import from_zero, grid_and_group
 from perfmodel.counts.reading.schedule import schedule_tree
-from perfmodel.counts.reading.statements import Declared, Statements
+from perfmodel.counts.reading.statements import Statements
+from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.errors import IncompleteKernelError
 
 SET = isl.dim_type.set
@@ -35,8 +36,8 @@ def extract(
         Linearized, with one entry point.
     statistics : mapping of str to Fraction
         Mean trip counts and probabilities.
-    declared : mapping of str to mapping of (str, str) to int
-        Operations by type and kind of the instructions whose code is opaque.
+    declared : mapping of str to mapping
+        What the instructions do whose code is opaque.
     options : Options
         What to count beside the default.
 
@@ -62,6 +63,9 @@ class _Extraction:
         self.kernel = t_unit[entry]
         self.callables = t_unit.callables_table
         self.domains = Domains(self.kernel, statistics)
+        moved = from_zero(self.domains)
+        if moved is not self.kernel:
+            self.kernel, self.domains = moved, Domains(moved, statistics)
         self.statements = Statements(self.kernel, self.callables, self.domains, declared, options)
         self.launches: list[Launch] = []
         self.barriers: list[BarrierSite] = []

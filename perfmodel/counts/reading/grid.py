@@ -1,16 +1,88 @@
-"""The grid of a device kernel, as Loopy computes it."""
+"""The grid of a device kernel, as Loopy computes it.
+
+Hardware ids begin at 0. Where an iname on a hardware axis begins elsewhere, the generated code adds its first value
+to the id. So does :func:`from_zero` to the kernel, before it is read.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import islpy as isl
+import loopy as lp
+import pymbolic.primitives as p
+from loopy.kernel.tools import get_hw_axis_base_for_codegen
+from loopy.symbolic import SubstitutionMapper
 
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.errors import NotCountableError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
+
+
+def from_zero(domains: Domains) -> lp.LoopKernel:
+    """Return the kernel with inames on hardware axes that begin at 0, and their first values in its expressions.
+
+    The kernel itself is returned where all of them begin at 0 already.
+    """
+    firsts: dict[str, dict[str, int]] = {}
+    for name, axis in domains.axes.items():
+        line = domains.line(name) if axis else None
+        if line is None or all(low.plain_is_zero() for _, low in line.dim_min(0).get_pieces()):
+            continue
+        first = get_hw_axis_base_for_codegen(domains.kernel, name)
+        found = None if _uses_divs(first) else _terms(first)
+        if found and set(found) - {""} <= set(domains.parameters):
+            firsts[name] = found
+    return _moved(domains.kernel, firsts) if firsts else domains.kernel
+
+
+def _terms(aff: isl.Aff) -> dict[str, int]:
+    """Return the coefficients of the parameters of a function, by name; that of "" is the constant."""
+    found = {"": aff.get_constant_val()}
+    for k in range(aff.dim(PARAM)):
+        found[str(aff.get_dim_name(PARAM, k))] = aff.get_coefficient_val(PARAM, k)
+    return {name: int(value.to_python()) for name, value in found.items() if not value.is_zero()}
+
+
+def _moved(kernel: lp.LoopKernel, firsts: Mapping[str, Mapping[str, int]]) -> lp.LoopKernel:
+    """Return the kernel with each iname replaced by its sum with a first value."""
+    texts: dict[str, str] = {}
+    sums: dict[Any, Any] = {}
+    for name, first in firsts.items():
+        texts[name] = " + ".join([name, *(f"{k}*{key}" if key else f"{k}" for key, k in first.items())])
+        terms = [k if not key else p.Variable(key) if k == 1 else k * p.Variable(key) for key, k in first.items()]
+        sums[p.Variable(name)] = p.Sum((p.Variable(name), *terms))
+    substitute = SubstitutionMapper(sums.get)
+    return kernel.copy(
+        domains=[_moved_domain(domain, texts) for domain in kernel.domains],
+        instructions=[i.with_transformed_expressions(substitute) for i in kernel.instructions],
+    )
+
+
+def _moved_domain(domain: isl.BasicSet, texts: Mapping[str, str]) -> isl.BasicSet:
+    """Return {x : the point with the texts in place of the names is in the domain}, names being loops or parameters."""
+    outer = [name for name in domain.get_var_names(PARAM) if name in texts]
+    for name in outer:
+        index = domain.get_var_names(PARAM).index(name)
+        domain = domain.move_dims(SET, domain.dim(SET), PARAM, index, 1)
+    names = domain.get_var_names(SET)
+    parameters = domain.get_var_names(PARAM)
+    used = {word for text in texts.values() for word in re.findall(r"[A-Za-z_]\w*", text)} - set(names)
+    known = ", ".join(dict.fromkeys([*parameters, *sorted(used - set(texts))]))
+    change = isl.MultiAff(
+        f"[{known}] -> {{ [{', '.join(names)}] -> [{', '.join(texts.get(name, name) for name in names)}] }}"
+    )
+    domain = domain.align_params(change.get_space().params())
+    domain = domain.preimage_multi_aff(change.align_params(domain.get_space()))
+    for position, name in enumerate(names):
+        domain = domain.set_dim_name(SET, position, name)
+    for name in outer:
+        index = domain.get_var_names(SET).index(name)
+        domain = domain.move_dims(PARAM, domain.dim(PARAM), SET, index, 1)
+    return domain
 
 
 def grid_and_group(

@@ -14,12 +14,14 @@ from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.symbolic import LinearSubscript
 
 from perfmodel.counts.program.program import Access, Domain, LaneStride
-from perfmodel.counts.reading.affine import names_in, pw_affs
+from perfmodel.counts.reading.affine import affine_form, names_in, pw_affs
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
 from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial
+from perfmodel.counts.reading.target.vectors import member_of, type_name
 from perfmodel.counts.reading.values import memory_type, space_of
+from perfmodel.errors import NotCountableError
 
 SET = isl.dim_type.set
 
@@ -45,6 +47,23 @@ class Layout:
             for s in _drop(self.strides, axis)
         )
         return Layout(strides, shape)
+
+    def of_member(self, indices: tuple[Any, ...], parts: int, place: int) -> tuple[tuple[Any, ...], Layout]:
+        """Return the indices and the layout of a member of each cell, whose size is one of ``parts`` of the cell.
+
+        ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float; ``a[n*i + j].s1``, which is taken apart, is cell
+        (n*i + j, 1).
+        """
+        axis = self.unit_axis
+        strides = tuple(parts * stride for stride in self.strides)
+        if axis is None or affine_form(indices[axis]) is None:
+            shape = None if self.shape is None else (*self.shape, parts)
+            return (*indices, place), Layout((*strides, 1), shape)
+        moved = (*indices[:axis], parts * indices[axis] + place, *indices[axis + 1:])
+        extents = None if self.shape is None else tuple(
+            parts * extent if k == axis and extent is not None else extent for k, extent in enumerate(self.shape)
+        )
+        return moved, Layout((*strides[:axis], 1, *strides[axis + 1:]), extents)
 
 
 @dataclass(frozen=True)
@@ -86,16 +105,28 @@ class Indexing:
             length = int(variable.shape[event.vector_axis])
             indices = _drop(indices, event.vector_axis)
             layout = layout.of_vectors(event.vector_axis, length)
+        offset = _offset(variable)
+        if event.member:
+            member, place = member_of(dtype, event.member)
+            parts = dtype.itemsize // member.itemsize
+            if dtype.itemsize % member.itemsize or place % member.itemsize:
+                raise NotCountableError(
+                    f"the access {event.array}[...].{'.'.join(event.member)}",
+                    f"its {member.itemsize} bytes lie at byte {place} of {dtype.itemsize}",
+                    "align the members of the type",
+                )
+            indices, layout = layout.of_member(indices, parts, place // member.itemsize)
+            dtype, offset = member, parts * offset if offset else 0
         key = (id(domain), indices, layout)
         if key not in self._found:
             self._found[key] = self._resolve(domain, indices, layout, width)
         found = self._found[key]
         parameters = self.domains.parameters
         return Access(
-            space_of(variable), event.direction, event.array, dtype.name, dtype.itemsize * 8 * length,
+            space_of(variable), event.direction, event.array, type_name(dtype), dtype.itemsize * 8 * length,
             found.cells, found.exact, found.shape, found.unit_axis, found.lane_strides,
             tuple(quasi_polynomial(stride, parameters) for stride in found.layout.strides),
-            quasi_polynomial(_offset(variable), parameters),
+            quasi_polynomial(offset, parameters),
         )
 
     def _layout(self, array: str, linear: bool) -> Layout:
@@ -134,19 +165,38 @@ class Indexing:
         shape: list[isl.Set] = []
         exact = True
         for found, stride in zip(taken, layout.strides, strict=True):
-            for digit in found:
-                parts.append(digit.index)
+            indices, inside = self._carried(domain, found)
+            exact = exact and inside
+            for digit, index in zip(found, indices, strict=True):
+                parts.append(index)
                 strides.append(digit.stride * stride)
                 extent = None if digit.extent is None else self.extents((digit.extent,))
                 shape.append(self.line if extent is None else extent[0])
-                exact = exact and (
-                    digit is found[0] or self._in_range(domain, digit.index, extent)
-                )
         whole = Layout(tuple(strides), None)
         lanes = Lanes(domain, width, self.domains.parameters)
         steps = lanes.strides(tuple(parts), whole.strides, whole.unit_axis)
         cells = self._cells(domain, tuple(parts))
         return Resolved(whole, cells, exact, tuple(shape), whole.unit_axis, steps)
+
+    def _carried(self, domain: Domain, found: tuple[Digit, ...]) -> tuple[list[Any], bool]:
+        """Return the digits' indices, each in its range, and whether that was possible.
+
+        A digit out of range borrows from the next: ``m*(i + 1) + (-1 - j)`` is ``m*i + (m - 1 - j)``.
+        """
+        indices = [digit.index for digit in found]
+        inside = True
+        for k in reversed(range(1, len(found))):
+            extent = found[k].extent
+            limits = self.extents((extent,))
+            constant = (affine_form(indices[k - 1]) or {}).get("", 0)
+            for carry in dict.fromkeys((0, constant, 1, -1)):
+                moved = indices[k] + carry * extent if carry else indices[k]
+                if self._in_range(domain, moved, limits):
+                    indices[k - 1 : k + 1] = [indices[k - 1] - carry if carry else indices[k - 1], moved]
+                    break
+            else:
+                inside = False
+        return indices, inside
 
     def _in_range(
         self, domain: Domain, index: Any, extent: tuple[isl.Set, ...] | None
@@ -169,7 +219,7 @@ class Indexing:
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         """Return {[x] : 0 <= x < extent} for each axis."""
-        if shape is None:
+        if shape is None or None in shape:  # an extent that the user leaves open
             return None
         space = self.line.get_space()
         cell = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, 0))
@@ -184,7 +234,7 @@ class Indexing:
 def _offset(variable: Any) -> Any:
     """Return the expression of an array argument's offset; temporaries are aligned."""
     offset = getattr(variable, "offset", 0)
-    if isinstance(variable, lp.TemporaryVariable) or not offset:
+    if isinstance(variable, lp.TemporaryVariable) or not offset or offset is lp.auto:
         return 0
     return p.Variable(offset) if isinstance(offset, str) else offset
 

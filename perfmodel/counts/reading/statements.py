@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import loopy as lp
@@ -17,10 +18,8 @@ from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import Condition, Options, Scope
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
+from perfmodel.counts.reading.target.declared import Declared, declaration
 from perfmodel.counts.reading.values import INT
-from perfmodel.errors import NotCountableError
-
-Declared = Mapping[str, Mapping[tuple[str, str], int]]
 
 
 class Statements:
@@ -34,8 +33,8 @@ class Statements:
         The functions of its translation unit.
     domains : Domains
         The domains of the kernel.
-    declared : mapping of str to mapping of (str, str) to int
-        Operations by type and kind of the instructions whose code is opaque.
+    declared : mapping of str to mapping
+        What the instructions do whose code is opaque.
     options : Options
         What to count beside the default.
     """
@@ -89,16 +88,14 @@ class Statements:
             self._record(walk, instruction.within_inames, conditions)
 
     def _add_opaque(self, instruction: CInstruction, conditions: tuple[Condition, ...]) -> None:
-        if instruction.id not in self.declared:
-            raise NotCountableError(
-                f"the C instruction '{instruction.id}'", "its code is opaque to Loopy",
-                "declare the operations of one execution, as in "
-                f"count(..., declared={{'{instruction.id}': {{('float32', 'add'): 2}}}}), or {{}}",
-            )
+        found = declaration(self.kernel, instruction, self.declared, conditions)
         domain = self.domains.domain(self.launch, instruction.within_inames, conditions)
-        for key, amount in self.declared[instruction.id].items():
+        for key, amount in found.operations.items():
             self.operations[domain][key] += amount
-        self.steps.append(opaque_step(self.kernel, instruction, self.declared[instruction.id]))
+        reached = domain if found.exact else replace(domain, exact=False)
+        for event in found.accesses:
+            self.accesses[reached].append(self.indexing.access(event, domain, self.width))
+        self.steps.append(opaque_step(self.kernel, instruction, found))
 
     def _record(self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...]) -> None:
         """Add what a walk found; a vectorised access, or an operation on no lane's value, is executed once."""

@@ -10,6 +10,8 @@ import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 
+from perfmodel.counts.reading.target.vectors import component
+
 Type = np.dtype  # the C type of an expression, as NumPy's
 INT = np.dtype(np.int32)
 
@@ -60,8 +62,8 @@ def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
 
 
 def is_sign(expr: Any) -> bool:
-    """Whether a factor is free: it only changes the sign, or nothing."""
-    return p.is_constant(expr) and expr in (1, -1)
+    """Whether a factor is free: -1 changes only the sign. A factor 1 is in the generated code, and costs a product."""
+    return p.is_constant(expr) and bool(expr == -1)
 
 
 def is_product(kernel: lp.LoopKernel, expr: Any) -> bool:
@@ -81,7 +83,10 @@ def flat_terms(expr: p.Sum) -> list[Any]:
 
 
 def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
-    """Whether an expression is made of inames, integer parameters and whole numbers only."""
+    """Whether an expression is made of inames, integer parameters and whole numbers only.
+
+    Its arithmetic is index arithmetic where C computes it with integers. In ``2.0f*i`` it is not.
+    """
     if isinstance(expr, p.Variable):
         return expr.name in kernel.all_inames() or is_size(kernel.arg_dict.get(expr.name))
     if isinstance(expr, (p.Sum, p.Product)):
@@ -99,12 +104,14 @@ def is_size(argument: Any) -> bool:
 
 
 def real_part(dtype: Type[Any]) -> Type[Any]:
-    """Return the type of a complex type's parts; any other type unchanged."""
-    return COMPLEX.get(dtype, dtype)
+    """Return the type of the parts of a complex type, of a vector's components; any other type unchanged."""
+    return component(dtype) if dtype.kind == "V" else COMPLEX.get(dtype, dtype)
 
 
 def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
-    """Return the C type of an operation on operands of these types."""
+    """Return the C type of an operation on operands of these types; a scalar is widened to a vector."""
+    if left.kind == "V" or right.kind == "V":
+        return left if left.kind == "V" else right
     for wide, narrow in ((left, right), (right, left)):
         if wide.kind in "fc" and narrow.kind in "iub":
             return wide  # C converts the integer to the other's type

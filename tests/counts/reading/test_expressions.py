@@ -33,6 +33,13 @@ def amounts(walk: PathWalk) -> dict[tuple[str, str], int]:
 @pytest.mark.parametrize(("code", "expected"), [
     ("out[i] = a[i] + b[i] - c[i]", {("float32", "add"): 2}),
     ("out[i] = -a[i]", {}),  # a factor -1 is free
+    ("out[i] = 1.0*a[i]", {("float32", "mul"): 1}),  # 1.0f * a[i] in the generated code
+    ("out[i] = 2*i", {("float32", "mul"): 1}),  # 2.0f * i
+    ("out[i] = (i + 1)*a[i]", {("float32", "add"): 1, ("float32", "mul"): 1}),  # (i + 1.0f) * a[i]
+    ("out[i] = 10.0*(i - 5.0)", {("float32", "add"): 1, ("float32", "mul"): 1}),
+    ("out[i] = i*n", {}),  # integers
+    ("out[i] = a[i] if i/2 < n else 0", {("float64", "div"): 1}),  # (double) i / (double) 2.0 < n
+    ("out[i] = a[i] if i + 0.5 < n else 0", {("float32", "add"): 1}),  # i + 0.5f < n
     ("out[i] = a[i]**2", {("float32", "mul"): 1}),
     ("out[i] = a[i]**3", {("float32", "pow"): 1}),
     ("out[i] = a[i] / b[i]", {("float32", "div"): 1}),

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import islpy as isl
 import loopy as lp
+import numpy as np
 import pytest
 from constantdict import constantdict
 
+from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.grid import grid_and_group
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.errors import NotCountableError
+from tests import oracle
 from tests.corpus import kernels
+from tests.oracle.compare import compare
 
 VECTOR = "{ [i]: 0 <= i < n }", "out[i] = a[i]"
 
@@ -43,3 +47,31 @@ def test_parameters_of_a_grid_are_sorted() -> None:
     (guarded,) = (kernel for kernel in kernels() if kernel.name == "different_guards")
     (extent,), _ = grid_of(schedule(guarded.build()).default_entrypoint)
     assert ["m", "n"] == list(extent.get_var_names(isl.dim_type.param))
+
+
+SIZES = {"n": 37, "k": 5}
+
+
+@pytest.mark.parametrize(
+    ("domains", "code", "tags"),
+    [
+        (["{ [i]: 1 <= i < 17 }", "{ [j]: 0 <= j < 16 }"], ["b[i] = 2*a[i]", "c[j] = 3*a[j]"], "i:l.0, j:l.0"),
+        (["{ [i]: 3 <= i < 35 }"], ["out[i] = 2*a[i]"], "i:l.0"),
+        (["{ [i]: k <= i < n }"], ["out[i] = 2*a[i] + 1.5*i"], "i:g.0"),
+        (["{ [i, j]: k <= i < n and 2 <= j < 12 }"], ["out[i + j] = a[i]*j + (2.5 + j)"], "i:g.0, j:l.0"),
+        (["{ [i]: 1 <= i < 13 }", "[i] -> { [j]: i <= j < n }"], ["out[i] = sum(j, 2*a[j])"], "i:l.0"),
+        (["{ [i, j]: 0 <= i < 16 and 0 <= j < 8 and i >= j + 4 }"], ["out[i + 16*j] = 2*a[j]"], "i:l.0, j:l.1"),
+        (["{ [i, j]: 0 <= i < n and k <= j < k + 16 }"], ["out[i + j] = 2*a[j]"], "i:g.0, j:l.0"),
+    ],
+)
+def test_ids_of_inames_that_do_not_begin_at_0(domains, code, tags) -> None:
+    """Against the execution of the generated code, which adds the first value to the id."""
+    unit = lp.make_kernel(
+        [domain.replace("[i] ->", "[i, n, k] ->") if "->" in domain else f"[n, k] -> {domain}" for domain in domains],
+        code,
+        [lp.GlobalArg("a, b, c, out", np.float32, shape="n + k + 200"), lp.ValueArg("n, k", np.int32)],
+        assumptions="n >= 13 and n >= k and k >= 0", lang_version=(2018, 2), seq_dependencies=True,
+    )
+    unit = lp.tag_inames(unit, tags)
+    counts = count(unit, subgroup_size=8, cache=False)
+    assert [] == compare(oracle.execute(unit, SIZES, 8), counts, SIZES)

@@ -33,8 +33,8 @@ def test_terms_of_nested_sums() -> None:
     assert [a, b, c] == flat_terms(p.Sum((a, p.Sum((b, c)))))
 
 
-def test_signs_are_free() -> None:
-    assert [True, True, False, False] == [is_sign(value) for value in (1, -1, 2, p.Variable("a"))]
+def test_a_sign_is_free_and_a_factor_1_is_not() -> None:
+    assert [False, True, False, False] == [is_sign(value) for value in (1, -1, 2, p.Variable("a"))]
 
 
 def test_bytes_of_local_and_private_arrays() -> None:

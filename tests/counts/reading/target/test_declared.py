@@ -1,0 +1,80 @@
+"""C instructions: what is declared about them is counted, and what is not declared is no exact count."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import NotCountableError
+from tests import oracle
+
+MUL = {("float32", "mul"): 1}
+ACCESSES = {"loads": {"a[i, 0]": 1, "a[i, 1]": 1}, "stores": {"out[i]": 1}}
+
+
+def kernel(statement: object) -> lp.TranslationUnit:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", [statement],
+        [lp.GlobalArg("a", np.float32, shape="n, 2"), lp.GlobalArg("out", np.float32, shape="n"),
+         lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
+
+
+def opaque() -> lp.TranslationUnit:
+    code = "out[i] = a[2*i]*a[2*i + 1];"
+    return kernel(lp.CInstruction(
+        "i", code, read_variables=frozenset({"a", "i"}), assignees=("out[i]",), id="code"
+    ))
+
+
+def declared(given: dict) -> KernelCounts:
+    return count(opaque(), declared={"code": given}, cache=False)
+
+
+def test_declared_accesses_are_those_of_the_same_assignment() -> None:
+    plain = count(kernel("out[i] = a[i, 0]*a[i, 1]"), cache=False)
+    counts = declared({"operations": MUL, **ACCESSES})
+    assert [(row.array, str(row.stride), str(row.count), str(row.footprint)) for row in plain.access_table] == [
+        (row.array, str(row.stride), str(row.count), str(row.footprint)) for row in counts.access_table
+    ]
+    executed = oracle.execute(kernel("out[i] = a[i, 0]*a[i, 1]"), {"n": 37})
+    assert executed.operations["float32", "mul"] == counts.operations("float32", "mul")(n=37)
+    assert executed.accesses["global", "load", "a", "float32", 32] == counts.accesses(array="a")(n=37)
+    assert counts.accesses().exact
+
+
+def test_without_indices_an_access_is_indirect() -> None:
+    counts = declared({"operations": MUL, "loads": {"a": 2}, "stores": {"out": 1}})
+    loads = counts.accesses(array="a")
+    assert (74, True) == (loads(n=37), loads.exact)
+    assert all(row.indirect for row in counts.access_table)
+    assert not counts.footprint("a").exact
+
+
+@pytest.mark.parametrize("given", [MUL, {"operations": MUL}])
+def test_undeclared_accesses_are_not_exact_and_not_zero(given) -> None:
+    with pytest.warns(UserWarning, match="accesses of the C instruction 'code' to a, out are not declared"):
+        counts = declared(given)
+    assert (37, True) == (counts.operations("float32", "mul")(n=37), counts.operations().exact)
+    assert (37, 37) == (counts.accesses(array="a")(n=37), counts.accesses(array="out")(n=37))
+    assert not counts.accesses().exact
+    assert str(counts.accesses()).startswith("<= ")
+
+
+def test_declared_to_access_nothing() -> None:
+    counts = declared({"operations": MUL, "loads": {}, "stores": {}})
+    assert (0, True) == (counts.accesses()(), counts.accesses().exact)
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"loads": {"b": 1}}, "'b' is no array in memory; the arrays are a, out"),
+    ({"loads": {"a[i]": 1}}, "it has 1 indices; 'a' has 2"),
+    ({"load": {"a": 1}}, "'load' is no part of a declaration"),
+])
+def test_a_declaration_that_does_not_fit_is_refused(given, message) -> None:
+    with pytest.raises(NotCountableError, match=message):
+        declared(given)
