@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pymbolic.primitives as p
@@ -15,7 +14,7 @@ from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.reading.accesses import AccessWalk
 from perfmodel.counts.reading.events import OperationEvent, Scope
-from perfmodel.counts.reading.target.vectors import component, lanes
+from perfmodel.counts.reading.target.vectors import component, lanes, type_name
 from perfmodel.counts.reading.values import COMPLEX, INT, Type, flat_terms, is_index, is_product, is_sign, promote
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
@@ -32,12 +31,6 @@ MIXED_OPERATIONS: Mapping[str, Amounts] = {
     "div_real_denominator": (("div", 2),),
     "div_real_numerator": (("div", 3), ("mul", 3), ("add", 1)),
 }
-
-
-@cache
-def type_name(dtype: Type[Any]) -> str:
-    """Return the name of a type, which NumPy makes anew each time."""
-    return str(dtype.name)
 
 
 class ArithmeticWalk(AccessWalk):

@@ -18,7 +18,6 @@ from loopy.symbolic import LinearSubscript
 
 from perfmodel.counts.program.steps import SHARED, Act, Cell, Index, Reading, Step, Writing
 from perfmodel.counts.reading.affine import affine_form
-from perfmodel.counts.reading.arithmetic import type_name
 from perfmodel.counts.reading.events import Scope
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.target.declared import Declaration

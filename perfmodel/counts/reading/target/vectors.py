@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import loopy as lp
@@ -22,10 +23,14 @@ def component(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return _formats(dtype)[0] if dtype.kind == "V" and lanes(dtype) > 1 else dtype
 
 
+@cache
 def type_name(dtype: np.dtype[Any]) -> str:
-    """Return the name that a type has in counts: that of a vector's components; ``struct`` for a structure."""
+    """Return the name that a type has in counts: that of a vector's components; ``struct`` for a structure.
+
+    NumPy makes a name anew each time, so names are kept.
+    """
     found = component(dtype)
-    return "struct" if found.kind == "V" else found.name
+    return "struct" if found.kind == "V" else str(found.name)
 
 
 def member_of(dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[np.dtype[Any], int]:
