@@ -95,6 +95,18 @@ def test_count_prints_values_where_sizes_are_given(run):
     assert ["work_groups", "8", "work-group"] in lines
 
 
+def test_count_of_a_part_with_types_of_the_call(run):
+    Path("untyped.py").write_text(
+        "import loopy as lp\n\ndef kernel():\n"
+        '    return lp.make_kernel("{[i]: 0 <= i < n}", ["out[i] = 2*a[i] {id=one}", "b[i] = a[i] + 1 {id=two}"],\n'
+        '                          assumptions="n >= 1", lang_version=(2018, 2))\n'
+    )
+    result = run("count", "untyped.py", "--dtype", "a=float64", "--within", "id:one")
+    assert 0 == result.exit_code, result.stderr
+    assert "float64 mul" in result.stdout
+    assert "add" not in result.stdout
+
+
 def test_count_json_is_one_document(run):
     found = document(run("count", "variants.py", "--variant", "small", "-p", "n=1024", "--json"))
     assert ["small"] == list(found["variants"])
@@ -185,6 +197,9 @@ def test_fit_to_a_place_that_cannot_be_written(run):
         ("huge", ("count", "variants.py", "--variant", "huge")),
         ("op_float32_mul", ("predict", "variants.py", "--variant", "product", "-p", "n=128",
                             "-w", "weights.json")),
+        ("matches no instruction", ("count", "kernel.py", "--within", "id:none*")),
+        ("'q'", ("count", "kernel.py", "--dtype", "q=float32")),
+        ("--dtype 'a'", ("count", "kernel.py", "--dtype", "a")),
         ("gone.py", ("count", "gone.py")),
         ("syntax.py", ("count", "syntax.py")),
         ("kernel()", ("count", "neither.py")),

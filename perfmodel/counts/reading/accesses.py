@@ -58,7 +58,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
             self.rec(index.index if isinstance(index, LinearSubscript) else index, scope.of_index())
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
-            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis))
+            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, scope.tags))
         return memory_type(variable)
 
     def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
@@ -80,16 +80,16 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         if name in self.kernel.all_inames():
             return np.dtype(self.kernel.index_dtype.numpy_dtype)
         if name in self.kernel.arg_dict or name in self.kernel.temporary_variables:
-            return self.access(name, (), "load", scope)
+            return self.access(name, (), "load", scope.at(expr))
         return np.dtype(np.float64)  # a symbol of the target, such as M_PI
 
     map_tagged_variable = map_variable
 
     def map_subscript(self, expr: p.Subscript, scope: Scope) -> Type[Any]:
-        return self.access(expr.aggregate.name, expr.index_tuple, "load", scope)
+        return self.access(expr.aggregate.name, expr.index_tuple, "load", scope.at(expr.aggregate))
 
     def map_linear_subscript(self, expr: LinearSubscript, scope: Scope) -> Type[Any]:
-        return self.access(expr.aggregate.name, (expr,), "load", scope)
+        return self.access(expr.aggregate.name, (expr,), "load", scope.at(expr.aggregate))
 
     def map_type_annotation(self, expr: TypeAnnotation, scope: Scope) -> Type[Any]:
         return self.rec(expr.child, scope)

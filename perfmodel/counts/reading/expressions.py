@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.instruction import MultiAssignmentBase
-from loopy.library.reduction import ArgExtOp
+from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.symbolic import LinearSubscript, ResolvedFunction, SubArrayRef, TaggedVariable
 
 from perfmodel.counts.reading.arithmetic import ArithmeticWalk
@@ -34,11 +34,11 @@ class Walk(ArithmeticWalk):
         self.rec(instruction.expression, scope)
         for target in targets:
             if isinstance(target, p.Subscript):
-                self.access(target.aggregate.name, target.index_tuple, "store", scope)
+                self.access(target.aggregate.name, target.index_tuple, "store", scope.at(target.aggregate))
             elif isinstance(target, LinearSubscript):
-                self.access(target.aggregate.name, (target,), "store", scope)
+                self.access(target.aggregate.name, (target,), "store", scope.at(target.aggregate))
             elif isinstance(target, (p.Variable, TaggedVariable)):
-                self.access(target.name, (), "store", scope)
+                self.access(target.name, (), "store", scope.at(target))
 
     # {{{ tests and branches
 
@@ -82,6 +82,11 @@ class Walk(ArithmeticWalk):
             for argument in expr.parameters:
                 self.rec(argument, scope)
             return scope.literal
+        if isinstance(name, ReductionOpFunction):
+            raise NotCountableError(
+                f"the reduction {name.reduction_op}", "what it computes depends on data, at each step",
+                "write its steps as assignments, or leave it out with within=",
+            )
         if not isinstance(name, str):
             raise NotCountableError(f"the call {expr}", "it is not a scalar function")
         known = function.arg_id_to_dtype or {}

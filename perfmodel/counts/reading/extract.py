@@ -16,9 +16,8 @@ from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.grid import grid_and_group
-from perfmodel.counts.reading.schedule import schedule_tree
+from perfmodel.counts.reading.schedule import refusal, schedule_tree
 from perfmodel.counts.reading.statements import Declared, Statements
-from perfmodel.errors import IncompleteKernelError
 
 SET = isl.dim_type.set
 Loops = tuple[str, ...]  # sequential inames, outermost first
@@ -48,7 +47,7 @@ def extract(
     try:
         return _Extraction(t_unit, statistics, declared, options).program()
     except LoopyError as error:
-        raise IncompleteKernelError(str(error)) from error
+        raise refusal(t_unit, error) from error
 
 
 class _Extraction:
@@ -69,6 +68,7 @@ class _Extraction:
     def program(self) -> Program:
         schedule = schedule_tree(self.kernel)
         self.walk_host(schedule, ())
+        self.domains.refuse_unknown()
         hardware = sorted(name for name, axis in self.domains.axes.items() if axis)
         return Program(
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
@@ -95,9 +95,10 @@ class _Extraction:
         running: frozenset[Any] = frozenset()
         for node in nodes:
             required = self.shared_predicates(node, loops) - tested
-            for test in sorted(required - running, key=str):
+            made = required - running if self.statements.counts_some(node) else frozenset()
+            for test in sorted(made, key=str):
                 self.statements.add_test(test, self.inames_at(node, loops))
-            running = required
+            running = (running & required) | made
             if isinstance(node, Loop):
                 self.walk_block(node.body, (*loops, node.iname), tested | required)
             elif isinstance(node, Run):
