@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from dataclasses import replace
 
@@ -39,7 +40,7 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> Kernel
         barriers[site.scope].append(cardinalities.barriers(site))
     used = set(program.assumptions.drop_unused_params().get_var_names(PARAM))
     for made in (*(row.count for row in operations), *(row.count for row in accesses),
-                 *(launch.work_groups for launch in launches)):
+                 *(launch.work_groups for launch in launches), *itertools.chain(*barriers.values())):
         used |= set(made.parameters)
     if not used.issuperset(program.parameters):
         accessed = (access for statement in program.statements for access in statement.accesses)
