@@ -288,3 +288,27 @@ def test_a_segmented_sum_by_its_name() -> None:
 
 
 # }}}
+
+
+# {{{ slabs
+
+
+def in_slabs(increments: tuple[int, int]) -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        ["<> t[i] = 2*a[i] {id=first}", "... lbarrier {id=wait, dep=first}", "out[i] = t[i] + 1 {dep=wait}"],
+        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=LANGUAGE, seq_dependencies=True,
+    )
+    t_unit = lp.set_temporary_address_space(t_unit, "t", "local")
+    return lp.split_iname(t_unit, "i", 8, outer_tag="g.0", inner_tag="l.0", slabs=increments)
+
+
+@pytest.mark.parametrize(("increments", "copies"), [((0, 0), 1), ((0, 1), 2), ((1, 1), 3)])
+def test_every_slab_of_a_hardware_axis_has_a_barrier(increments: tuple[int, int], copies: int) -> None:
+    """Loopy writes the kernel's body once for each slab; a guard excludes its instructions, but no barrier."""
+    executed = execute(in_slabs(increments), {"n": 40})
+    assert 40 * copies == executed.barriers == count(in_slabs(increments)).barriers()(n=40)
+
+
+# }}}

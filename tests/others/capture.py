@@ -34,6 +34,7 @@ class Capture:
         folder.mkdir(parents=True, exist_ok=True)
 
     def install(self) -> None:
+        loopy.set_caching_enabled(False)  # what Loopy remembers it does not schedule again
         preprocess, linearize = loopy.preprocess.preprocess_program, loopy.schedule.linearize
 
         @functools.wraps(preprocess)

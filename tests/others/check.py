@@ -128,7 +128,7 @@ def questions(counts: KernelCounts) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 def against_oracle(unit: lp.TranslationUnit, counts: KernelCounts) -> tuple[str, str]:
     """Return ``agrees``, ``disagrees`` or ``not executed``, and why."""
-    sizes = two_sizes(counts, counts.program.parameters)
+    sizes = two_sizes(counts, tuple(sorted({*counts.parameters, *counts.program.parameters})))
     if not sizes:
         return "not executed", "no size within the assumptions is small enough for the oracle"
     found, settings = [], []

@@ -116,7 +116,7 @@ def run(python: Path | None, *arguments: str, suite: str = "", folder: Path = RO
     settings = {
         **os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *map(str, PLACE.glob("sources/*/test"))]),
         "XDG_CACHE_HOME": str(PLACE / "cache"), "PYOPENCL_TEST": "portable",
-        "PERFMODEL_CAPTURE": str(CAPTURED / suite), "LOOPY_NO_CACHE": "1",
+        "PERFMODEL_CAPTURE": str(CAPTURED / suite),
     }
     limit = CAPTURE_S if suite else None
     try:

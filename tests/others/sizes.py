@@ -38,7 +38,7 @@ def candidates(counts: KernelCounts, names: tuple[str, ...]) -> Iterator[dict[st
 
 def events(counts: KernelCounts, sizes: Mapping[str, int]) -> int:
     """Return the operations and accesses executed at these sizes, and the work-items."""
-    given = {name: sizes.get(name, 0) for name in counts.parameters}
+    given = {name: sizes[name] for name in counts.parameters}
     return int(counts.operations()(**given) + counts.accesses()(**given) + counts.work_items()(**given))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import islpy as isl
 import loopy as lp
+from loopy.codegen.loop import get_slab_decomposition
 from loopy.diagnostic import LoopyError
 from loopy.symbolic import get_dependencies
 
@@ -64,6 +66,7 @@ class _Extraction:
         self.statements = Statements(self.kernel, self.callables, self.domains, declared, options)
         self.launches: list[Launch] = []
         self.barriers: list[BarrierSite] = []
+        self.copies = 1  # of the present device kernel's body, one for each slab of its hardware axes
 
     def program(self) -> Program:
         schedule = schedule_tree(self.kernel)
@@ -88,6 +91,7 @@ class _Extraction:
         repeats = self.domains.domain(len(self.launches), loops).points
         self.launches.append(Launch(node.name, group, grid, repeats))
         self.statements.begin(self.launches[-1])
+        self.copies = self.slabs(node)
         self.walk_block(node.body, loops, frozenset())
 
     def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: frozenset[Any]) -> None:
@@ -139,7 +143,15 @@ class _Extraction:
         joint = self.domains.domain(launch, {*loops, *around})
         if loops and around and not _independent(joint.points, alone.points):
             points, axes = joint.points, joint.axes
-        self.barriers.append(BarrierSite(launch, scope, points, axes, alone.factor, alone.exact))
+        factor = alone.factor * self.copies
+        self.barriers.append(BarrierSite(launch, scope, points, axes, factor, alone.exact))
+
+    def slabs(self, node: DeviceKernel) -> int:
+        """Return how often Loopy repeats a device kernel's code: slabs have guards of their own, barriers have none."""
+        increments = self.kernel.iname_slab_increments
+        around = {name for key in instructions_in(node) for name in self.kernel.id_to_insn[key].within_inames}
+        cut = [name for name in around if self.domains.axes[name] and any(increments.get(name, ()))]
+        return prod(len(get_slab_decomposition(self.kernel, name)) for name in cut)
 
 
 def _independent(joint: isl.Set, alone: isl.Set) -> bool:
