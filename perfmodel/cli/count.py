@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from perfmodel.cli.drawings import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
-from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, sizes
+from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, dtypes, sizes
 from perfmodel.cli.output import print_document, sizes_text
 
 if TYPE_CHECKING:
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 SCHEMA = "perfmodel.count/1"
 
 SubgroupSize = Annotated[int, typer.Option("--subgroup-size", min=1, help="Work-items in a sub-group of the device.")]
+
+Within = Annotated[
+    str, typer.Option("--within", metavar="EXPR", help="Count only these instructions, as 'id:f*' or 'writes:out'.")
+]
+DataTypes = Annotated[
+    list[str] | None,
+    typer.Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more."),
+]
 
 #: The counts of each variant by its name, with the values of its features where the sizes are known.
 Counted: TypeAlias = "Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]]"
@@ -34,13 +42,13 @@ def command(
     memory: Memory = None,
     facts: DeviceFile = None,
     groups: Groups = 8,
+    within: Within = "",
+    dtype: DataTypes = None,
 ) -> None:
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers."""
     at, device = sizes(size), facts_of(facts)
-    found = {
-        name: (counts, _feature_values(counts, at))
-        for name, counts in counted_variants(kernel, variant, subgroup_size).items()
-    }
+    counted = counted_variants(kernel, variant, subgroup_size, within=within, dtypes=dtypes(dtype))
+    found = {name: (counts, _feature_values(counts, at)) for name, counts in counted.items()}
     if json:
         _print_document(str(kernel), found, at)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -85,6 +85,28 @@ def sizes(options: Iterable[str] | None) -> dict[str, int]:
     return found
 
 
+def dtypes(options: Iterable[str] | None) -> dict[str, str]:
+    """Return the types that ``--dtype`` options give.
+
+    Raises
+    ------
+    OptionError
+        If one is not of the form NAME=TYPE.
+
+    Examples
+    --------
+    >>> dtypes(["a=float32", "b = int8"])
+    {'a': 'float32', 'b': 'int8'}
+    """
+    found = {}
+    for text in options or ():
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not (name.isidentifier() and value):
+            raise OptionError(f"--dtype '{text}' is no type of an argument", "give NAME=TYPE, as in --dtype a=float32")
+        found[name] = value
+    return found
+
+
 def share(text: str | None) -> float | None:
     """Return the share that ``25%`` or ``0.25`` stands for; None for no text.
 
@@ -109,8 +131,10 @@ def share(text: str | None) -> float | None:
     return found
 
 
-def counted_variants(path: Path, variant: str | None, subgroup_size: int = 32) -> dict[str, KernelCounts]:
-    """Return the counts of a kernel file's variants, or of the variant asked for.
+def counted_variants(
+    path: Path, variant: str | None, subgroup_size: int = 32, **options: Any
+) -> dict[str, KernelCounts]:
+    """Return the counts of a kernel file's variants, or of the variant asked for; options are those of `count`.
 
     Raises
     ------
@@ -130,7 +154,7 @@ def counted_variants(path: Path, variant: str | None, subgroup_size: int = 32) -
             raise UnknownVariantError(variant, tuple(units))
         units = {variant: units[variant]}
     with Console(stderr=True).status("counting ..."):  # silent where there is no terminal
-        return {name: count(unit, subgroup_size) for name, unit in units.items()}
+        return {name: count(unit, subgroup_size, **options) for name, unit in units.items()}
 
 
 def ranked(

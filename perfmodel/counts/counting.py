@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import extract
-from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.schedule import schedule, with_types
 from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
@@ -32,6 +32,10 @@ def count(
     group_multiply_add: bool = False,
     declared: Declared | None = None,
     cache: bool = True,
+    *,
+    dtypes: Mapping[str, Any] | None = None,
+    within: str = "",
+    access_tags: Collection[str] = (),
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
@@ -57,6 +61,17 @@ def count(
         and one store of each that is written are then counted, ``exact=False``, with a warning.
     cache : bool
         Whether counts made before, in this process or (on disk) in another, may be returned.
+    dtypes : mapping of str to numpy.dtype, optional
+        Types of the arguments that get theirs only when the kernel is called.
+    within : str
+        Counts a part of the kernel: the instructions that Loopy's match expression selects, as
+        ``"id:compute*"``, ``"writes:out"`` or ``"tag:update and not reads:a"``; all by default.
+        It sees the instructions of the scheduled kernel: Loopy makes ``<id>_<iname>_init`` and
+        ``<id>_<iname>_update`` of a reduction, and an instruction for each prefetch. Launches,
+        work-groups, work-items and barriers stay those of the whole kernel.
+    access_tags : collection of str
+        Counts only the accesses with one of these tags, as ``left`` in ``a$left[i]``; all by
+        default. Operations and barriers are counted as before.
 
     Returns
     -------
@@ -66,8 +81,14 @@ def count(
     ------
     IncompleteKernelError
         Loopy cannot complete or schedule the kernel; the message holds its reason.
+    UntypedArgumentsError, ArgumentTypesError
+        Arguments have no type, or ``dtypes`` does not fit the kernel.
     StatisticsNeededError
-        The number of executions depends on data and has no bound.
+        The number of executions depends on data and has no bound; all loops concerned are named.
+    StatisticsError
+        A statistic is negative, no number, or a probability above 1.
+    PartError
+        ``within`` or ``access_tags`` selects nothing.
     UnboundedLoopError
         A loop has no end.
     NotCountableError
@@ -82,7 +103,10 @@ def count(
     >>> str(counts.operations(kind="mul")), counts.accesses(array="a")(n=1000)
     ('n', 1000)
     """
-    options = Options(include_index_arithmetic, group_multiply_add)
+    tags = (access_tags,) if isinstance(access_tags, str) else tuple(sorted(access_tags))
+    options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
+    if dtypes:
+        t_unit = with_types(t_unit, dtypes)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
     key = key_of(t_unit, *arguments) if cache else None
     return remembered(key, lambda: _count(t_unit, *arguments))

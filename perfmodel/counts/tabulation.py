@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +24,8 @@ from perfmodel.counts.rows import (
     total,
 )
 
+PARAM = isl.dim_type.param
+
 
 def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> KernelCounts:
     """Return the counts of a program (Algorithm 1), each distinct set counted once."""
@@ -37,16 +40,25 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> Kernel
     barriers: dict[str, list[Count]] = defaultdict(list)
     for site in program.barriers:
         barriers[site.scope].append(cardinalities.barriers(site))
-    used = set(program.assumptions.drop_unused_params().get_var_names(isl.dim_type.param))
+    used = set(program.assumptions.drop_unused_params().get_var_names(PARAM))
     for made in (*(row.count for row in operations), *(row.count for row in accesses),
-                 *(launch.work_groups for launch in launches)):
+                 *(launch.work_groups for launch in launches), *itertools.chain(*barriers.values())):
         used |= set(made.parameters)
+    if not used.issuperset(program.parameters):
+        accessed = (access for statement in program.statements for access in statement.accesses)
+        used.update(name for access in accessed for name in _address_parameters(access))
     return KernelCounts(
         program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
         launches, operations, accesses,
         tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
         program,
     )
+
+
+def _address_parameters(access: Access) -> set[str]:
+    """Return the parameters on which the addresses of an access depend, as lines and strides do."""
+    forms = [*access.strides, access.offset, *(stride.distance for stride in access.lane_stride)]
+    return {name for form in forms for name in Count(form).parameters}
 
 
 def _operation_rows(

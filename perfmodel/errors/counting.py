@@ -20,12 +20,25 @@ class NotCountableError(PerfModelError, ValueError):
 
 
 class StatisticsNeededError(NotCountableError):
-    """A count depends on data, and ``statistics`` does not say what is typical."""
+    """Trip counts depend on data, and ``statistics`` does not say what is typical."""
 
-    why: str = field(init=False, default="it depends on data")
-    remedy: str = field(init=False, default="pass statistics={{{key!r}: {meaning}}} to count()")
-    key: str  # to give in ``statistics``
-    meaning: str
+    what: str = field(init=False)  # the three speak of one loop, or of several
+    why: str = field(init=False)
+    remedy: str = field(init=False)
+    inames: tuple[str, ...]  # the loops whose mean trip counts are missing
+    tests: tuple[str, ...] = ()  # the tests whose probabilities are not known; without them there is a bound
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        several = len(self.inames) > 1
+        given = ", ".join(f"{name!r}: <its mean trip count>" for name in self.inames)
+        remedy = f"pass statistics={{{given}}} to count()"
+        if self.tests:
+            remedy += f"; add the probability of {', '.join(map(repr, self.tests))} for exact counts"
+        vars(self).update(
+            what=f"the trip count{'s' * several} of loop{'s' * several} {', '.join(map(repr, self.inames))}",
+            why=f"{'they depend' if several else 'it depends'} on data", remedy=remedy,
+        )
 
 
 class UnboundedLoopError(NotCountableError):
@@ -58,13 +71,56 @@ class StatisticsError(PerfModelError, ValueError):
     probability."""
 
 
+class ProbabilityError(StatisticsError):
+    """A value in ``statistics`` for a test of the kernel is above 1."""
+
+    message = "statistics[{key!r}] is {value!r}; give a test's probability, from 0 to 1."
+
+
 class IncompleteKernelError(PerfModelError, ValueError):
     """Loopy cannot complete, check or schedule a kernel."""
 
     reason: str  # Loopy's message
+    advice: str = ""
 
     def __str__(self) -> str:
-        return (
-            f"Loopy cannot complete and schedule the kernel: {' '.join(self.reason.split())}; "
-            "give every argument a type (loopy.add_dtypes) and make the kernel generate code first."
-        )
+        advice = self.advice or "change the kernel until loopy.generate_code_v2 accepts it"
+        reason = " ".join(self.reason.split()).rstrip(".;")
+        return f"Loopy cannot complete and schedule the kernel: {reason}; {advice}."
+
+
+class UntypedArgumentsError(IncompleteKernelError):
+    """Arguments of a kernel have no type yet."""
+
+    reason: str = field(init=False, default="no type is known for {names}")
+    advice: str = field(init=False)
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = ", ".join(f"{name!r}: numpy.float32" for name in self.names[:3]) + ", ..." * (len(self.names) > 3)
+        vars(self)["advice"] = f"give each its type, as in count(..., dtypes={{{given}}}) or with loopy.add_dtypes"
+
+
+class ArgumentTypesError(PerfModelError, ValueError):
+    """Types were given for arguments in ``dtypes`` that cannot be used."""
+
+    name: str
+    problem: str
+    allowed: tuple[str, ...]  # the arguments of the kernel
+    message = """dtypes[{name!r}] {problem}; the kernel's arguments are: {allowed}. Give a NumPy type for each that has
+    none yet, as in dtypes={{'a': numpy.float32}}."""
+
+
+class PartError(PerfModelError, ValueError):
+    """The part of a kernel that is to be counted does not exist."""
+
+    option: str  # ``within`` or ``access_tags``
+    given: object
+    problem: str
+    allowed: tuple[str, ...]
+    kind: str = "instructions"  # what ``allowed`` lists
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.allowed[:12]) + ", ..." * (len(self.allowed) > 12)
+        return f"{self.option}={self.given!r} {self.problem}; choose among the kernel's {self.kind}: {shown or 'none'}."

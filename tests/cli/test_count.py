@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.cli.documents import document
 
 
@@ -18,6 +20,18 @@ def test_count_prints_values_where_sizes_are_given(perfmodel):
     assert ["op_float32_add", "1024", "operation"] in lines
     assert ["global_load_32_stride1", "1024", "access"] in lines
     assert ["work_groups", "8", "work-group"] in lines
+
+
+def test_count_of_a_part_with_types_of_the_call(perfmodel):
+    Path("untyped.py").write_text(
+        "import loopy as lp\n\ndef kernel():\n"
+        '    return lp.make_kernel("{[i]: 0 <= i < n}", ["out[i] = 2*a[i] {id=one}", "b[i] = a[i] + 1 {id=two}"],\n'
+        '                          assumptions="n >= 1", lang_version=(2018, 2))\n'
+    )
+    result = perfmodel("count", "untyped.py", "--dtype", "a=float64", "--within", "id:one")
+    assert 0 == result.exit_code, result.stderr
+    assert "float64 mul" in result.stdout
+    assert "add" not in result.stdout
 
 
 def test_count_json_is_one_document(perfmodel):

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import StatisticsError
+from perfmodel.errors import (
+    ArgumentTypesError,
+    IncompleteKernelError,
+    NotCountableError,
+    PartError,
+    StatisticsError,
+    StatisticsNeededError,
+    UntypedArgumentsError,
+)
+from tests.oracle import execute
+
+LANGUAGE = (2018, 2)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Loopy and islpy, about each other
+]
 
 
 def saxpy(width: int = 64) -> lp.TranslationUnit:
@@ -69,3 +85,289 @@ def test_statistics_are_exact_fractions_of_what_is_written() -> None:
 def test_statistics_that_are_no_natural_share(value: object) -> None:
     with pytest.raises(StatisticsError, match="'j'"):
         count(rows_until(), statistics={"j": value}, cache=False)
+
+
+def message(error: pytest.ExceptionInfo[Exception]) -> str:
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+# {{{ types that are known when the kernel is called
+
+
+def untyped() -> lp.TranslationUnit:
+    return lp.make_kernel(
+        "{[i]: 0 <= i < n}", "c[i] = alpha*a[i] + b[i]", lang_version=LANGUAGE, assumptions="n >= 1"
+    )
+
+
+def test_types_at_call_time() -> None:
+    counts = count(untyped(), dtypes={"a": np.float32, "b": "float64", "alpha": np.dtype("float32")})
+    assert (1, 1) == (counts.operations("float32", "mul")(n=1), counts.operations("float64", "add")(n=1))
+    assert 64 * 9 == sum(row.bits * row.count(n=9) for row in counts.access_table if row.array == "b")
+
+
+def test_types_make_different_counts() -> None:
+    """The cache of counts knows them apart."""
+    found = [count(untyped(), dtypes=dict.fromkeys(("a", "b", "alpha"), dtype)) for dtype in (np.float32, np.float64)]
+    assert [{"float32"}, {"float64"}] == [{row.dtype for row in counts.operation_table} for counts in found]
+
+
+def test_types_that_are_missing_are_named_together() -> None:
+    with pytest.raises(UntypedArgumentsError, match=r"dtypes=\{'alpha': numpy.float32, 'b'") as error:
+        count(untyped(), dtypes={"a": np.float32})
+    assert {"b", "alpha"} <= set(error.value.names)
+    message(error)
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "expected"),
+    [
+        ({"q": np.float32}, "names no argument"),
+        ({"a": "quite long"}, "is 'quite long', which is no type"),
+        ({"d": np.float64}, "is float64, but the kernel says float32"),
+    ],
+)
+def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
+    t_unit = lp.add_dtypes(
+        lp.make_kernel("{[i]: 0 <= i < n}", "c[i] = a[i] + d[i]", lang_version=LANGUAGE), {"d": np.float32}
+    )
+    with pytest.raises(ArgumentTypesError, match=expected) as error:
+        count(t_unit, dtypes=dtypes)
+    assert "a, c, d, n" in message(error)
+
+
+def test_a_type_given_twice_may_be_the_same() -> None:
+    t_unit = lp.add_dtypes(untyped(), {"a": np.float32})
+    assert 5 == count(t_unit, dtypes=dict.fromkeys(("a", "b", "alpha"), np.float32)).operations(kind="mul")(n=5)
+
+
+# }}}
+
+# {{{ statistics
+
+
+def two_ragged_loops() -> lp.TranslationUnit:
+    return lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < first}", "{[k]: 0 <= k < second}"],
+        """
+        for i
+            <> first = lengths[i]
+            <> second = more[i]
+            b[i] = sum(j, a[j])
+            c[i] = sum(k, 2*a[k]) if a[i] > 1 else 0
+        end
+        """,
+        [
+            lp.GlobalArg("a", np.float32, shape=1000), lp.GlobalArg("b, c", np.float32, shape="n"),
+            lp.GlobalArg("lengths, more", np.int32, shape="n"), lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1", lang_version=LANGUAGE,
+    )
+
+
+def test_all_missing_statistics_in_one_error() -> None:
+    with pytest.raises(StatisticsNeededError) as error:
+        count(two_ragged_loops())
+    assert {"j", "k"} == set(error.value.inames)
+    assert all(f"'{name}': <its mean trip count>" in message(error) for name in "jk")
+    counts = count(two_ragged_loops(), statistics={"j": 2, "k": Fraction(7, 2)})
+    assert 10 * Fraction(7, 2) == counts.operations(kind="mul")(n=10)
+
+
+def test_a_probability_is_at_most_one() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0",
+        [lp.GlobalArg("a, c", np.float32, shape="n"), lp.GlobalArg("flag", np.int32, shape="n"), ...],
+        assumptions="n >= 1", lang_version=LANGUAGE,
+    )
+    assert 8 == count(t_unit, statistics={"flag[i] > 0": 1}).accesses(array="a")(n=8)
+    with pytest.raises(StatisticsError, match=r"is 1\.5; give a test's probability, from 0 to 1") as error:
+        count(t_unit, statistics={"flag[i] > 0": 1.5})
+    message(error)
+
+
+# }}}
+
+# {{{ parameters
+
+
+def test_a_stride_on_which_only_lines_depend_is_a_parameter() -> None:
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i < n and 0 <= j < 8}", "c[i, j] = 2*a[i, j]",
+        [
+            lp.GlobalArg("a", np.float32, shape=("n", 8), dim_tags="stride:pitch, stride:1"),
+            lp.GlobalArg("c", np.float32, shape=("n", 8)), lp.ValueArg("n, pitch", np.int32),
+        ],
+        assumptions="n >= 1", lang_version=LANGUAGE,
+    )
+    counts = count(t_unit)
+    assert ("n", "pitch") == counts.parameters
+    # three rows of 8 floats (32 bytes), 40 floats (160 bytes) apart: at bytes 0, 160 and 320
+    assert 3 == counts.lines("a", 64, per="launch", n=3, pitch=40)(n=3, pitch=40)
+    assert ("n", "pitch") == type(counts).from_json(counts.to_json()).parameters
+
+
+# }}}
+
+# {{{ parts of a kernel
+
+
+def three_steps() -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i, k]: 0 <= i < n and 0 <= k < 5}",
+        """
+        <> t = 3*a$left[i] + a$right[n-1-i] {id=compute_first, tags=early}
+        out[i] = t*t*t {id=compute_second, dep=compute_first}
+        s[i] = sum(k, a[k]*w[k]) {id=total, dep=compute_second}
+        """,
+        [
+            lp.GlobalArg("a, out, s", np.float32, shape="n"), lp.GlobalArg("w", np.float32, shape=5),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 8 and n mod 8 = 0", lang_version=LANGUAGE,
+    )
+    return lp.split_iname(t_unit, "i", 8, outer_tag="g.0", inner_tag="l.0")
+
+
+# By hand, for each i: 1 mul and 1 add with 2 loads; 2 mul with 1 store; 5 mul, 5 add, 10 loads and 1 store.
+@pytest.mark.parametrize(
+    ("within", "mul", "add", "loads", "stores"),
+    [
+        ("", 8, 6, 12, 2),
+        ("id:compute*", 3, 1, 2, 1),
+        ("tag:early", 1, 1, 2, 0),
+        ("writes:out", 2, 0, 0, 1),
+        ("id:total*", 5, 5, 10, 1),
+        ("not id:compute* and not reads:w", 0, 0, 0, 1),
+    ],
+)
+def test_a_part_of_a_kernel(within: str, mul: int, add: int, loads: int, stores: int) -> None:
+    counts = count(three_steps(), within=within)
+    found = (
+        counts.operations(kind="mul")(n=16), counts.operations(kind="add")(n=16),
+        counts.accesses("global", "load")(n=16), counts.accesses("global", "store")(n=16),
+    )
+    assert tuple(16 * each for each in (mul, add, loads, stores)) == found
+    assert (2, 16, 1) == (counts.work_groups()(n=16), counts.work_items()(n=16), counts.launches()(n=16))
+
+
+def test_parts_add_up_to_what_is_executed() -> None:
+    executed = execute(three_steps(), {"n": 16})
+    parts = [count(three_steps(), within=within) for within in ("id:compute*", "not id:compute*")]
+    for (dtype, kind), times in executed.operations.items():
+        assert times == sum(part.operations(dtype, kind)(n=16) for part in parts)
+
+
+def guarded() -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        """
+        b[i] = a[i] + 1 {id=free}
+        if f[i] + g[i] > 0.5
+            c[i] = 2*a[i] {id=inner_one, dep=free}
+            d[i] = 3*a[i] {id=inner_two, dep=inner_one}
+        end
+        """,
+        [lp.GlobalArg("a, b, c, d, f, g", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=LANGUAGE,
+    )
+    return t_unit
+
+
+@pytest.mark.parametrize(
+    ("within", "adds"), [("id:free", 1), ("id:inner_one", 1), ("id:inner_two", 1), ("id:inner_*", 1), ("", 2)]
+)
+def test_a_shared_test_belongs_to_each_part_below_it(within: str, adds: int) -> None:
+    """`free` adds once; the test adds once, however many of the instructions below it are counted."""
+    assert 7 * adds == count(guarded(), within=within).operations(kind="add")(n=7)
+
+
+def test_what_is_not_counted_needs_no_statistics() -> None:
+    counts = count(two_ragged_loops(), within="writes:first or writes:second")
+    assert 10 * 2 == counts.accesses("global", "load")(n=10)
+
+
+def test_accesses_by_their_tags() -> None:
+    assert 16 == count(three_steps(), access_tags=["left"]).accesses()(n=16)
+    assert 32 == count(three_steps(), access_tags=("right", "left")).accesses("global")(n=16)
+    assert 8 * 16 == count(three_steps(), access_tags="left").operations(kind="mul")(n=16)
+
+
+@pytest.mark.parametrize("within", ["id:nothing*", "id compute", "id:compute* and", "writes:nowhere"])
+def test_a_part_that_is_not_there(within: str) -> None:
+    with pytest.raises(PartError, match=r"^within=.*compute_first, compute_second, total") as error:
+        count(three_steps(), within=within)
+    message(error)
+
+
+def test_an_access_tag_that_is_not_there() -> None:
+    with pytest.raises(PartError, match=r"^access_tags='middle' is on no access.*left, right") as error:
+        count(three_steps(), access_tags={"left", "middle"})
+    message(error)
+
+
+# }}}
+
+# {{{ errors name their cause
+
+
+def test_loopys_reason_and_the_advice_that_fits() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < 16}", ["<> t = 1.0 {id=set, dep=use}", "out[i] = t {id=use, dep=set}"],
+        [lp.GlobalArg("out", np.float32, shape=16)], lang_version=LANGUAGE,
+    )
+    with pytest.raises(IncompleteKernelError) as error:
+        count(t_unit)
+    assert "type" not in message(error)
+    assert "cycle" in message(error)
+
+
+def test_two_entry_points() -> None:
+    one, two = (
+        lp.make_kernel("{[i]: 0 <= i < 16}", f"{name}[i] = 1.0f", name=name, lang_version=LANGUAGE) for name in "pq"
+    )
+    both = lp.merge([one, two])
+    with pytest.raises(IncompleteKernelError, match=r"2 entry points, not one; name the kernel"):
+        count(both)
+
+
+def test_a_segmented_sum_by_its_name() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < 16}", "out, flag = reduce(segmented(sum), i, (a[i], segment[i]))",
+        [
+            lp.GlobalArg("a", np.float32, shape=16), lp.GlobalArg("segment", np.int32, shape=16),
+            lp.GlobalArg("out", np.float32, shape=()), lp.GlobalArg("flag", np.int32, shape=()),
+        ], lang_version=LANGUAGE,
+    )
+    with pytest.raises(NotCountableError, match=r"^cannot count the reduction segmented\(sum\): ") as error:
+        count(t_unit)
+    assert "ResolvedFunction" not in message(error)
+
+
+# }}}
+
+
+# {{{ slabs
+
+
+def in_slabs(increments: tuple[int, int]) -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        ["<> t[i] = 2*a[i] {id=first}", "... lbarrier {id=wait, dep=first}", "out[i] = t[i] + 1 {dep=wait}"],
+        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=LANGUAGE, seq_dependencies=True,
+    )
+    t_unit = lp.set_temporary_address_space(t_unit, "t", "local")
+    return lp.split_iname(t_unit, "i", 8, outer_tag="g.0", inner_tag="l.0", slabs=increments)
+
+
+@pytest.mark.parametrize(("increments", "copies"), [((0, 0), 1), ((0, 1), 2), ((1, 1), 3)])
+def test_every_slab_of_a_hardware_axis_has_a_barrier(increments: tuple[int, int], copies: int) -> None:
+    """Loopy writes the kernel's body once for each slab; a guard excludes its instructions, but no barrier."""
+    executed = execute(in_slabs(increments), {"n": 40})
+    assert 40 * copies == executed.barriers == count(in_slabs(increments)).barriers()(n=40)
+
+
+# }}}

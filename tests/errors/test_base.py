@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.errors import (
+    ArgumentTypesError,
     AssumptionError,
     BadTimesError,
     ChargedTwiceError,
@@ -21,6 +22,7 @@ from perfmodel.errors import (
     DiskFullError,
     ExpressionError,
     FactsFileError,
+    IncompleteKernelError,
     InfiniteCountError,
     KernelFileExecutionError,
     MissingCountsError,
@@ -30,7 +32,9 @@ from perfmodel.errors import (
     NotCountableError,
     OutputError,
     ParameterError,
+    PartError,
     PerfModelError,
+    ProbabilityError,
     StatisticsNeededError,
     StoreFormatError,
     StoreReadOnlyError,
@@ -42,6 +46,7 @@ from perfmodel.errors import (
     UnknownFamilyError,
     UnknownFeatureError,
     UnknownLossError,
+    UntypedArgumentsError,
     WeightsDeviceError,
     WeightsFileError,
 )
@@ -157,8 +162,9 @@ def test_what_a_kernel_file_raised_is_kept_as_text():
 
 
 def test_subclasses_set_what_their_base_says():
-    needed = StatisticsNeededError("the loop j", "j", "a mean trip count")
-    assert ("the loop j", "it depends on data") == (needed.what, needed.why)
+    needed = StatisticsNeededError(("j",))
+    assert ("the trip count of loop 'j'", "it depends on data") == (needed.what, needed.why)
+    assert "no type is known for a" == UntypedArgumentsError(("a",)).reason
     assert "n" == InfiniteCountError("n").what
     assert "the loop over i, j" == UnboundedLoopError(("i", "j"), "D").what
     assert "has schema 's/2', newer than 's/1'" == NewerSchemaError("f", 1, "s/2", "s/1").problem
@@ -205,8 +211,42 @@ FITTED = "or have w_b fitted in its place: without --given-facts, or by FitOptio
             "cannot count S: it has infinitely many points; give each of its dimensions a lower and an upper bound.",
         ),
         (
-            StatisticsNeededError("the loop j", "j", "its mean trip count"),
-            "cannot count the loop j: it depends on data; pass statistics={'j': its mean trip count} to count().",
+            StatisticsNeededError(("j",)),
+            "cannot count the trip count of loop 'j': it depends on data; pass statistics={'j': <its mean trip "
+            "count>} to count().",
+        ),
+        (
+            StatisticsNeededError(("j", "k"), ("a[i] > 0",)),
+            "cannot count the trip counts of loops 'j', 'k': they depend on data; pass statistics={'j': <its mean trip "
+            "count>, 'k': <its mean trip count>} to count(); add the probability of 'a[i] > 0' for exact counts.",
+        ),
+        (
+            ProbabilityError("a > 0", 1.5),
+            "statistics['a > 0'] is 1.5; give a test's probability, from 0 to 1.",
+        ),
+        (
+            IncompleteKernelError("it\nloops. "),
+            "Loopy cannot complete and schedule the kernel: it loops; change the kernel until loopy.generate_code_v2 "
+            "accepts it.",
+        ),
+        (
+            UntypedArgumentsError(("a", "b", "c", "d")),
+            "Loopy cannot complete and schedule the kernel: no type is known for a, b, c, d; give each its type, as in "
+            "count(..., dtypes={'a': numpy.float32, 'b': numpy.float32, 'c': numpy.float32, ...}) or with "
+            "loopy.add_dtypes.",
+        ),
+        (
+            ArgumentTypesError("q", "names no argument", ("a", "n")),
+            "dtypes['q'] names no argument; the kernel's arguments are: a, n. Give a NumPy type for each that has none "
+            "yet, as in dtypes={'a': numpy.float32}.",
+        ),
+        (
+            PartError("within", "id:q*", "matches no instruction", ("first", "second")),
+            "within='id:q*' matches no instruction; choose among the kernel's instructions: first, second.",
+        ),
+        (
+            PartError("access_tags", "q", "is on no access", (), "access tags"),
+            "access_tags='q' is on no access; choose among the kernel's access tags: none.",
         ),
         (
             BadTimesError((3, 4), (-0.5, 0.0)),

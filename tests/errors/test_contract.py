@@ -33,7 +33,10 @@ SAMPLES: dict[str, object] = {
     "InitVar[BaseException]": ZeroDivisionError("on purpose"),
 }
 #: Classes whose text shows a mapping to write.
-WITH_BRACES = {"FactsFileError", "MissingFactError", "NoStartError", "StatisticsNeededError"}
+WITH_BRACES = {
+    "ArgumentTypesError", "FactsFileError", "MissingFactError", "NoStartError", "StatisticsNeededError",
+    "UntypedArgumentsError",
+}
 #: The second half of a text says what is allowed, or what to do; some errors are given these words.
 ADVICE = re.compile(
     r"\b(ask|call|change|choose|copy|[Cc]ount|expected|fit|[Gg]ive|install|keep|known are|leave|let|make|measure|mend"

@@ -61,7 +61,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
             self.rec(index.index if isinstance(index, LinearSubscript) else index, scope.of_index())
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
-            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member))
+            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
         return member_of(memory_type(variable), member)[0] if member else memory_type(variable)
 
     def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
@@ -83,21 +83,21 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         if name in self.kernel.all_inames():
             return np.dtype(self.kernel.index_dtype.numpy_dtype)
         if name in self.kernel.arg_dict or name in self.kernel.temporary_variables:
-            return self.access(name, (), "load", scope)
+            return self.access(name, (), "load", scope.at(expr))
         return np.dtype(np.float64)  # a symbol of the target, such as M_PI
 
     map_tagged_variable = map_variable
 
     def map_subscript(self, expr: p.Subscript, scope: Scope) -> Type[Any]:
-        return self.access(expr.aggregate.name, expr.index_tuple, "load", scope)
+        return self.access(expr.aggregate.name, expr.index_tuple, "load", scope.at(expr))
 
     def map_linear_subscript(self, expr: LinearSubscript, scope: Scope) -> Type[Any]:
-        return self.access(expr.aggregate.name, (expr,), "load", scope)
+        return self.access(expr.aggregate.name, (expr,), "load", scope.at(expr))
 
     def map_lookup(self, expr: p.Lookup, scope: Scope) -> Type[Any]:
         whole, member = member_access(expr)
         if isinstance(whole, (p.Subscript, LinearSubscript, p.Variable)):
-            return self.access(*array_access(whole), "load", scope, member)
+            return self.access(*array_access(whole), "load", scope.at(whole), member)
         return member_of(self.rec(whole, scope), member)[0]
 
     def map_type_annotation(self, expr: TypeAnnotation, scope: Scope) -> Type[Any]:

@@ -16,7 +16,7 @@ from loopy.symbolic import condition_to_set
 from perfmodel.counts.points.projection import Projector
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.events import Condition
-from perfmodel.errors import StatisticsNeededError
+from perfmodel.errors import ProbabilityError, StatisticsNeededError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 Statistics = Mapping[str, Fraction]
@@ -40,6 +40,8 @@ class Domains:
         self.assumptions = self._assumptions()
         self.data_inames = self._data_inames()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
+        self.unknown_loops: dict[str, None] = {}  # in the order of the kernel; loops without a bound
+        self.unknown_tests: dict[str, None] = {}  # tests without a probability, which cost exactness
         self._cache: dict[object, Domain] = {}
         self._lines: dict[str, isl.Set | None] = {}
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
@@ -104,10 +106,15 @@ class Domains:
                 points.dim_has_upper_bound(SET, position)
                 and points.dim_has_lower_bound(SET, position)
             ):
-                raise StatisticsNeededError(
-                    f"the trip count of loop '{name}'", name, "<its mean trip count>"
-                )
+                self.unknown_loops[name] = None  # goes on, so that all are found: `refuse_unknown`
+                self.statistics = {**self.statistics, name: Fraction(1)}
+                return self._projection(names)
         return points, trips, exact
+
+    def refuse_unknown(self) -> None:
+        """Raise where a domain that was asked for has a loop that data bounds and statistics do not give."""
+        if self.unknown_loops:
+            raise StatisticsNeededError(tuple(self.unknown_loops), tuple(self.unknown_tests))
 
     def line(self, iname: str) -> isl.Set | None:
         """Return the values of one iname; None where its bounds depend on data."""
@@ -143,7 +150,10 @@ class Domains:
         for key in (str(expr), str(expr).replace(" ", "")):
             if key in self.statistics:
                 chance = self.statistics[key]
+                if chance > 1:
+                    raise ProbabilityError(key, float(chance))
                 return points, chance if truth else 1 - chance, True
+        self.unknown_tests[str(expr)] = None
         return points, Fraction(1), False
 
 

@@ -20,10 +20,16 @@ class Options:
         Whether integer arithmetic on inames and size parameters is counted.
     group_multiply_add : bool
         Whether a product that is added at once counts as one operation of kind ``madd``.
+    within : str
+        Loopy's match expression for the instructions to count; all of them if empty.
+    access_tags : tuple of str
+        Only accesses with one of these tags are counted; all of them if empty.
     """
 
     include_index_arithmetic: bool = False
     group_multiply_add: bool = False
+    within: str = ""
+    access_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class AccessEvent:
     conditions: tuple[Condition, ...]
     vector_axis: int | None = None
     member: tuple[str, ...] = ()  # of a structure or vector: ("s0",), or ("position", "x")
+    tags: frozenset[str] = frozenset()
 
 
 class Scope(NamedTuple):
@@ -62,16 +69,26 @@ class Scope(NamedTuple):
         Whether it is part of a test, whose integer arithmetic is index arithmetic.
     in_index : bool
         Whether it is index arithmetic, which is counted on request only.
+    tags : frozenset of str
+        The access tags of the variable itself, as ``left`` in ``a$left[i]``.
     """
 
     literal: Type[Any]
     conditions: tuple[Condition, ...] = ()
     in_test: bool = False
     in_index: bool = False
+    tags: frozenset[str] = frozenset()
 
     def under(self, condition: Condition) -> Scope:
         """Return the scope of what is evaluated only where the condition holds."""
         return self._replace(conditions=(*self.conditions, condition))
+
+    def at(self, accessed: Any) -> Scope:
+        """Return the scope of an access to a variable, or to an element of it; the variable may bear tags."""
+        variable = getattr(accessed, "aggregate", accessed)
+        return self._replace(tags=frozenset(
+            str(getattr(tag, "value", type(tag).__name__)) for tag in getattr(variable, "tags", ())
+        ))
 
     def of_index(self) -> Scope:
         """Return the scope of an array's index."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.instruction import MultiAssignmentBase
-from loopy.library.reduction import ArgExtOp
+from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.symbolic import LinearSubscript, ResolvedFunction, SubArrayRef, TaggedVariable
 
 from perfmodel.counts.reading.accesses import array_access, member_access
@@ -37,7 +37,7 @@ class Walk(ArithmeticWalk):
         for target in targets:
             whole, member = member_access(target)
             if isinstance(whole, (p.Subscript, LinearSubscript, p.Variable, TaggedVariable)):
-                self.access(*array_access(whole), "store", scope, member)
+                self.access(*array_access(whole), "store", scope.at(whole), member)
 
     def assigned_type(self, target: Any) -> Type[Any]:
         """Return the type in memory of what is assigned."""
@@ -87,6 +87,11 @@ class Walk(ArithmeticWalk):
             for argument in expr.parameters:
                 self.rec(argument, scope)
             return scope.literal
+        if isinstance(name, ReductionOpFunction):
+            raise NotCountableError(
+                f"the reduction {name.reduction_op}", "what it computes depends on data, at each step",
+                "write its steps as assignments, or leave it out with within=",
+            )
         if not isinstance(name, str):
             raise NotCountableError(f"the call {expr}", "it is not a scalar function")
         known = function.arg_id_to_dtype or {}

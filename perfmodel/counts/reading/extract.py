@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import islpy as isl
 import loopy as lp
+from loopy.codegen.loop import get_slab_decomposition
 from loopy.diagnostic import LoopyError
 from loopy.symbolic import get_dependencies
 
@@ -16,10 +18,9 @@ from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.grid import from_zero, grid_and_group
-from perfmodel.counts.reading.schedule import schedule_tree
+from perfmodel.counts.reading.schedule import refusal, schedule_tree
 from perfmodel.counts.reading.statements import Statements
 from perfmodel.counts.reading.target.declared import Declared
-from perfmodel.errors import IncompleteKernelError
 
 SET = isl.dim_type.set
 Loops = tuple[str, ...]  # sequential inames, outermost first
@@ -49,7 +50,7 @@ def extract(
     try:
         return _Extraction(t_unit, statistics, declared, options).program()
     except LoopyError as error:
-        raise IncompleteKernelError(str(error)) from error
+        raise refusal(t_unit, error) from error
 
 
 class _Extraction:
@@ -69,10 +70,12 @@ class _Extraction:
         self.statements = Statements(self.kernel, self.callables, self.domains, declared, options)
         self.launches: list[Launch] = []
         self.barriers: list[BarrierSite] = []
+        self.copies = 1  # of the present device kernel's body, one for each slab of its hardware axes
 
     def program(self) -> Program:
         schedule = schedule_tree(self.kernel)
         self.walk_host(schedule, ())
+        self.domains.refuse_unknown()
         hardware = sorted(name for name, axis in self.domains.axes.items() if axis)
         return Program(
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
@@ -92,6 +95,7 @@ class _Extraction:
         repeats = self.domains.domain(len(self.launches), loops).points
         self.launches.append(Launch(node.name, group, grid, repeats))
         self.statements.begin(self.launches[-1])
+        self.copies = self.slabs(node)
         self.walk_block(node.body, loops, frozenset())
 
     def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: frozenset[Any]) -> None:
@@ -99,9 +103,10 @@ class _Extraction:
         running: frozenset[Any] = frozenset()
         for node in nodes:
             required = self.shared_predicates(node, loops) - tested
-            for test in sorted(required - running, key=str):
+            made = required - running if self.statements.counts_some(node) else frozenset()
+            for test in sorted(made, key=str):
                 self.statements.add_test(test, self.inames_at(node, loops))
-            running = required
+            running = (running & required) | made
             if isinstance(node, Loop):
                 self.walk_block(node.body, (*loops, node.iname), tested | required)
             elif isinstance(node, Run):
@@ -142,7 +147,15 @@ class _Extraction:
         joint = self.domains.domain(launch, {*loops, *around})
         if loops and around and not _independent(joint.points, alone.points):
             points, axes = joint.points, joint.axes
-        self.barriers.append(BarrierSite(launch, scope, points, axes, alone.factor, alone.exact))
+        factor = alone.factor * self.copies
+        self.barriers.append(BarrierSite(launch, scope, points, axes, factor, alone.exact))
+
+    def slabs(self, node: DeviceKernel) -> int:
+        """Return how often Loopy repeats a device kernel's code: slabs have guards of their own, barriers have none."""
+        increments = self.kernel.iname_slab_increments
+        around = {name for key in instructions_in(node) for name in self.kernel.id_to_insn[key].within_inames}
+        cut = [name for name in around if self.domains.axes[name] and any(increments.get(name, ()))]
+        return prod(len(get_slab_decomposition(self.kernel, name)) for name in cut)
 
 
 def _independent(joint: isl.Set, alone: isl.Set) -> bool:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
 import islpy as isl
 import loopy as lp
-from loopy.diagnostic import LoopyError
+from loopy.diagnostic import (
+    DependencyCycleFound,
+    LoopyError,
+    MissingBarrierError,
+    MissingDefinitionError,
+    TypeInferenceFailure,
+)
 from loopy.kernel import KernelState
 from loopy.kernel.function_interface import CallableKernel
 from loopy.schedule import (
@@ -22,9 +28,16 @@ from loopy.schedule import (
 )
 
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
-from perfmodel.errors import IncompleteKernelError, UnboundedLoopError
+from perfmodel.errors import ArgumentTypesError, IncompleteKernelError, UnboundedLoopError, UntypedArgumentsError
 
 SET = isl.dim_type.set
+#: What helps against a refusal of Loopy's, by the type of its error.
+ADVICE: tuple[tuple[type[Exception], str], ...] = (
+    (TypeInferenceFailure, "give the variable that it names a type, with loopy.add_dtypes"),
+    (MissingDefinitionError, "add an instruction that writes the variable first, or a dependence on it"),
+    (MissingBarrierError, "add a barrier between the two instructions, or a dependence"),
+    (DependencyCycleFound, "remove a dependence from the cycle"),
+)
 
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
@@ -48,14 +61,62 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
             if t_unit.state < KernelState.LINEARIZED:
                 t_unit = lp.linearize(t_unit)
     except (LoopyError, ValueError) as error:  # its scheduler raises either
-        raise IncompleteKernelError(str(error)) from error
+        raise refusal(t_unit, error) from error
     if len(t_unit.entrypoints) != 1:
-        raise IncompleteKernelError(f"it has {len(t_unit.entrypoints)} entry points, not one")
-    (entry,) = t_unit.entrypoints
-    untyped = [argument.name for argument in t_unit[entry].args if argument.dtype is None]
+        raise IncompleteKernelError(
+            f"it has {len(t_unit.entrypoints)} entry points, not one",
+            "name the kernel to count, with t_unit.with_entrypoints(...)",
+        )
+    untyped = _untyped(t_unit)
     if untyped:
-        raise IncompleteKernelError(f"no type is known for {', '.join(untyped)}")
+        raise UntypedArgumentsError(untyped)
     return t_unit
+
+
+def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.TranslationUnit:
+    """Return the translation unit with types for the arguments that get theirs when the kernel is called.
+
+    Raises
+    ------
+    ArgumentTypesError
+        There is no such argument, it has another type already, or what is given is no type.
+    """
+    if len(t_unit.entrypoints) != 1:
+        return t_unit  # which `schedule` refuses
+    (entry,) = t_unit.entrypoints
+    kernel = t_unit[entry]
+    known = {**kernel.temporary_variables, **kernel.arg_dict}
+    for name, given in dtypes.items():
+        if name not in known:
+            raise ArgumentTypesError(name, "names no argument", tuple(kernel.arg_dict))
+        try:
+            dtype = lp.types.to_loopy_type(given)
+        except Exception as error:  # NumPy and Loopy raise various ones
+            raise ArgumentTypesError(name, f"is {given!r}, which is no type", tuple(kernel.arg_dict)) from error
+        if known[name].dtype not in (None, dtype):
+            problem = f"is {dtype.numpy_dtype}, but the kernel says {known[name].dtype.numpy_dtype}"
+            raise ArgumentTypesError(name, problem, tuple(kernel.arg_dict))
+    new = {name: given for name, given in dtypes.items() if known[name].dtype is None}
+    return t_unit.with_kernel(lp.add_dtypes(kernel, new)) if new else t_unit
+
+
+def refusal(t_unit: lp.TranslationUnit, error: Exception) -> IncompleteKernelError:
+    """Return the error to raise where Loopy refuses a kernel: its reason, and what helps against that."""
+    untyped = _untyped(t_unit) if isinstance(error, TypeInferenceFailure) else ()
+    if untyped:
+        return UntypedArgumentsError(untyped)
+    reason = str(error) or type(error).__name__
+    return IncompleteKernelError(reason, next(
+        (advice for kind, advice in ADVICE if isinstance(error, kind)), ""
+    ))
+
+
+def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
+    """Return the arguments that have no type."""
+    return tuple(
+        argument.name for entry in sorted(t_unit.entrypoints) for argument in t_unit[entry].args
+        if argument.dtype is None
+    )
 
 
 def refuse_unbounded(domains: Iterable[isl.BasicSet]) -> None:
@@ -102,8 +163,8 @@ def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
         if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints:
             if t_unit.state >= KernelState.PREPROCESSED:
                 raise IncompleteKernelError(
-                    f"it calls the kernel '{name}' and is preprocessed already, so that the call "
-                    "cannot be inlined; count it before it is preprocessed"
+                    f"it calls the kernel '{name}' and is preprocessed already, so that the call cannot be inlined",
+                    "count it before it is preprocessed",
                 )
             t_unit = lp.inline_callable_kernel(t_unit, str(name))
     return t_unit

@@ -8,10 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import loopy as lp
+from loopy.diagnostic import LoopyError
 from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
+from loopy.match import parse_match
+from pytools.lex import ParseError
 
 from perfmodel.counts.program.program import Access, Domain, Launch, Operation, Statement
 from perfmodel.counts.program.steps import Step
+from perfmodel.counts.program.tree import Node, instructions_in
 from perfmodel.counts.reading.accesses import vector_iname
 from perfmodel.counts.reading.dependences import PathWalk, opaque_step
 from perfmodel.counts.reading.domains import Domains
@@ -20,6 +24,7 @@ from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.target.declared import Declared, declaration
 from perfmodel.counts.reading.values import INT
+from perfmodel.errors import PartError
 
 
 class Statements:
@@ -50,6 +55,8 @@ class Statements:
         self.operations: dict[Domain, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
         self.accesses: dict[Domain, list[Access]] = defaultdict(list)
         self.steps: list[Step] = []
+        self.selected = instructions_within(kernel, options.within)
+        self.tags: set[str] = set()  # of all accesses to memory
 
     def begin(self, launch: Launch) -> None:
         """Begin the next launch."""
@@ -57,7 +64,16 @@ class Statements:
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
     def collected(self) -> tuple[Statement, ...]:
-        """Return what was added."""
+        """Return what was added.
+
+        Raises
+        ------
+        PartError
+            An access tag was asked for that no access has.
+        """
+        for tag in self.options.access_tags:
+            if tag not in self.tags:
+                raise PartError("access_tags", tag, "is on no access", tuple(sorted(self.tags)), "access tags")
         return tuple(
             Statement(
                 domain,
@@ -67,6 +83,10 @@ class Statements:
             for domain in dict.fromkeys([*self.operations, *self.accesses])
         )
 
+    def counts_some(self, node: Node) -> bool:
+        """Whether an instruction below a node of the schedule is to be counted."""
+        return self.selected is None or not self.selected.isdisjoint(instructions_in(node))
+
     def add_test(self, test: Any, inames: Iterable[str]) -> None:
         """Add the evaluation of a test in a nest of inames."""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
@@ -75,7 +95,9 @@ class Statements:
         self._record(walk, inames, ())
 
     def add_instruction(self, identifier: str) -> None:
-        """Add the execution of an instruction."""
+        """Add the execution of an instruction, unless it is not to be counted."""
+        if self.selected is not None and identifier not in self.selected:
+            return
         instruction = self.kernel.id_to_insn[identifier]
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
         if isinstance(instruction, CInstruction):
@@ -93,7 +115,7 @@ class Statements:
         for key, amount in found.operations.items():
             self.operations[domain][key] += amount
         reached = domain if found.exact else replace(domain, exact=False)
-        for event in found.accesses:
+        for event in () if self.options.access_tags else found.accesses:  # which bear no tags
             self.accesses[reached].append(self.indexing.access(event, domain, self.width))
         self.steps.append(opaque_step(self.kernel, instruction, found))
 
@@ -106,5 +128,30 @@ class Statements:
             domain = self.domains.domain(self.launch, around, (*conditions, *event.conditions))
             self.operations[domain][event.dtype, event.kind] += event.amount
         for reached in walk.accesses:
+            self.tags |= reached.tags
+            if self.options.access_tags and not reached.tags.intersection(self.options.access_tags):
+                continue
             domain = self.domains.domain(self.launch, once, (*conditions, *reached.conditions))
             self.accesses[domain].append(self.indexing.access(reached, domain, self.width))
+
+
+def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | None:
+    """Return the identifiers of the instructions that Loopy's match expression selects; None for all of them.
+
+    Raises
+    ------
+    PartError
+        It is no match expression, or it selects none.
+    """
+    if not within:
+        return None
+    identifiers = tuple(instruction.id for instruction in kernel.instructions)
+    try:
+        match = parse_match(within)
+    except (LoopyError, ParseError) as error:
+        reason = " ".join(str(error).split())
+        raise PartError("within", within, f"is no match expression of Loopy's ({reason})", identifiers) from error
+    found = frozenset(instruction.id for instruction in kernel.instructions if match(kernel, instruction))
+    if not found:
+        raise PartError("within", within, "matches no instruction", identifiers)
+    return found

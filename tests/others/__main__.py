@@ -1,0 +1,40 @@
+"""``python -m tests.others FOLDER ...`` checks captured kernels, prints a table, and fails where one is bad."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from tests.others.captured import captured
+from tests.others.check import STATUSES, Finding, check
+
+BAD = ("slow", "timed out", "disagrees", "crashed")
+
+
+def main(folders: list[str]) -> int:
+    findings: dict[str, list[Finding]] = {}
+    for folder in folders:
+        found = findings.setdefault(Path(folder).name, [])
+        for kernel in captured(Path(folder)):
+            finding = check(kernel)
+            found.append(finding)
+            if finding.status != "agrees":
+                sys.stdout.write(f"{finding.status:12s} {finding.name} ({finding.source}): {finding.detail}\n")
+                sys.stdout.flush()
+    sys.stdout.write("".join(rows(findings)))
+    return any(finding.status in BAD for found in findings.values() for finding in found)
+
+
+def rows(findings: dict[str, list[Finding]]) -> list[str]:
+    """Return the table: for each folder how many kernels have each status."""
+    lines = ["| kernels of | captured | " + " | ".join(STATUSES) + " |\n", "|---" * (len(STATUSES) + 2) + "|\n"]
+    for name, found in findings.items():
+        number = Counter(finding.status for finding in found)
+        cells = [name, str(len(found)), *(str(number[status]) for status in STATUSES)]
+        lines.append(f"| {' | '.join(cells)} |\n")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

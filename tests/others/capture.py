@@ -1,0 +1,98 @@
+"""Keeps every translation unit that a program schedules with Loopy, one pickle each.
+
+As a plug-in of pytest, ``PERFMODEL_CAPTURE=FOLDER pytest -p tests.others.capture``; as a runner of scripts,
+``PERFMODEL_CAPTURE=FOLDER python -m tests.others.capture SCRIPT ...``. It imports nothing of perfmodel.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import loopy.preprocess
+import loopy.schedule
+from loopy.tools import LoopyKeyBuilder
+
+VARIABLE = "PERFMODEL_CAPTURE"
+_source: list[str] = ["unknown"]  # the test or script that runs
+
+
+class Capture:
+    """Wraps Loopy's preprocessing and scheduling; what was scheduled without an error is kept as it was handed in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        # By identity of a preprocessed unit: it, and what it was made of.
+        self.origins: dict[int, tuple[Any, Any]] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def install(self) -> None:
+        loopy.set_caching_enabled(False)  # what Loopy remembers it does not schedule again
+        preprocess, linearize = loopy.preprocess.preprocess_program, loopy.schedule.linearize
+
+        @functools.wraps(preprocess)
+        def preprocess_and_note(unit: Any) -> Any:
+            made = preprocess(unit)
+            if made is not unit:
+                self.origins[id(made)] = (made, unit)
+            return made
+
+        @functools.wraps(linearize)
+        def linearize_and_keep(unit: Any) -> Any:
+            made = linearize(unit)
+            self.keep(self.origins.get(id(unit), (unit, unit))[1])
+            return made
+
+        for module in (loopy, loopy.preprocess):
+            for name in ("preprocess_program", "preprocess_kernel"):
+                setattr(module, name, preprocess_and_note)
+        for module in (loopy, loopy.schedule):
+            module.linearize = linearize_and_keep
+
+    def keep(self, unit: Any) -> None:
+        """Write the unit, unless an equal one was written or it cannot be pickled."""
+        try:
+            key = LoopyKeyBuilder()(unit)
+        except Exception:  # an unknown type in it: then it is known by its text
+            key = hashlib.sha256(str(unit).encode()).hexdigest()
+        path = self.folder / f"{key[:16]}.pickle"
+        if path.exists():
+            return
+        try:
+            content = pickle.dumps({"source": _source[-1], "unit": unit})
+        except Exception as error:  # a function defined inside a test, for instance
+            with (self.folder / "unpicklable.txt").open("a", encoding="utf-8") as log:
+                log.write(f"{_source[-1]}\t{type(error).__name__}: {' '.join(str(error).split())[:200]}\n")
+            return
+        path.write_bytes(content)
+
+
+def pytest_configure(config: Any) -> None:
+    Capture(Path(os.environ[VARIABLE])).install()
+
+
+def pytest_runtest_setup(item: Any) -> None:
+    _source.append(item.nodeid)
+
+
+def main(scripts: list[str]) -> None:
+    """Run scripts one after the other; one that fails is named, and the next begins."""
+    Capture(Path(os.environ[VARIABLE])).install()
+    for script in scripts:
+        _source.append(Path(script).name)
+        sys.argv = [script]
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except (Exception, SystemExit):
+            sys.stderr.write(f"{script}: {traceback.format_exc().splitlines()[-1]}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

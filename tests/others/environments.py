@@ -1,0 +1,136 @@
+"""``python -m tests.others.environments [NAME ...]``: others' packages in environments of their own.
+
+For each suite it installs the package, captures the kernels that its tests or scripts schedule, and checks them there.
+``newest`` runs the tests of counting with the newest Loopy and islpy, and lists what breaks.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.others.suites import BARVINOK, COMMON, SUITES, Suite
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PLACE = Path(os.environ.get("PERFMODEL_OTHERS", ROOT / ".venv" / "others"))
+CAPTURE_S = 600  # of one file of tests, or of a suite's scripts
+CAPTURED = PLACE / "captured"
+
+
+def main(names: list[str]) -> int:
+    bad = 0
+    for suite in SUITES:
+        if not names or suite.name in names:
+            bad += examine(suite)
+    if not names or "newest" in names:
+        newest()
+    return int(bad > 0)
+
+
+def examine(suite: Suite) -> int:
+    """Capture and check the kernels of a suite; return whether one was found wrong."""
+    say(f"## {suite.name} {suite.version}")
+    for what, why in suite.skipped.items():
+        say(f"skipped: {what}: {why}")
+    python = environment(suite.name, suite.python, (*COMMON, *suite.needs), (f"{suite.name}=={suite.version}",))
+    if python is None:
+        say(f"skipped: it needs Python {'.'.join(map(str, suite.python))}, which is not here")
+        return 0
+    if not any((CAPTURED / suite.name).glob("*.pickle")):
+        capture(suite, python)
+    return run(python, "-W", "ignore", "-m", "tests.others", str(CAPTURED / suite.name))
+
+
+def environment(
+    name: str, oldest: tuple[int, int], requirements: Iterable[str], bare: Iterable[str] = (), barvinok: str = BARVINOK
+) -> Path | None:
+    """Return the Python of an environment, made if it is not there; None where no Python is new enough.
+
+    *bare* is installed without what it asks for, because it asks for more than its kernels need.
+    """
+    folder = PLACE / name
+    python = folder / "bin" / "python"
+    if (folder / "ready").exists():
+        return python
+    base = sys.executable if sys.version_info >= oldest else shutil.which("python{}.{}".format(*oldest))
+    if base is None:
+        return None
+    subprocess.run([base, "-m", "venv", "--clear", str(folder)], check=True)
+    pip(python, "install", *requirements)
+    pip(python, "install", "--no-deps", "--no-build-isolation", *bare)
+    pip(python, "install", "--force-reinstall", "--no-deps", barvinok)
+    (folder / "ready").touch()
+    return python
+
+
+def capture(suite: Suite, python: Path) -> None:
+    """Run what schedules the suite's kernels; a part that fails ends nothing."""
+    source = sources(suite, python) if suite.tests else HERE
+    if suite.tests:
+        plugins = [word for name in ("tests.others.capture", *suite.plugins) for word in ("-p", name)]
+        options = ["-q", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore", *plugins]
+        for file in suite.tests:
+            run(python, "-m", "pytest", *options, file, suite=suite.name, folder=source)
+    if suite.scripts:
+        scripts = [str((source if suite.tests else HERE) / name) for name in suite.scripts]
+        run(python, "-W", "ignore", "-m", "tests.others.capture", *scripts, suite=suite.name, folder=source)
+
+
+def sources(suite: Suite, python: Path) -> Path:
+    """Return the folder of the unpacked sdist, which has the tests."""
+    folder = PLACE / "sources"
+    unpacked = folder / f"{suite.name}-{suite.version}"
+    if not unpacked.exists():
+        wanted = f"{suite.name}=={suite.version}"
+        pip(python, "install", "hatchling")  # pip asks the sdist for its name, and builds nothing
+        options = ("--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--dest", str(folder))
+        pip(python, "download", *options, wanted)
+        with tarfile.open(folder / f"{unpacked.name}.tar.gz") as archive:
+            archive.extractall(folder, filter="data")
+    return unpacked
+
+
+def newest() -> None:
+    """Run the tests of counting with the newest Loopy and islpy, and list those that fail."""
+    say("## the newest Loopy and islpy")
+    requirements = ("loopy", "islpy", "pyopencl", "pytest", "hypothesis", "pycparser", "typing-extensions", "scipy")
+    python = environment("newest", (3, 10), requirements, barvinok="islpy-barvinok")
+    tests = ("tests/counts/test_against_oracle.py", "tests/counts/test_kernel.py", "tests/counts/test_counting.py")
+    run(python, "-m", "pip", "freeze")
+    options = ("-q", "--tb=line", "-W", "ignore", "-p", "no:cacheprovider", "-k", "not generated")
+    run(python, "-m", "pytest", *options, *tests)
+
+
+def pip(python: Path, *arguments: str) -> None:
+    subprocess.run([str(python), "-m", "pip", "--quiet", *arguments], check=True)
+
+
+def run(python: Path | None, *arguments: str, suite: str = "", folder: Path = ROOT) -> int:
+    """Run an environment's Python in a folder, with this project's modules; its exit status, 1 after too long."""
+    settings = {
+        **os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *map(str, PLACE.glob("sources/*/test"))]),
+        "XDG_CACHE_HOME": str(PLACE / "cache"), "PYOPENCL_TEST": "portable",
+        "PERFMODEL_CAPTURE": str(CAPTURED / suite),
+    }
+    limit = CAPTURE_S if suite else None
+    try:
+        command = [str(python), *arguments]
+        return subprocess.run(command, cwd=folder, env=settings, timeout=limit, check=False).returncode
+    except subprocess.TimeoutExpired:
+        say(f"stopped after {limit} s; what was captured until then is checked")
+        return 1
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+"""Kernels of others are captured while programs schedule them, checked, and summed up in a table."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from tests.others.__main__ import main, rows
+from tests.others.captured import Captured, captured
+from tests.others.check import STATUSES, Finding, check, examined, questions
+from tests.others.sizes import candidates, events, two_sizes
+from tests.others.suites import SUITES
+
+ROOT = Path(__file__).resolve().parents[2]
+LANGUAGE = (2018, 2)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Loopy and islpy, about each other
+]
+PROGRAM = """
+import loopy as lp
+import numpy as np
+
+unit = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*a[i]", assumptions="n >= 1", lang_version=(2018, 2))
+unit = lp.add_dtypes(unit, {"a": np.float32})
+lp.generate_code_v2(unit)
+lp.generate_code_v2(unit)
+lp.generate_code_v2(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"))
+lp.make_kernel("{[i]: 0 <= i < n}", "never[i] = 1.0", lang_version=(2018, 2))
+raise ValueError("the rest of the script fails")
+"""
+
+
+def doubled(assumptions: str = "n >= 1") -> lp.TranslationUnit:
+    unit = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*a[i]", assumptions=assumptions, lang_version=LANGUAGE)
+    unit = lp.add_dtypes(unit, {"a": np.float32})
+    return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_what_a_script_schedules_is_kept_once(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    settings = {**os.environ, "PYTHONPATH": str(ROOT), "PERFMODEL_CAPTURE": str(tmp_path / "kept")}
+    command = [sys.executable, "-W", "ignore", "-m", "tests.others.capture", str(script)]
+    run = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
+    assert "ValueError: the rest of the script fails" in run.stderr
+    found = list(captured(tmp_path / "kept"))
+    assert ["program.py#1", "program.py#2"] == [kernel.name for kernel in found]
+    assert ["agrees", "agrees"] == [check(kernel).status for kernel in found]
+
+
+def test_what_cannot_be_read_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.pickle").write_bytes(b"cno_such_module\nthing\n.")
+    (tmp_path / "b.pickle").write_bytes(pickle.dumps({"source": "t.py::test_b[1]", "unit": doubled()}))
+    assert ["test_b#1"] == [kernel.name for kernel in captured(tmp_path)]
+    assert "a.pickle cannot be read" in capsys.readouterr().err
+
+
+def test_two_sizes_meet_the_assumptions_and_are_small() -> None:
+    counts = count(doubled("n >= 20 and n mod 8 = 0"))
+    assert [{"n": 32}, {"n": 24}] == two_sizes(counts, ("n",))
+    assert 3 * 24 + 32 == events(counts, {"n": 24})  # 24 products, loads and stores, two groups of 16
+    assert [] == two_sizes(counts, ("n",), most=50)
+    assert {"n": 1000} in candidates(count(doubled("n = 1000")), ("n",))
+
+
+def test_every_counter_is_asked() -> None:
+    asked = {text.split("(")[0] for text, _ in questions(count(doubled()))}
+    assert {"idle_lanes", "barriers", "sub_groups", "depth", "accesses", "footprint", "utilization", "lines"} == asked
+
+
+def test_statuses() -> None:
+    untyped = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*a[i]", lang_version=LANGUAGE)
+    assert "refused" == examined(Captured("k", "s", untyped)).status
+    assert "not executed" == examined(Captured("k", "s", doubled("n >= 1000000"))).status
+    assert "timed out" == check(Captured("k", "s", doubled()), kernel_s=0.0).status
+
+
+def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "b.pickle").write_bytes(pickle.dumps({"source": "t.py::test_b", "unit": doubled()}))
+    assert 0 == main([str(tmp_path)])
+    assert f"| {tmp_path.name} | 1 | 1 | 0 |" in capsys.readouterr().out
+    lines = rows({"x": [Finding("k", "s", status) for status in STATUSES]})
+    assert "| x | 7 | 1 | 1 | 1 | 1 | 1 | 1 | 1 |\n" == lines[-1]
+
+
+def test_suites_are_pinned() -> None:
+    assert {"loopy", "sumpy", "pystella", "feinsum"} == {suite.name for suite in SUITES}
+    assert all(suite.version and (suite.tests or suite.scripts) for suite in SUITES)
