@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from perfmodel.counts.reading.statements import Declared
 from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
-from perfmodel.errors import StatisticsError
+from perfmodel.errors import BudgetError, StatisticsError
 
 if TYPE_CHECKING:
     import loopy as lp
@@ -32,6 +33,7 @@ def count(
     group_multiply_add: bool = False,
     declared: Declared | None = None,
     cache: bool = True,
+    budget: float = 1.0,
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
@@ -54,6 +56,10 @@ def count(
         execution of it makes.
     cache : bool
         Whether counts made before, in this process or (on disk) in another, may be returned.
+    budget : float
+        How much work a formula may take; 1 is half a million operations of isl for each set, about a
+        second. A count that needs more is evaluated at given sizes only; it is as exact, and its
+        text says so. The work is counted and not timed, so that equal kernels have equal counts.
 
     Returns
     -------
@@ -69,6 +75,8 @@ def count(
         A loop has no end.
     NotCountableError
         The kernel holds something opaque, such as C instructions that are not ``declared``.
+    ValueError
+        The budget is not a positive number.
 
     Examples
     --------
@@ -80,20 +88,22 @@ def count(
     ('n', 1000)
     """
     options = Options(include_index_arithmetic, group_multiply_add)
+    if not 0 < budget < math.inf:
+        raise BudgetError(budget)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
-    key = key_of(t_unit, *arguments) if cache else None
-    return remembered(key, lambda: _count(t_unit, *arguments))
+    key = key_of(t_unit, *arguments, float(budget)) if cache else None
+    return remembered(key, lambda: _count(t_unit, *arguments, float(budget)))
 
 
 def _count(
     t_unit: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
-    declared: Declared, options: Options,
+    declared: Declared, options: Options, budget: float,
 ) -> KernelCounts:
     scheduled = schedule(t_unit)
     program = extract(scheduled, _fractions(statistics), declared, options)
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
-    return tabulate(program, subgroup_size, shape)
+    return tabulate(program, subgroup_size, shape, budget)
 
 
 def _fractions(statistics: Mapping[str, Number] | None) -> Statistics:

@@ -86,3 +86,12 @@ class IncompleteKernelError(PerfModelError, ValueError):
             f"Loopy cannot complete and schedule the kernel: {' '.join(self.reason.split())}; "
             "give every argument a type (loopy.add_dtypes) and make the kernel generate code first."
         )
+
+
+class BudgetError(PerfModelError, ValueError):
+    """The budget of a count is not a positive number."""
+
+    found: object
+
+    def __str__(self) -> str:
+        return f"budget={self.found!r}; give a positive number: 1 is the default, 10 allows ten times the work."
