@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
-from perfmodel.errors import StatisticsError
+from perfmodel.errors import BudgetError, StatisticsError
 
 if TYPE_CHECKING:
     import loopy as lp
@@ -36,6 +37,7 @@ def count(
     dtypes: Mapping[str, Any] | None = None,
     within: str = "",
     access_tags: Collection[str] = (),
+    budget: float = 1.0,
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
@@ -72,6 +74,10 @@ def count(
     access_tags : collection of str
         Counts only the accesses with one of these tags, as ``left`` in ``a$left[i]``; all by
         default. Operations and barriers are counted as before.
+    budget : float
+        How much work a formula may take; 1 is half a million operations of isl for each set, about a
+        second. A count that needs more is evaluated at given sizes only; it is as exact, and its
+        text says so. The work is counted and not timed, so that equal kernels have equal counts.
 
     Returns
     -------
@@ -93,6 +99,8 @@ def count(
         A loop has no end.
     NotCountableError
         The kernel holds something opaque, such as C instructions that are not ``declared``.
+    BudgetError
+        The budget is not a positive number.
 
     Examples
     --------
@@ -107,20 +115,22 @@ def count(
     options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
     if dtypes:
         t_unit = with_types(t_unit, dtypes)
+    if not 0 < budget < math.inf:
+        raise BudgetError(budget)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
-    key = key_of(t_unit, *arguments) if cache else None
-    return remembered(key, lambda: _count(t_unit, *arguments))
+    key = key_of(t_unit, *arguments, float(budget)) if cache else None
+    return remembered(key, lambda: _count(t_unit, *arguments, float(budget)))
 
 
 def _count(
     t_unit: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
-    declared: Declared, options: Options,
+    declared: Declared, options: Options, budget: float,
 ) -> KernelCounts:
     scheduled = schedule(t_unit)
     program = extract(scheduled, _fractions(statistics), declared, options)
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
-    return tabulate(program, subgroup_size, shape)
+    return tabulate(program, subgroup_size, shape, budget)
 
 
 def _fractions(statistics: Mapping[str, Number] | None) -> Statistics:

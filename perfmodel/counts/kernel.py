@@ -69,6 +69,8 @@ class KernelCounts:
         The counts themselves.
     source : Program or mapping
         What was counted, as a value or still as JSON; :attr:`program` is the value.
+    budget : float
+        How much work the formula of a count may take, as given to :func:`perfmodel.count`.
     """
 
     name: str
@@ -81,6 +83,7 @@ class KernelCounts:
     access_table: tuple[AccessCount, ...]
     barrier_table: tuple[BarrierCount, ...]
     source: Program | Mapping[str, Any]
+    budget: float = 1.0
 
     # {{{ what was counted
 
@@ -110,7 +113,7 @@ class KernelCounts:
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:
-        return Cardinalities(self.program, self.subgroup_size)
+        return Cardinalities(self.program, self.subgroup_size, self.budget)
 
     # }}}
 
@@ -220,7 +223,7 @@ class KernelCounts:
         active = active_work_items(self._cardinalities)
         if active.exact:
             return slots + -1 * active
-        return Count(slots.polynomial, slots.assumptions, False, "workitem")
+        return slots.labelled("workitem", exact=False)
 
     def depth(self) -> tuple[OperationCount, ...]:
         """Return the operations on the longest chain of dependences of a work-item.
@@ -281,6 +284,7 @@ class KernelCounts:
             "assumptions": self.assumptions, "subgroup_size": self.subgroup_size,
             "launch": write_row(self.launch), **tables,
             "source": write_program(source) if isinstance(source, Program) else source,
+            **({} if self.budget == 1 else {"budget": self.budget}),
         }
 
     @classmethod
@@ -292,6 +296,7 @@ class KernelCounts:
             name=document["name"], parameters=tuple(document["parameters"]),
             assumptions=document["assumptions"], subgroup_size=document["subgroup_size"],
             launch=read_row(LaunchShape, document["launch"]), source=document["source"],
+            budget=document.get("budget", 1.0),
             **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
         )
 

@@ -109,8 +109,7 @@ class LaunchCount:
         return self._in_groups(slots, "workitem")
 
     def _in_groups(self, amount: int, granularity: str) -> Count:
-        scaled = amount * self.work_groups
-        return Count(scaled.polynomial, scaled.assumptions, scaled.exact, granularity)
+        return (amount * self.work_groups).labelled(granularity)
 
 
 @dataclass(frozen=True)

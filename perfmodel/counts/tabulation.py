@@ -27,9 +27,9 @@ from perfmodel.counts.rows import (
 PARAM = isl.dim_type.param
 
 
-def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> KernelCounts:
+def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: float = 1.0) -> KernelCounts:
     """Return the counts of a program (Algorithm 1), each distinct set counted once."""
-    cardinalities = Cardinalities(program, subgroup_size)
+    cardinalities = Cardinalities(program, subgroup_size, budget)
     launches = tuple(
         LaunchCount(launch.name, launch.group_shape, cardinalities.repeats(i),
                     cardinalities.work_groups(i))
@@ -51,7 +51,7 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape) -> Kernel
         program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
         launches, operations, accesses,
         tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
-        program,
+        program, budget,
     )
 
 

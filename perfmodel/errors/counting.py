@@ -124,3 +124,10 @@ class PartError(PerfModelError, ValueError):
     def __str__(self) -> str:
         shown = ", ".join(self.allowed[:12]) + ", ..." * (len(self.allowed) > 12)
         return f"{self.option}={self.given!r} {self.problem}; choose among the kernel's {self.kind}: {shown or 'none'}."
+
+
+class BudgetError(PerfModelError, ValueError):
+    """The budget of a count is not a positive number."""
+
+    found: object
+    message = "budget={found!r}; give a positive number: 1 is the default, 10 allows ten times the work."

@@ -98,3 +98,25 @@ class TraceTooLongError(PerfModelError, ValueError):
     most: int
     message = """one access is executed up to {found} times by a work-group, and {most} are traced at most; take smaller
     sizes that still fill the caches."""
+
+
+class CountTooHardError(PerfModelError, ValueError):
+    """A count has no formula within the budget, and takes too much work at the given sizes too."""
+
+    sizes: dict[str, int]
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{name}={value}" for name, value in self.sizes.items()) or "constant sizes"
+        return (
+            f"the count takes more work than is allowed, even at {where}; pass a larger budget= to count(), "
+            "such as budget=100 for a hundred times the work, or choose smaller sizes."
+        )
+
+
+class IncomparableCountsError(PerfModelError, TypeError):
+    """Two counts without formulas cannot be compared as functions."""
+
+    left: str
+    right: str
+    message = """{left} and {right} have no formulas within the budget, so == cannot tell whether they are equal at all
+    sizes; compare their values at given sizes, or pass a larger budget= to count()."""

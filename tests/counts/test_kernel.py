@@ -15,6 +15,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.reading.affine import affine_form
 from perfmodel.errors import (
     AssumptionError,
+    BudgetError,
     CountsSchemaError,
     GranularityError,
     IncompleteKernelError,
@@ -362,3 +363,19 @@ def test_affine_forms_belong_to_the_caller():
     index = 3 * p.Variable("i") + 1
     affine_form(index).clear()
     assert {"i": 3, "": 1} == affine_form(index)
+
+
+def test_a_small_budget_leaves_counts_exact():
+    t_unit = kernel("{ [i, j]: 0 <= j <= i < n }", "b[i, j] = 2*a[i, j]", a=np.float32)
+    small, usual = count(t_unit, budget=1e-5, cache=False), count(t_unit, cache=False)
+    for counts in (small, KernelCounts.from_json(json.loads(json.dumps(small.to_json())))):
+        found = counts.footprint("a")
+        assert (28, True, 1e-5) == (found(n=7), found.exact, counts.budget)
+        assert "evaluated at given sizes only" in str(found)
+    assert "budget" not in usual.to_json()
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf")])
+def test_bad_budget(budget):
+    with pytest.raises(BudgetError, match="positive number"):
+        count(kernel("{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", a=np.float32), budget=budget)

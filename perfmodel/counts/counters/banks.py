@@ -40,13 +40,13 @@ def _serialised(
     steps = _lane_steps(access, domain)
     if steps is None or domain.trips is not None:
         bound = cardinalities.count(domain)  # at worst the lanes go one by one
-        return Count(bound.polynomial, bound.assumptions, False, "subgroup")
+        return bound.labelled("subgroup", exact=False)
     whole = completed(domain, launch)
     touched = _words(whole, access, steps, launch.group_shape, cardinalities.subgroup_size)
     degree = sum(_most_in_one_bank(words, banks) for words in touched.values())
     count = degree * cardinalities.count(domain, "workgroup")
     exact = count.exact and domain.chance == 1 and _same_lanes_everywhere(whole)
-    return Count(count.polynomial, count.assumptions, exact, "subgroup")
+    return count.labelled("subgroup", exact)
 
 
 def _words(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from fractions import Fraction
 from math import prod
 
@@ -10,9 +11,10 @@ import islpy as isl
 
 from perfmodel.counts.counters.lane_boxes import in_sub_groups, without_local
 from perfmodel.counts.counters.lane_factors import factors_of_lanes
-from perfmodel.counts.points.cardinality import Cardinality, product, simplified
+from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, only_at_sizes, product, simplified
 from perfmodel.counts.points.factors import FactoredSet
-from perfmodel.counts.points.set_counter import SetCounter
+from perfmodel.counts.points.set_counter import TERMS, SetCounter, terms_of
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly.count import Count
 
@@ -26,12 +28,15 @@ class Cardinalities:
         What the kernel executes.
     subgroup_size : int
         Work-items in a sub-group; sub-group = floor(linear local id / subgroup_size).
+    budget : float
+        What the formula of one set, or of one sum, may cost; 1 is ``OPERATIONS`` of isl.
     """
 
-    def __init__(self, program: Program, subgroup_size: int) -> None:
+    def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
         self.program = program
+        self.operations = max(1, int(budget * OPERATIONS))
         self.subgroup_size = subgroup_size
-        self._sets = SetCounter(program.assumptions)
+        self._sets = SetCounter(program.assumptions, self.operations)
         self._products: dict[Domain, FactoredSet | None] = {}
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._launches: dict[int, Cardinality] = {}
@@ -53,8 +58,7 @@ class Cardinalities:
         launch = self.program.launches[domain.launch]
         if granularity != "workitem" and domain.trips is not None:
             # lanes make different numbers of trips, each at most those of all its work-items
-            bound = self.count(domain)
-            return self.wrap(Cardinality(bound.polynomial, False), granularity=granularity)
+            return self.count(domain).labelled(granularity, exact=False)
         number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
         repeated = self._repeated(domain, launch, granularity)
         if granularity == "workitem":
@@ -74,10 +78,10 @@ class Cardinalities:
         granularity: str = "workitem",
     ) -> Count:
         """Return a :class:`Count` under the program's assumptions."""
-        count = Count(
-            simplified(number.polynomial, self.program.assumptions),
-            self.program.assumptions, exact and number.exact, granularity,
-        )
+        polynomial = number.polynomial
+        with suppress(BudgetSpentError), limited(self.operations):
+            polynomial = simplified(polynomial, self.program.assumptions)
+        count = Count(polynomial, self.program.assumptions, exact and number.exact, granularity, number.unexpanded)
         return count if factor == 1 else factor * count
 
     def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
@@ -105,20 +109,34 @@ class Cardinalities:
 
     def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
-        return self._sets.count(points, self._sets.factored(points))
+        return self._sets.count(points, self.factors(points))
+
+    def factors(self, points: isl.Set) -> FactoredSet | None:
+        """Return a set as a product, if it is one."""
+        return self._sets.factored(points)
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
         """Return the sum of the sizes of sets; equal sizes are multiplied rather than added."""
         sizes: dict[str, tuple[Cardinality, int]] = {}
+        terms = spent = 0
         for points in sets:
-            size = self.size(points)
-            key = str(size.polynomial)
+            hard = spent > 1 or terms * OPERATIONS > TERMS * self.operations
+            size = only_at_sizes(points) if hard else self.size(points)
+            spent += len(size.unexpanded) > 0
+            terms += terms_of(size.polynomial)
+            key = f"{size.polynomial} {len(sizes) if size.unexpanded else ''}"
             sizes[key] = (size, sizes[key][1] + 1 if key in sizes else 1)
         exact = all(size.exact for size, _ in sizes.values())
-        number = isl.PwQPolynomial("{ 0 }")
-        for size, times in sizes.values():
-            number = number.add(size.polynomial.scale_val(isl.Val(times)))
-        return Cardinality(number, exact)
+        unexpanded = [one for size, _ in sizes.values() for one in size.unexpanded]
+        number = NOTHING
+        try:
+            with limited(self.operations):
+                for size, times in sizes.values():
+                    number = number.add(size.polynomial.scale_val(isl.Val(times)))
+        except BudgetSpentError:
+            number = NOTHING
+            unexpanded += [Unexpanded(Fraction(times), (size.polynomial,), ()) for size, times in sizes.values()]
+        return Cardinality(number, exact, tuple(unexpanded))
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
         """Return the number of groups along the axes that are not among ``axes``."""

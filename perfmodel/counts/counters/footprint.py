@@ -70,7 +70,7 @@ class Footprint:
         total = Count.constant(0)
         for domain, _ in self._sites:
             total = total + self._cardinalities.count(domain)
-        return Count(total.polynomial, total.assumptions, False, "cell")
+        return total.labelled("cell", exact=False)
 
     def filled(self, stride: LaneStride) -> Count | None:
         """Return |F with its gaps along the unit-stride axis filled|.

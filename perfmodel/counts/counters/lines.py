@@ -58,13 +58,13 @@ class Lines:
         total = self._total([
             part for key, places in touched.items() for part in _with_a_point_per_line(places.coalesce(), key[-1])
         ])
-        return Count(total.polynomial, total.assumptions, exact and total.exact, "line")
+        return total.labelled("line", exact and total.exact)
 
     def _bound(self) -> Count:
         total = Count.constant(0)
         for domain, _ in self.sites:  # at most one line an execution
             total = total + self.cardinalities.count(domain)
-        return Count(total.polynomial, total.assumptions, False, "line")
+        return total.labelled("line", exact=False)
 
     def _touched(self, per: str) -> tuple[dict[Key, isl.Set], bool]:
         """Return sets of (unit, row, line) or (unit, row, cell), and whether they are exact.
@@ -110,7 +110,7 @@ class Lines:
         if not self.sizes:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
         number = self.cardinalities.total([self._fixed(points) for points in sets])
-        return Count(number.polynomial, exact=number.exact, granularity="line")
+        return Count(number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded)
 
     def _fixed(self, points: isl.Set) -> isl.Set:
         for name, value in self.sizes.items():

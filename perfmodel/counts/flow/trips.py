@@ -11,6 +11,7 @@ import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.points.cardinality import Cardinality, product
+from perfmodel.counts.points.factors import variable
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node
 from perfmodel.counts.quasipoly.count import Count
@@ -125,11 +126,19 @@ class Trips:
             return factor * Count.constant(1, "chain")
         points, others = _union(domains, known, frozenset(self.around.get(known[-1], ())))
         alone = points.project_out(SET, len(known), others)
-        if not others or _one_runs_all(points, alone, len(known)):
+        if not others or self._uncoupled(points, len(known)) or _one_runs_all(points, alone, len(known)):
             number = self.cardinalities.size(alone)
         else:
             number = Cardinality(_longest(points, len(known)), len(known) == 1)
         return self.cardinalities.wrap(number, factor, exact, "chain")
+
+    def _uncoupled(self, points: isl.Set, dims: int) -> bool:
+        """Whether no condition couples the first dimensions with the others."""
+        whole = self.cardinalities.factors(points)
+        nest = {variable(k) for k in range(dims)}
+        return whole is not None and all(
+            nest.isdisjoint(factor.variables) or nest.issuperset(factor.variables) for factor in whole.factors
+        )
 
 
 def _union(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import metadata
 
@@ -15,6 +17,34 @@ import islpy as isl
 
 REQUIREMENT = "islpy-barvinok==2025.2.5.post1"
 MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
+
+OPERATIONS = 500_000
+"""Operations of isl (it counts its allocations) that one set or sum may take: about a second."""
+
+
+class BudgetSpentError(Exception):
+    """A formula takes more work than the budget allows; callers count at given sizes then."""
+
+
+@contextmanager
+def limited(operations: int) -> Iterator[None]:
+    """Let isl make at most so many operations, whatever time they take.
+
+    Raises
+    ------
+    BudgetSpentError
+        It needs more.
+    """
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(operations)
+    try:
+        yield
+    except isl.Error:  # isl gives no other reason where a result is missing
+        raise BudgetSpentError from None
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
 
 
 class BarvinokMissingWarning(UserWarning):

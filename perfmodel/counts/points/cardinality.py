@@ -2,28 +2,85 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import islpy as isl
 
+NOTHING = isl.PwQPolynomial("{ 0 }")
 MOST_PIECES = 256
 """More pieces are not simplified: their number is what adding up and gist cost."""
 MOST_FLOORS = 16
 """Nor are pieces with more floors: gist on 13 pieces with 27 floors takes eleven seconds and leaves out nothing."""
 
 
+@dataclass(frozen=True, eq=False)
+class Unexpanded:
+    """``factor * prod_i f_i * prod_j |S_j|``, a product that is not written out as one polynomial.
+
+    It is evaluated at given sizes only: there even sets with no formula of a reasonable length
+    are counted in milliseconds.
+
+    Attributes
+    ----------
+    factor : Fraction
+    functions : tuple of islpy.PwQPolynomial
+        The f, functions of parameters.
+    sets : tuple of islpy.Set
+        The S, sets over parameters.
+    """
+
+    factor: Fraction
+    functions: tuple[isl.PwQPolynomial, ...]
+    sets: tuple[isl.Set, ...]
+
+    def times(self, other: Unexpanded) -> Unexpanded:
+        """Return the product of two products."""
+        return Unexpanded(self.factor * other.factor, self.functions + other.functions, self.sets + other.sets)
+
+    def scaled(self, factor: Fraction) -> Unexpanded:
+        """Return a multiple."""
+        return replace(self, factor=factor * self.factor)
+
+
 @dataclass(frozen=True)
 class Cardinality:
-    """The number of points of a set, and whether it is exact or an upper bound."""
+    """The number of points of a set, and whether it is exact or an upper bound.
+
+    The number is the polynomial plus the summands in ``unexpanded``.
+    """
 
     polynomial: isl.PwQPolynomial
     exact: bool = True
+    unexpanded: tuple[Unexpanded, ...] = ()
 
     def times(self, factor: Cardinality | isl.PwQPolynomial) -> Cardinality:
         """Return the product with another number, or with an exact function of the parameters."""
-        if isinstance(factor, Cardinality):
-            return Cardinality(product(self.polynomial, factor.polynomial), self.exact and factor.exact)
-        return Cardinality(product(self.polynomial, factor), self.exact)
+        if not isinstance(factor, Cardinality):
+            factor = Cardinality(factor)
+        polynomial, unexpanded = multiplied(
+            (self.polynomial, self.unexpanded), (factor.polynomial, factor.unexpanded)
+        )
+        return Cardinality(polynomial, self.exact and factor.exact, unexpanded)
+
+
+def only_at_sizes(points: isl.Set) -> Cardinality:
+    """Return the number of points of a set as one that is found at given sizes only."""
+    return Cardinality(NOTHING, True, (Unexpanded(Fraction(1), (), (points,)),))
+
+
+Summands = tuple[isl.PwQPolynomial, tuple[Unexpanded, ...]]
+
+
+def multiplied(left: Summands, right: Summands) -> Summands:
+    """Return the product of two sums, each of a polynomial and of unexpanded products."""
+    found = [one.times(other) for one in left[1] for other in (*_of(right[0]), *right[1])]
+    found += [one.times(other) for one in _of(left[0]) for other in right[1]]
+    return product(left[0], right[0]), tuple(found)
+
+
+def _of(polynomial: isl.PwQPolynomial) -> tuple[Unexpanded, ...]:
+    return () if polynomial.is_zero() else (Unexpanded(Fraction(1), (polynomial,), ()),)
 
 
 def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynomial:

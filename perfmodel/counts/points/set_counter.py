@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import islpy as isl
 
-from perfmodel.counts.points.barvinok import can_count, warn_once
-from perfmodel.counts.points.cardinality import Cardinality
+from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, can_count, limited, warn_once
+from perfmodel.counts.points.cardinality import Cardinality, only_at_sizes
 from perfmodel.counts.points.factors import FactoredSet, canonical, factored
 from perfmodel.counts.points.interval_counts import IntervalCounter
-from perfmodel.counts.points.polytopes import Polytope
+from perfmodel.counts.points.polytopes import Polytope, polytope_of
+from perfmodel.counts.points.straightening import straightened
 from perfmodel.counts.points.summation import sum_of_points
 
-SET = isl.dim_type.set
+SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
 MANY = 8
 """More quasi-polynomials than these are slow to add up: the sum over the 48 sub-groups of a guarded
 work-group takes ten seconds, and Barvinok's algorithm on their union five milliseconds."""
+DIMENSIONS = 7
+LARGE_BUDGET = 10
+TERMS = 2000
+"""A formula of more terms is slow to simplify and to evaluate: at each size the set is counted faster."""
 
 TILED = 5
 """Variables of a set in which tiles are merged, as Barvinok's algorithm takes exponentially long in their number:
@@ -30,7 +35,8 @@ class SetCounter:
     Products of intervals are counted by their formula, other sets by :func:`count_points`.
     """
 
-    def __init__(self, assumptions: isl.Set) -> None:
+    def __init__(self, assumptions: isl.Set, operations: int = OPERATIONS) -> None:
+        self.operations = operations
         self._intervals = IntervalCounter(assumptions)
         self._known: dict[object, Cardinality] = {}
 
@@ -59,7 +65,7 @@ class SetCounter:
         key = (canonical(factor), context)
         if key not in self._known:
             merged = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
-            self._known[key] = count_points(whole.points(factor) if merged is None else merged)
+            self._known[key] = count_points(whole.points(factor) if merged is None else merged, self.operations)
         return self._known[key]
 
     def sum_of_products(
@@ -98,7 +104,7 @@ class SetCounter:
 
     def _remembered(self, key: object, points: isl.Set) -> Cardinality:
         if key not in self._known:
-            self._known[key] = count_points(points)
+            self._known[key] = count_points(points, self.operations)
         return self._known[key]
 
 
@@ -108,14 +114,69 @@ def _with_standard_names(points: isl.Set) -> isl.Set:
     return points
 
 
-def count_points(points: isl.Set) -> Cardinality:
+def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
     By Barvinok's algorithm where ``islpy`` has it, else by :mod:`perfmodel.counts.points.summation`,
-    with one warning in a process.
+    with one warning in a process. Where the algorithm needs more ``operations`` of isl, or the formula
+    has too many terms, the number is counted at given sizes only.
     """
     points = points.coalesce()
-    if can_count():
-        return Cardinality(points.card().coalesce())
-    warn_once()
-    return sum_of_points(points)
+    if not can_count():
+        warn_once()
+        return sum_of_points(points)
+    for one in _ways_to_write(points):
+        try:
+            with limited(operations):
+                number = _checked(one, operations).card().coalesce()
+        except BudgetSpentError:
+            continue
+        if terms_of(number) * OPERATIONS <= TERMS * operations:
+            return Cardinality(number)
+    return only_at_sizes(points)
+
+
+def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
+    yield points
+    simple = untiled(points)
+    if simple is not points:
+        yield simple
+
+
+def terms_of(number: isl.PwQPolynomial) -> int:
+    """Return the terms of a piecewise quasi-polynomial, over all its pieces."""
+    return sum(len(value.get_terms()) for _, value in number.get_pieces())
+
+
+def _checked(points: isl.Set, operations: int) -> isl.Set:
+    """Return the set, if isl's operations tell how long Barvinok's algorithm counts it, or the budget is large.
+
+    Raises
+    ------
+    BudgetSpentError
+        It has many dimensions, or several existential variables that stay floors of floors. The
+        algorithm takes minutes for these, most of them outside isl.
+    """
+    if not points.dim(PARAM) or operations > LARGE_BUDGET * OPERATIONS:
+        return points
+    if points.dim(SET) > DIMENSIONS:
+        raise BudgetSpentError
+    if any(basic.dim(DIV) > 1 for basic in points.get_basic_sets()) and "exists" in str(points):
+        written = points.compute_divs().coalesce()
+        if any(basic.dim(DIV) > 2 for basic in written.get_basic_sets()):
+            raise BudgetSpentError
+    return points
+
+
+def untiled(points: isl.Set) -> isl.Set:
+    """Return a set of as many points, tiles merged with their offsets; the same set where there are none."""
+    basics = points.get_basic_sets()
+    if len(basics) != 1 or basics[0].dim(DIV):
+        return points
+    polytope, _ = polytope_of(basics[0])
+    simple = straightened(polytope)
+    if len(simple.variables) == len(polytope.variables):
+        return points
+    parameters = [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))]
+    rows = [*(f"{form} = 0" for form in simple.equalities), *(f"{form} >= 0" for form in simple.inequalities)]
+    return isl.Set(f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {' and '.join(rows)} }}")

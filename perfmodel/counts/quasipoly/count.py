@@ -12,13 +12,16 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.points.cardinality import product, simplified
+from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points.cardinality import Unexpanded, multiplied, simplified
+from perfmodel.counts.quasipoly.arguments import whole_array
+from perfmodel.counts.quasipoly.at_sizes import SummandsAtSizes, read, written
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
 from perfmodel.counts.quasipoly.printing import as_latex, as_text
 from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomial_of
 from perfmodel.counts.quasipoly.vanishing import vanishes
-from perfmodel.errors import GranularityError, InfiniteCountError
+from perfmodel.errors import GranularityError, IncomparableCountsError, InfiniteCountError
 
 Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
@@ -42,6 +45,9 @@ class Count:
     granularity : str
         What is counted: ``"workitem"`` (executions by work-items), ``"subgroup"``,
         ``"workgroup"``, ``"launch"``, ``"cell"`` or ``"line"``. Only equal ones can be added.
+    unexpanded : tuple of Unexpanded
+        Summands beside the polynomial whose formula takes more work than the budget allows. They
+        are exact too, but are counted at given sizes only; ``str`` says so.
 
     Notes
     -----
@@ -61,6 +67,7 @@ class Count:
     assumptions: isl.Set
     exact: bool
     granularity: str
+    unexpanded: tuple[Unexpanded, ...]
     _multiple: tuple[Count, Fraction] | None
 
     def __init__(
@@ -69,12 +76,14 @@ class Count:
         assumptions: isl.Set = UNIVERSE,
         exact: bool = True,
         granularity: str = "workitem",
+        unexpanded: tuple[Unexpanded, ...] = (),
         *,
         _multiple: tuple[Count, Fraction] | None = None,
         _texts: tuple[str, str] | None = None,
     ) -> None:
         vars(self).update(
-            polynomial=polynomial, assumptions=assumptions, exact=exact, granularity=granularity, _multiple=_multiple
+            polynomial=polynomial, assumptions=assumptions, exact=exact, granularity=granularity,
+            unexpanded=unexpanded, _multiple=_multiple,
         )
         if _texts is not None:  # isl may write what it reads in another order
             vars(self)["_texts"] = _texts
@@ -107,6 +116,7 @@ class Count:
             "assumptions": assumptions,
             "exact": self.exact,
             "granularity": self.granularity,
+            **({"unexpanded": [written(one) for one in self.unexpanded]} if self.unexpanded else {}),
         }
 
     @classmethod
@@ -114,7 +124,8 @@ class Count:
         """Read what :meth:`to_json` wrote."""
         texts = data["polynomial"], data["assumptions"]
         return cls(
-            isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), data["exact"], data["granularity"], _texts=texts
+            isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), data["exact"], data["granularity"],
+            tuple(read(one) for one in data.get("unexpanded", ())), _texts=texts,
         )
 
     @cached_property
@@ -137,13 +148,20 @@ class Count:
             raise GranularityError(self.granularity, other.granularity)
         assumptions = self._common_assumptions(other)
         exact = self.exact and other.exact
-        (base, times), (same, more) = self._base_and_factor(), other._base_and_factor()
-        if assumptions is self.assumptions and base.polynomial.plain_is_equal(same.polynomial):
-            return base._scaled(times + more, assumptions, exact)
-        total = self.polynomial.add(other.polynomial)
-        if total.n_piece() > 1:
-            total = simplified(total, assumptions)
-        return Count(total, assumptions, exact, self.granularity)
+        unexpanded = self.unexpanded + other.unexpanded
+        if not unexpanded:
+            (base, times), (same, more) = self._base_and_factor(), other._base_and_factor()
+            if assumptions is self.assumptions and base.polynomial.plain_is_equal(same.polynomial):
+                return base._scaled(times + more, assumptions, exact)
+        try:
+            with limited(OPERATIONS):
+                total = self.polynomial.add(other.polynomial)
+                if total.n_piece() > 1:
+                    total = simplified(total, assumptions)
+        except BudgetSpentError:
+            total = self.polynomial
+            unexpanded = (*unexpanded, Unexpanded(Fraction(1), (other.polynomial,), ()))
+        return Count(total, assumptions, exact, self.granularity, unexpanded)
 
     __radd__ = __add__
 
@@ -166,15 +184,21 @@ class Count:
         value = isl.Val(factor.numerator).div(isl.Val(factor.denominator))
         return Count(
             self.polynomial.scale_val(value), assumptions, exact, self.granularity,
-            _multiple=(self, factor),
+            tuple(one.scaled(factor) for one in self.unexpanded), _multiple=(self, factor),
         )
 
     def times(self, other: Count) -> Count:
         """Return the product as functions, with this count's granularity."""
-        return Count(
-            product(self.polynomial, other.polynomial), self._common_assumptions(other),
-            self.exact and other.exact, self.granularity,
+        polynomial, unexpanded = multiplied(
+            (self.polynomial, self.unexpanded), (other.polynomial, other.unexpanded)
         )
+        exact = self.exact and other.exact
+        return Count(polynomial, self._common_assumptions(other), exact, self.granularity, unexpanded)
+
+    def labelled(self, granularity: str, exact: bool | None = None) -> Count:
+        """Return the same function as a count of something else; ``exact`` stays if left out."""
+        exact = self.exact if exact is None else exact
+        return Count(self.polynomial, self.assumptions, exact, granularity, self.unexpanded)
 
     def _common_assumptions(self, other: Count) -> isl.Set:
         if self.assumptions is other.assumptions:
@@ -186,6 +210,10 @@ class Count:
             return NotImplemented
         if (self.exact, self.granularity) != (other.exact, other.granularity):
             return False
+        if self.unexpanded or other.unexpanded:
+            if self.to_json() == other.to_json():
+                return True
+            raise IncomparableCountsError(str(self), str(other))
         assumptions = self._common_assumptions(other)
         difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
         return bool(difference.is_zero()) or vanishes(difference)
@@ -198,11 +226,16 @@ class Count:
     def parameters(self) -> tuple[str, ...]:
         """The size parameters that the count depends on, sorted."""
         kind = isl.dim_type.param
-        return tuple(sorted(
+        written_out = {
             self.polynomial.get_domain_space().get_dim_name(kind, i)
             for i in range(self.polynomial.dim(kind))
             if self.polynomial.involves_dims(kind, i, 1)
-        ))
+        }
+        return tuple(sorted(written_out.union(self._summands.parameters)))
+
+    @cached_property
+    def _summands(self) -> SummandsAtSizes:
+        return SummandsAtSizes(self.unexpanded)
 
     @cached_property
     def _function(self) -> QuasiPolynomial:
@@ -223,8 +256,11 @@ class Count:
             A parameter is missing, negative or not an integer.
         AssumptionError
             The sizes break an assumption of the kernel.
+        CountTooHardError
+            The count has no formula, and is too much work even at these sizes.
         """
-        return self._evaluator.at(sizes)
+        value = self._evaluator.at(sizes)
+        return value + self._summands.at(sizes) if self.unexpanded else value
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Return the values at arrays of sizes, broadcast together.
@@ -239,19 +275,29 @@ class Count:
         ndarray of float64
             Within a relative error of 1e-12 of the exact values.
         """
-        return self._evaluator.at_arrays(sizes)
+        values = self._evaluator.at_arrays(sizes)
+        if not self.unexpanded:
+            return values
+        return values + self._summands.at_arrays({
+            name: whole_array(name, sizes[name], self.parameters) for name in sizes
+        })
 
     # }}}
 
     # {{{ showing
 
     def __str__(self) -> str:
+        if self.unexpanded:
+            names = ", ".join(self.parameters)
+            return f"{'' if self.exact else 'at most '}f({names}), evaluated at given sizes only"
         return as_text(self._function, self.exact)
 
     def __repr__(self) -> str:
         return f"<Count per {self.granularity}: {self}>"
 
     def _repr_latex_(self) -> str:
+        if self.unexpanded:
+            return rf"\text{{{self}}}"
         return f"${as_latex(self._function, self.exact)}$"
 
     # }}}

@@ -14,6 +14,8 @@ from functools import cached_property
 from math import lcm
 from typing import Any
 
+CHAIN = 200  # terms that are added by operators
+
 
 @dataclass(frozen=True)
 class Affine:
@@ -142,7 +144,9 @@ def _ratio(numerator: int, denominator: int) -> int | Fraction:
 def _sum_source(terms: tuple[Term, ...]) -> str:
     """Return a sum of terms as Python source: integers over their common denominator."""
     common = lcm(1, *(term.coefficient.denominator for term in terms))
-    total = " + ".join(_term_source(term, common) for term in terms) or "0"
+    parts = [_term_source(term, common) for term in terms]
+    # Python's compiler recurses into a long chain of additions
+    total = f"sum(({', '.join(parts)}))" if len(parts) > CHAIN else " + ".join(parts) or "0"
     return total if common == 1 else f"ratio({total}, {common})"
 
 

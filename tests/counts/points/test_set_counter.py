@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from perfmodel.counts import Count, count
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.points import set_counter
+from perfmodel.counts.points.barvinok import OPERATIONS
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.points.set_counter import SetCounter
 from tests.corpus import kernels
@@ -29,7 +30,7 @@ def size(text: str, assumptions: str, **values: int) -> int:
 
 @pytest.fixture
 def closed_forms_only(monkeypatch):
-    def refused(points: isl.Set) -> Cardinality:
+    def refused(points: isl.Set, operations: int) -> Cardinality:
         raise AssertionError(f"{points} has no closed form")
 
     monkeypatch.setattr(set_counter, "count_points", refused)
@@ -153,7 +154,7 @@ def test_sizes_of_the_corpus_equal_barvinoks(monkeypatch):
         return found
 
     monkeypatch.setattr(Cardinalities, "size", remembering)
-    for kernel in kernels():
+    for kernel in (one for one in kernels() if one.theme != "hard"):
         statistics = kernel.statistics(kernel.cases[0]) if kernel.statistics else None
         counts = count(kernel.build(), 32, statistics, cache=False)
         known = Cardinalities(counts.program, 32)
@@ -162,5 +163,5 @@ def test_sizes_of_the_corpus_equal_barvinoks(monkeypatch):
     assert 150 < len(met)
     for known, points, found in met.values():
         assumptions = known.program.assumptions
-        expected = set_counter.count_points(points)
+        expected = set_counter.count_points(points, 100 * OPERATIONS)
         assert Count(expected.polynomial, assumptions) == Count(found.polynomial, assumptions)

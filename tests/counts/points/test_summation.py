@@ -143,13 +143,13 @@ def test_corpus_counts_equal_barvinoks(monkeypatch):
     """Every set that the corpus needs is counted exactly without Barvinok, too."""
     sets_met: dict[str, tuple[isl.Set, Cardinality]] = {}
 
-    def remembering(points: isl.Set) -> Cardinality:
-        found = count_points(points)
+    def remembering(points: isl.Set, operations: int) -> Cardinality:
+        found = count_points(points, operations)
         sets_met[str(points)] = (points, found)
         return found
 
     monkeypatch.setattr(set_counter, "count_points", remembering)
-    for kernel in kernels():
+    for kernel in (one for one in kernels() if one.theme != "hard"):
         statistics = kernel.statistics(kernel.cases[0]) if kernel.statistics else None
         count(kernel.build(), 32, statistics, cache=False).to_json()  # counts the footprints too
     assert 50 < len(sets_met)
