@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pycparser import c_ast, c_generator
 
 from .dtypes import INT, LONG, CType, c_type, common, promoted
-from .functions import NEGATION, call
+from .functions import NEGATION, call, random123
 from .scope import Notes, Variable
 from .source import UnsupportedCode
 
@@ -212,6 +212,13 @@ class Expressions:
         inner = INDEX if mode == INDEX else mode
         if name in self.notes.helpers:
             return self.helper_call(name, arguments, inner)
+        random = random123(name)
+        if random is not None:
+            if not isinstance(arguments[2].expr, c_ast.ID):
+                raise UnsupportedCode(f"a new counter in an array: {text_of(node)}")
+            self._count(random, name.removesuffix("_gen"), mode)
+            counter, cell = self.translate(arguments[0], inner)[0], self.scope[arguments[2].expr.name]
+            return f"random_numbers({counter}, {cell.python})", random
         translated = [self.translate(argument, inner) for argument in arguments]
         found = call(name, tuple(kind for _, kind in translated), bool(arguments) and is_minus_one(arguments[0]))
         if found is None:

@@ -171,6 +171,7 @@ COMPLEX_FUNCTIONS: dict[str, Callable[..., Any]] = {
 COMPLEX_FUNCTIONS.update({"abs": abs, "pow": pow, "powr": pow, "rpow": pow})
 _COMPLEX_NAME = re.compile(r"^c(float|double)_(\w+)$")
 _POWER = re.compile(r"^(powf(32|64)|loopy_pow_\w+)$")
+_RANDOM123 = re.compile(r"^(?:philox|threefry)(\d)x(32|64)_(gen|f32|f64)$")
 _SUFFIX = re.compile(r"^loopy_(floor_div|mod)_(?:pos_b_)?(u?int\d+)$")
 
 
@@ -215,10 +216,26 @@ def _complex_call(base: str, name: str, minus_one_first: bool) -> tuple[str, CTy
     return None
 
 
+def random123(name: str) -> CType | None:
+    """The type of what a random123 function returns; None for any other name."""
+    found = _RANDOM123.match(name)
+    if found is None:
+        return None
+    width, bits, form = found.groups()
+    return CType({"gen": f"uint{bits}", "f32": "float32", "f64": "float64"}[form], int(width))
+
+
+def random_numbers(counter: Vec, new_counter: list[Any]) -> Vec:
+    """Numbers that depend on a counter, which is moved on; they aren't those that random123 gives."""
+    new_counter[0] = Vec((counter[0] + 1, *counter[1:]))
+    return Vec((7919 * count + 13) % 101 for count in counter)
+
+
 def namespace() -> dict[str, Any]:
     """The Python functions that translated code calls, by the name it calls them."""
     names: dict[str, Any] = {f"f_{name}": function for name, function in REAL.items()}
     names.update({f"f_complex_{name}": function for name, (function, _) in COMPLEX.items()})
     names.update({f"f_complex_{name}": _guarded(function) for name, function in COMPLEX_FUNCTIONS.items()})
+    names.update(random_numbers=random_numbers)
     names.update(quotient=truncated_quotient, remainder=truncated_remainder, Vec=Vec, inf=math.inf, nan=math.nan)
     return names

@@ -64,9 +64,20 @@ _QUALIFIERS = {
 }
 
 
+_RANDOM123 = (
+    r"typedef union\s*\{.*?\}\s*\w+;",
+    r"^\w+ (?:philox|threefry)\w+\([^{]*\)\s*\{.*?^\}",
+)
+
+
 def _plain_c(text: str) -> str:
-    """OpenCL C as C: no macros, no comments, ``__local`` as ``volatile`` (which Loopy uses for atomics only)."""
+    """OpenCL C as C: no macros, no comments, ``__local`` as ``volatile`` (which Loopy uses for atomics only).
+
+    The bodies of random123's functions are left out: they are known by their names.
+    """
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    for pattern in _RANDOM123:
+        text = re.sub(pattern, "", text, flags=re.S | re.M)
     text = text.replace("\\\n", " ")
     text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     text = re.sub(r"\bLOOPY_CALL_WITH_\w+\s*\(\w+\)", "", text)

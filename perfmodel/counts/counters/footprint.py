@@ -33,7 +33,7 @@ class Footprint:
         self._cardinalities = cardinalities
         self._sites = sites
         self._sample = min((access for _, access in sites), key=lambda access: access.bits)
-        self._alike = len({(access.bits, access.cells and access.cells.dim(OUT)) for _, access in sites}) == 1
+        self._alike = all(_alike(self._sample, access) for _, access in sites)
         self.exact = self._alike and all(
             domain.exact and domain.chance == 1 and a.cells_exact for domain, a in sites
         )
@@ -55,7 +55,7 @@ class Footprint:
 
     def _whole_array(self) -> isl.Set | None:
         shape = self._sample.shape
-        if shape is None:
+        if shape is None or not all(extent.is_bounded() for extent in shape):
             return None
         whole: isl.Set = isl.Set("{ [] }")
         for extent in shape:
@@ -92,6 +92,16 @@ class Footprint:
 
     def _count(self, cells: isl.Set) -> Count:
         return self._cardinalities.wrap(self._cardinalities.size(cells), exact=self.exact, granularity="cell")
+
+
+def _alike(one: Access, other: Access) -> bool:
+    """Whether equal cells of two accesses to an array are equal addresses: they have one size and one layout."""
+    if one.cells is None or other.cells is None:
+        return one.cells is other.cells
+    return one.bits == other.bits and len(one.strides) == len(other.strides) and all(
+        mine is other_stride or mine.plain_is_equal(other_stride)
+        for mine, other_stride in zip(one.strides, other.strides, strict=True)
+    )
 
 
 def _within(dimensions: int, axis: int, extent: isl.Set) -> isl.Set:

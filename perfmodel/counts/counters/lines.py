@@ -17,7 +17,7 @@ from perfmodel.counts.counters.footprint import Site
 from perfmodel.counts.counters.lane_boxes import completed, sub_groups
 from perfmodel.counts.counters.line_places import places_of
 from perfmodel.counts.counters.line_runs import lines_of, most_lines
-from perfmodel.counts.program.program import Domain
+from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
 
 SET, OUT, PARAM = isl.dim_type.set, isl.dim_type.out, isl.dim_type.param
@@ -69,16 +69,18 @@ class Lines:
     def _touched(self, per: str) -> tuple[dict[Key, isl.Set], bool]:
         """Return sets of (unit, row, line) or (unit, row, cell), and whether they are exact.
 
-        Accesses whose lines may be the same share a set.
+        Accesses whose lines may be the same share a set, if their rows are the same. Rows that are taken apart in
+        different ways, as those of a[m*i + j] and a[n*j + i], may share lines that count twice.
         """
         touched: dict[Key, isl.Set] = {}
-        exact = True
+        layouts = [() if self.sizes else _rows(access) for _, access in self.sites]
+        exact = per == "instance" or len(set(layouts)) == 1
         for number, (domain, access) in enumerate(self.sites):
             whole = completed(domain, self.cardinalities.program.launches[domain.launch])
             places = places_of(access, self.line_bytes, self.sizes, self.cardinalities.program.assumptions)
             exact = exact and places.exact and domain.exact and access.cells_exact and domain.chance == 1
             target = self._unit(whole, per).flat_range_product(places.of_points)
-            site = number if per == "instance" else 0
+            site = number if per == "instance" else layouts.index(layouts[number])
             for part, points in self._parts(whole, per):
                 key = (domain.launch, site, part, places.cells_per_line)
                 found = points.apply(target)
@@ -118,6 +120,14 @@ class Lines:
             if index >= 0:
                 points = points.fix_val(PARAM, index, isl.Val(value))
         return points.project_out(PARAM, 0, points.dim(PARAM))
+
+
+def _rows(access: Access) -> tuple[str, ...]:
+    """Return the distances of the rows of an array in bits, as texts."""
+    return tuple(
+        str(stride.scale_val(isl.Val(access.bits)))
+        for axis, stride in enumerate(access.strides) if axis != access.unit_axis
+    )
 
 
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:

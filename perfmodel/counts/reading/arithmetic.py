@@ -125,7 +125,13 @@ class ArithmeticWalk(AccessWalk):
         return None
 
     def map_product(self, expr: p.Product, scope: Scope) -> Type[Any]:
-        return self.fold("mul", [child for child in expr.children if not is_sign(child)], scope)
+        factors = [child for child in expr.children if not is_sign(child)]
+        if any(isinstance(factor, p.Product) for factor in factors):
+            flat = [factor for factor in flat_terms(expr) if not is_sign(factor)]
+            # n * (n * a) is (n * n) * a in C code, where n * n is index arithmetic
+            if all(is_index(self.kernel, factor) and not p.is_constant(factor) for factor in flat[:2]):
+                factors = flat
+        return self.fold("mul", factors, scope)
 
     # }}}
 

@@ -9,6 +9,7 @@ from math import prod
 
 import islpy as isl
 import loopy as lp
+import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.data import GroupInameTag, LocalInameTag
 from loopy.symbolic import condition_to_set
@@ -143,7 +144,7 @@ class Domains:
         self, points: isl.Set, condition: Condition
     ) -> tuple[isl.Set, Fraction, bool]:
         expr, truth = condition
-        where = condition_to_set(points.get_space(), expr)
+        where = None if _is_fractional(expr) else condition_to_set(points.get_space(), expr)
         if where is not None:
             part = points.intersect(where) if truth else points.subtract(where)
             return part.coalesce(), Fraction(1), True
@@ -155,6 +156,17 @@ class Domains:
                 return points, chance if truth else 1 - chance, True
         self.unknown_tests[str(expr)] = None
         return points, Fraction(1), False
+
+
+def _is_fractional(expr: object) -> bool:
+    """Whether there is a fraction in a test, such as 0.5*i < 1, which Loopy's sets round to an integer."""
+    if isinstance(expr, (float, np.floating)):
+        return not float(expr).is_integer()
+    if isinstance(expr, p.Comparison):
+        return _is_fractional(expr.left) or _is_fractional(expr.right)
+    if isinstance(expr, (p.Sum, p.Product, p.LogicalAnd, p.LogicalOr, p.Min, p.Max)):
+        return any(map(_is_fractional, expr.children))
+    return isinstance(expr, p.Quotient) or (isinstance(expr, p.LogicalNot) and _is_fractional(expr.child))
 
 
 def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:

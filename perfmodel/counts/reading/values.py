@@ -74,11 +74,11 @@ def is_product(kernel: lp.LoopKernel, expr: Any) -> bool:
     )
 
 
-def flat_terms(expr: p.Sum) -> list[Any]:
-    """Return the terms of nested sums, which C code prints without parentheses."""
+def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
+    """Return the operands of nested sums, or of nested products, which C code prints without parentheses."""
     terms: list[Any] = []
     for child in expr.children:
-        terms.extend(flat_terms(child) if isinstance(child, p.Sum) else [child])
+        terms.extend(flat_terms(child) if isinstance(child, type(expr)) else [child])
     return terms
 
 

@@ -54,3 +54,19 @@ def test_the_cells_of_an_unknown_index_are_the_whole_array():
     found = count(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False).footprint("a")
     assert not found.exact
     assert 21 == found(n=7)
+
+
+def transposed_by_hand() -> lp.TranslationUnit:
+    return lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[m*i + j] + a[n*j + i]",
+        [lp.GlobalArg("a", np.float32, shape="n*m"), lp.GlobalArg("out", np.float32, shape="n, m"),
+         lp.ValueArg("n, m", np.int32)],
+        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
+    )
+
+
+def test_rows_of_two_lengths_are_a_bound() -> None:
+    # the same n*m cells, taken apart as rows of m and as rows of n
+    cells = count(transposed_by_hand(), cache=False).footprint("a")
+    assert not cells.exact
+    assert 15 <= cells(n=3, m=5)

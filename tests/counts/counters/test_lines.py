@@ -79,3 +79,18 @@ def test_an_unknown_cell_may_be_on_a_line_of_its_own():
     found = count(unit, subgroup_size=SUBGROUP, cache=False).lines("a", per="launch")
     assert not found.exact
     assert 33 == found(n=33)
+
+
+def test_rows_of_two_lengths_share_lines() -> None:
+    """a[m*i + j] and a[n*j + i] are the same n*m cells: without sizes a bound, with sizes exact."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[m*i + j] + a[n*j + i]",
+        [lp.GlobalArg("a", np.float32, shape="n*m"), lp.GlobalArg("out", np.float32, shape="n, m"),
+         lp.ValueArg("n, m", np.int32)],
+        assumptions="n >= 1 and m >= 1 and n mod 16 = 0 and m mod 16 = 0", lang_version=(2018, 2),
+    )
+    counts, sizes = count(unit, cache=False), {"n": 32, "m": 16}
+    bound = counts.lines("a", line_bytes=64, per="launch")
+    assert not bound.exact
+    assert bound(**sizes) >= 32 * 16 // 16
+    assert 32 * 16 // 16 == counts.lines("a", line_bytes=64, per="launch", **sizes)(**sizes)

@@ -10,8 +10,11 @@ import numpy as np
 import pymbolic.primitives as p
 import pytest
 
+from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains, hardware_axis, size_parameters
 from perfmodel.errors import StatisticsNeededError
+from tests import oracle
+from tests.oracle.compare import compare
 
 ROW, N = p.Variable("i"), p.Variable("n")
 SQUARE = "{ [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i, j] = a[i, j]"
@@ -82,3 +85,15 @@ def test_axes_and_parameters(scheduled) -> None:
     assert ("g.0", "l.0") == (hardware_axis(kernel, "i_outer"), hardware_axis(kernel, "i_inner"))
     line = Domains(kernel, {}).line("i_inner")
     assert line.is_equal(isl.Set("[n] -> { [i_inner] : n >= 1 and 0 <= i_inner <= 15 and i_inner < n }"))
+
+
+@pytest.mark.parametrize("test", ["0.5*i < 1", "i/2 < 1", "i < 3 and 0.5*i < 1", "i < 2.5"])
+def test_a_fraction_in_a_test_makes_a_bound(test: str) -> None:
+    """Against the execution: Loopy's own set of 0.5*i < 1 is that of 0*i < 1."""
+    arguments = [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)]
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"out[i] = a[i] if {test} else 2*a[i]", arguments, lang_version=(2018, 2),
+    )
+    counts = count(unit, cache=False)
+    assert [] == compare(oracle.execute(unit, {"n": 21}), counts, {"n": 21})
+    assert not counts.operations("float32", "mul").exact

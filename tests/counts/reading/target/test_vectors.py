@@ -113,3 +113,24 @@ def test_half() -> None:
     counts = counted("out[i] = 2*a[i] + b[i]", a=np.float16, b=np.float16, out=np.float16)
     assert {("float16", "mul"): 37, ("float16", "add"): 37} == operations(counts)
     assert {16} == {row.bits for row in counts.access_table}
+
+
+def test_random_numbers_are_vectors() -> None:
+    """Of each call 4 results, by the function's name; real*real + imag is 4 products and 4 sums."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }",
+        """for i
+            <> key2 = make_uint2(i, 324830944) {id=k2}
+            <> key4 = make_uint4(i, 324830944, 234181, 2233) {id=k4}
+            <> ctr = make_uint4(0, 1, 2, 3) {id=first}
+            <> real, ctr = philox4x32_f32(ctr, key2) {id=real, dep=first:k2}
+            <> imag, ctr = threefry4x32_f32(ctr, key4) {id=imag, dep=real:k4}
+            out[i] = real*real + imag {dep=imag}
+        end""",
+        [lp.GlobalArg("out", vec.float4, shape="n"), lp.ValueArg("n", np.int32)],
+        lang_version=(2018, 2), seq_dependencies=False,
+    )
+    counts = count(unit, cache=False)
+    calls = {("float32", "philox4x32_f32"): 4 * 37, ("float32", "threefry4x32_f32"): 4 * 37}
+    assert {**calls, ("float32", "mul"): 4 * 37, ("float32", "add"): 4 * 37} == operations(counts)
+    assert [] == compare(oracle.execute(unit, SIZES, 32), counts, SIZES)
