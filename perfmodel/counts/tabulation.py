@@ -56,9 +56,12 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
 
 
 def _address_parameters(access: Access) -> set[str]:
-    """Return the parameters on which the addresses of an access depend, as lines and strides do."""
+    """Return the parameters on which lines, strides and footprints of an access depend."""
     forms = [*access.strides, access.offset, *(stride.distance for stride in access.lane_stride)]
-    return {name for form in forms for name in Count(form).parameters}
+    found = {name for form in forms for name in Count(form).parameters}
+    for axis in (access.shape or ()) if access.cells is None else ():  # where data decides, any cell may be touched
+        found.update(axis.drop_unused_params().get_var_names(PARAM))
+    return found
 
 
 def _operation_rows(

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tests.others.suites import BARVINOK, COMMON, SUITES, Suite
@@ -44,7 +44,8 @@ def examine(suite: Suite) -> int:
         return 0
     if not any((CAPTURED / suite.name).glob("*.pickle")):
         capture(suite, python)
-    return run(python, "-W", "ignore", "-m", "tests.others", str(CAPTURED / suite.name))
+    with_old_names = {"PERFMODEL_OLD_NAMES": "1" if "tests.others.old_names" in suite.plugins else ""}
+    return run(python, "-W", "ignore", "-m", "tests.others", str(CAPTURED / suite.name), settings=with_old_names)
 
 
 def environment(
@@ -111,17 +112,20 @@ def pip(python: Path, *arguments: str) -> None:
     subprocess.run([str(python), "-m", "pip", "--quiet", *arguments], check=True)
 
 
-def run(python: Path | None, *arguments: str, suite: str = "", folder: Path = ROOT) -> int:
+def run(
+    python: Path | None, *arguments: str, suite: str = "", folder: Path = ROOT,
+    settings: Mapping[str, str] | None = None,
+) -> int:
     """Run an environment's Python in a folder, with this project's modules; its exit status, 1 after too long."""
-    settings = {
+    environ = {
         **os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *map(str, PLACE.glob("sources/*/test"))]),
         "XDG_CACHE_HOME": str(PLACE / "cache"), "PYOPENCL_TEST": "portable",
-        "PERFMODEL_CAPTURE": str(CAPTURED / suite),
+        "PERFMODEL_CAPTURE": str(CAPTURED / suite), **(settings or {}),
     }
     limit = CAPTURE_S if suite else None
     try:
         command = [str(python), *arguments]
-        return subprocess.run(command, cwd=folder, env=settings, timeout=limit, check=False).returncode
+        return subprocess.run(command, cwd=folder, env=environ, timeout=limit, check=False).returncode
     except subprocess.TimeoutExpired:
         say(f"stopped after {limit} s; what was captured until then is checked")
         return 1

@@ -68,7 +68,7 @@ SUITES = (
     ),
     Suite(
         "sumpy", "2022.1", needs=("sympy", "boxtree==2023.1", "arraycontext==2021.1", "pyrsistent", "immutables"),
-        scripts=("sumpy_driver.py",),
+        scripts=("sumpy_driver.py",), plugins=("tests.others.old_names",),
         skipped={"test": "it needs an arraycontext of 2022, which is not on PyPI; sumpy_driver.py takes its place"},
     ),
     Suite(
@@ -86,7 +86,8 @@ SUITES = (
         },
     ),
     Suite(
-        "feinsum", "2025.3", needs=("more-itertools<11",), scripts=("feinsum_driver.py",), python=(3, 12),
+        "feinsum", "2025.3", scripts=("feinsum_driver.py",), python=(3, 12),
+        needs=("more-itertools<11", "bidict", "immutables", "opentuner", "opt-einsum", "pybliss", "pytz", "tabulate"),
         skipped={"tuned variants": "its transformations are chosen by timing on a device"},
     ),
 )

@@ -23,7 +23,7 @@ from sumpy.kernel import AxisTargetDerivative, DirectionalSourceDerivative, Helm
 
 from tests.others.old_names import install
 
-NUMBERS = re.compile("(starts|lists|counts|counts_nonchild|boxes|ids|levels|ibox)$")  # arrays of integers
+NUMBERS = re.compile("^n(sources|targets)$|(starts|lists|counts|counts_nonchild|boxes|ids|levels|ibox|offset)$")
 
 
 def main() -> None:
