@@ -41,6 +41,7 @@ class Domains:
         self.data_inames = self._data_inames()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
         self._cache: dict[object, Domain] = {}
+        self._wholes: dict[Projector, isl.Set] = {}  # the loop domains under the assumptions
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _assumptions(self) -> isl.Set:
@@ -112,6 +113,18 @@ class Domains:
         """Return the values of one iname; None where its bounds depend on data."""
         projector, data = self._projector([iname])
         return None if data else self._assumed(projector.onto([iname]))
+
+    def extremes(self, iname: str) -> tuple[isl.Val, isl.Val] | None:
+        """Return the least and the largest value of one iname at all sizes; None where its bounds depend on data."""
+        projector, data = self._projector([iname])
+        if data:
+            return None
+        if projector not in self._wholes:
+            whole = projector.whole.to_set().align_params(self.assumptions.get_space())
+            self._wholes[projector] = whole.intersect_params(self.assumptions)
+        whole = self._wholes[projector]
+        position = whole.find_dim_by_name(SET, iname)
+        return whole.dim_min_val(position), whole.dim_max_val(position)
 
     def _assumed(self, points: isl.Set) -> isl.Set:
         points = points.align_params(self.assumptions.get_space())
