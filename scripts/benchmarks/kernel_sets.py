@@ -9,11 +9,13 @@ from functools import partial
 from pathlib import Path
 
 import loopy as lp
+import numpy as np
 
 from perfmodel.kernels import discover
 from tests.corpus import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
+LARGE = "two_thousand_instructions"  # only where it is asked for: Loopy schedules it for ten seconds
 GROUP_SIZE, SUBGROUP_SIZE = 4096, 1  # of a device on which every variant exists
 Listed = Iterable[tuple[str, Callable[[], lp.TranslationUnit]]]
 
@@ -33,7 +35,7 @@ def chosen(names: Sequence[str], others: Sequence[str]) -> list[BenchKernel]:
     Parameters
     ----------
     names : sequence of str
-        Names of kernels.
+        Names of kernels; ``two_thousand_instructions`` is one.
     others : sequence of str
         Modules with a function ``kernels()`` that gives pairs of a name and a function that builds the kernel.
 
@@ -43,7 +45,8 @@ def chosen(names: Sequence[str], others: Sequence[str]) -> list[BenchKernel]:
         No kernel has the name.
     """
     found = {kernel.name: kernel for kernel in (*_corpus(), *_classes(), *_listed(others))}
-    return [replace(found[name], realistic=True) for name in names] or list(found.values())
+    large = BenchKernel(LARGE, _straight_line)
+    return [replace({**found, LARGE: large}[name], realistic=True) for name in names] or list(found.values())
 
 
 def _corpus() -> Iterator[BenchKernel]:
@@ -57,6 +60,17 @@ def _classes() -> Iterator[BenchKernel]:
         for kernel in discover(ROOT / folder):
             variant = kernel.variants_on(GROUP_SIZE, SUBGROUP_SIZE)[0]
             yield BenchKernel(f"{folder}/{kernel.name}", partial(kernel.build, **variant))
+
+
+def _straight_line(length: int = 2000) -> lp.TranslationUnit:
+    """Return a kernel of that many instructions and one more, each of which uses the one before it."""
+    lines = ["<> v0 = a[i] {id=s0}"]
+    for k in range(1, length):
+        lines.append(f"<> v{k} = v{k - 1}*{k}.5f + b[i + {k % 7}]*c[i, {k % 5}] {{id=s{k}, dep=s{k - 1}}}")
+    lines.append(f"out[i] = v{length - 1} {{dep=s{length - 1}}}")
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "\n".join(lines), assumptions="n >= 1", lang_version=(2018, 2))
+    unit = lp.add_dtypes(unit, dict.fromkeys("abc", np.float32))
+    return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
 def _listed(modules: Sequence[str]) -> Iterator[BenchKernel]:

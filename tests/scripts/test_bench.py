@@ -14,7 +14,7 @@ import pytest
 
 from perfmodel.counts import count
 from scripts.benchmarks.forked import forked, seconds
-from scripts.benchmarks.kernel_sets import chosen
+from scripts.benchmarks.kernel_sets import LARGE, _straight_line, chosen
 from scripts.benchmarks.table import geometric_mean, goals, ratio, table
 
 ROOT = Path(__file__).parents[2]
@@ -114,6 +114,13 @@ def test_kernels_of_another_module_can_be_added() -> None:
     assert len({kernel.name for kernel in everything}) == len(everything)
     (added,) = chosen(["tests.scripts.bench_kernels/double"], ["tests.scripts.bench_kernels"])
     assert 10 == count(added.build(), cache=False).accesses(direction="load")(n=10)
+
+
+def test_a_straight_line_has_as_many_instructions_as_it_says() -> None:
+    counts = count(_straight_line(5), cache=False)
+    assert (8 * 10, 4 * 10) == (counts.operations(kind="mul")(n=10), counts.operations(kind="add")(n=10))
+    assert [LARGE] == [kernel.name for kernel in chosen([LARGE], ())]
+    assert LARGE not in {kernel.name for kernel in chosen([], ())}
 
 
 def test_an_unknown_kernel_is_answered_in_one_line() -> None:

@@ -45,6 +45,7 @@ class Domains:
         self.unknown_tests: dict[str, None] = {}  # tests without a probability, which cost exactness
         self._cache: dict[object, Domain] = {}
         self._lines: dict[str, isl.Set | None] = {}
+        self._wholes: dict[Projector, isl.Set] = {}  # the loop domains under the assumptions
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _assumptions(self) -> isl.Set:
@@ -123,6 +124,18 @@ class Domains:
             projector, data = self._projector([iname])
             self._lines[iname] = None if data else self._assumed(projector.onto([iname]))
         return self._lines[iname]
+
+    def extremes(self, iname: str) -> tuple[isl.Val, isl.Val] | None:
+        """Return the least and the largest value of one iname at all sizes; None where its bounds depend on data."""
+        projector, data = self._projector([iname])
+        if data:
+            return None
+        if projector not in self._wholes:
+            whole = projector.whole.to_set().align_params(self.assumptions.get_space())
+            self._wholes[projector] = whole.intersect_params(self.assumptions)
+        whole = self._wholes[projector]
+        position = whole.find_dim_by_name(SET, iname)
+        return whole.dim_min_val(position), whole.dim_max_val(position)
 
     def _assumed(self, points: isl.Set) -> isl.Set:
         points = points.align_params(self.assumptions.get_space())

@@ -121,10 +121,7 @@ def _read_off(
     for name in inames:
         if not axes[name]:
             continue
-        line = domains.line(name)
-        if line is None:  # bounds that data give
-            return None
-        size = _lanes(line) if axes[name].startswith("l") else _groups(line)
+        size = _lanes(domains, name) if axes[name].startswith("l") else _groups(domains.line(name))
         if size is None:
             return None
         known = sizes.setdefault(axes[name], size)
@@ -142,8 +139,10 @@ def _read_off(
     return tuple(group), tuple(local)
 
 
-def _groups(line: isl.Set) -> isl.PwAff | None:
-    """Return the extent of a line from 0 that one constraint gives, else None."""
+def _groups(line: isl.Set | None) -> isl.PwAff | None:
+    """Return the extent of a line from 0 that one constraint gives, else None, as for bounds that data give."""
+    if line is None:
+        return None
     basics = line.compute_divs().get_basic_sets()
     if len(basics) != 1:
         return None
@@ -168,9 +167,12 @@ def _uses_divs(aff: isl.Aff) -> bool:
     return any(not aff.get_coefficient_val(divs, k).is_zero() for k in range(aff.dim(divs)))
 
 
-def _lanes(line: isl.Set) -> isl.PwAff | None:
-    """Return the constant extent of a line that starts at 0, else None."""
-    low, high = line.dim_min_val(0), line.dim_max_val(0)
+def _lanes(domains: Domains, iname: str) -> isl.PwAff | None:
+    """Return the constant extent of an iname that starts at 0, else None, as for bounds that data give."""
+    extremes = domains.extremes(iname)
+    if extremes is None:
+        return None
+    low, high = extremes
     if not low.is_zero() or not high.is_int():
         return None
     return isl.PwAff(f"{{ [{high.to_python() + 1}] }}")
