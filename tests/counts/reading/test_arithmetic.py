@@ -47,7 +47,7 @@ def test_integers_from_memory_are_no_index_arithmetic(code: str, expected: dict[
     ("out[i] = a[i] + b[i] + c[i]", {"c": np.float64}, {("float32", "add"): 1, ("float64", "add"): 1}),
     ("out[i] = c[i] + a[i] + b[i]", {"c": np.float64}, {("float64", "add"): 2}),
     ("out[i] = a[i]*i", {}, {("float32", "mul"): 1}),  # the index becomes a float
-    ("out[i] = a[i]*(i + 1)", {}, {("float32", "mul"): 1}),  # i + 1 is index arithmetic
+    ("out[i] = a[i]*(i + 1)", {}, {("float32", "mul"): 1, ("float32", "add"): 1}),  # the code is a[i] * (i + 1.0f)
     ("out[i] = a[i]**0 + a[i]**1", {}, {("float32", "add"): 1}),
     ("out[i] = a[i]**2.5", {}, {("float32", "pow"): 1}),
     ("out[i] = (a[i] + b[i])**2", {}, {("float32", "add"): 2, ("float32", "mul"): 1}),  # the base twice
