@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.counts.points.barvinok import OPERATIONS
+from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.cardinality import Unexpanded
 from perfmodel.counts.points.set_counter import count_points
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
@@ -99,10 +100,24 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
         if index >= 0:
             points = points.fix_val(PARAM, index, isl.Val(value))
     points = points.project_out(PARAM, 0, points.dim(PARAM))
-    number = count_points(points, HARDER * OPERATIONS)
+    number = count_points(points, OPERATIONS)
+    if number.unexpanded or not number.exact:
+        with suppress(BudgetSpentError), limited(OPERATIONS):
+            return _listed(points)
+        number = count_points(points, HARDER * OPERATIONS)
     if number.unexpanded or not number.exact:
         raise CountTooHardError(dict(sizes))
     return int(quasi_polynomial_of(number.polynomial).exact())
+
+
+def _listed(points: isl.Set) -> int:
+    """Return the number of points of a set by listing them: few points in many overlapping pieces are found fast."""
+    found: set[str] = set()
+    for piece in points.get_basic_sets():
+        listed: list[isl.Point] = []
+        isl.Set.from_basic_set(piece).foreach_point(listed.append)
+        found.update(str(point) for point in listed)
+    return len(found)
 
 
 # {{{ JSON

@@ -65,9 +65,17 @@ def test_missing_size():
 
 
 def test_too_hard_even_at_sizes(monkeypatch):
-    monkeypatch.setattr(at_sizes, "HARDER", 0)
+    monkeypatch.setattr(at_sizes, "HARDER", 1)
+    monkeypatch.setattr(at_sizes, "OPERATIONS", 1)
     with pytest.raises(CountTooHardError, match="n=5"):
         triangle()(n=5)
+
+
+def test_points_that_are_listed(monkeypatch):
+    # 0 .. 6 and 4 .. 9 overlap in three points
+    overlapping = isl.Set("[n] -> { [i] : 0 <= i < n or 4 <= i < n + 3 }")
+    monkeypatch.setattr(at_sizes, "count_points", lambda points, operations: count_points(points, 1))
+    assert 10 == at_sizes.points_at(overlapping, {"n": 7})
 
 
 @pytest.mark.skipif(not can_count(), reason="isl's operations are limited for Barvinok's algorithm")
