@@ -22,8 +22,7 @@ def main(argv: list[str] | None = None) -> int:
     counts.add_argument("--repeats", type=int, default=3, help="cold runs of each side")
     counts.add_argument("--add", action="append", default=[], help="a module: its kernels() gives names and builders")
     predict = commands.add_parser("predict", help="time predictions")
-    default = Path(__file__).resolve().parents[1] / "docs" / "data" / "quickstart"
-    predict.add_argument("--from", dest="folder", type=Path, default=default, help="a device's folder")
+    predict.add_argument("--from", dest="folder", type=Path, default="docs/data/quickstart", help="a device's folder")
     for command in (counts, predict):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)

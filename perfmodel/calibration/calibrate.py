@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
 #: What each campaign takes on PoCL with two cores, and after it the test kernels and fits [s].
-EXPECTED_S = {"quick": (60.0, 60.0), "default": (480.0, 420.0), "full": (2400.0, 600.0)}
+EXPECTED_S = {"quick": (30.0, 30.0), "default": (480.0, 420.0), "full": (2400.0, 600.0)}
 
 
 def data_folder() -> Path:

@@ -1,4 +1,4 @@
-"""Pages and pictures of the documentation that committed data give."""
+"""Draws pages and pictures of docs/ from committed data."""
 
 from __future__ import annotations
 

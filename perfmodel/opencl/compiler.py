@@ -1,4 +1,4 @@
-"""Building programs without warnings about what the compiler writes."""
+"""Builds OpenCL programs and silences the warnings about the compiler's output."""
 
 from __future__ import annotations
 

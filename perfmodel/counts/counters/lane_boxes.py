@@ -1,4 +1,4 @@
-"""Hardware axes of a domain: missing ones added, lanes gathered into sub-groups, lanes left out."""
+"""Hardware axes of a domain: adds missing axes, gathers lanes into sub-groups, removes lanes."""
 
 from __future__ import annotations
 

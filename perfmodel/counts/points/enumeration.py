@@ -1,4 +1,4 @@
-"""Projections of few values as unions: Barvinok's algorithm may take minutes for the projections."""
+"""Projects a set that has few values along the removed variables, as a union; Barvinok's algorithm may take minutes."""
 
 from __future__ import annotations
 
