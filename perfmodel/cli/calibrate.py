@@ -49,7 +49,7 @@ def command(
     folder = (out or data_folder()) / target.slug
     typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
     typer.echo(
-        f"campaign '{campaign.name}' into {folder}: about {expected_s(campaign) / 60:.0f} minutes on a processor with "
+        f"campaign '{campaign.name}' into {folder}: about {expected_s(campaign) / 60:.0f} min on a processor with "
         "two cores, less if it goes on from an earlier call",
         err=json,
     )

@@ -283,7 +283,7 @@ class KernelCounts:
             "schema": SCHEMA, "name": self.name, "parameters": list(self.parameters),
             "assumptions": self.assumptions, "subgroup_size": self.subgroup_size,
             "launch": write_row(self.launch), **tables,
-            "source": write_program(source) if isinstance(source, Program) else source,
+            "source": write_program(source) if isinstance(source, Program) else dict(source),
             **({} if self.budget == 1 else {"budget": self.budget}),
         }
 
