@@ -158,9 +158,13 @@ def counted_variants(
 
 
 def ranked(
-    path: Path, variant: str | None, model: FittedModel, at: Mapping[str, int], level: float, allow_unmeasured: bool
+    variants: Mapping[str, KernelCounts],
+    model: FittedModel,
+    at: Mapping[str, int],
+    level: float,
+    allow_unmeasured: bool,
 ) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
-    """Rank the variants of a kernel file that can be predicted; return the errors of the others too.
+    """Rank the variants that can be predicted; return the errors of the others too.
 
     Raises
     ------
@@ -169,7 +173,6 @@ def ranked(
     """
     from perfmodel.ranking import rank_measured
 
-    variants = counted_variants(path, variant, model.fitted.subgroup_size)
     found, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
     if not found:
         raise next(iter(withheld.values()))

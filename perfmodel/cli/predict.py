@@ -61,10 +61,10 @@ def command(
     from perfmodel.predict import load
 
     at, model = sizes(size), load(weights)
-    found, withheld = ranked(kernel, variant, model, at, level, allow_unmeasured)
+    counted = counted_variants(kernel, variant, model.fitted.subgroup_size)
+    found, withheld = ranked(counted, model, at, level, allow_unmeasured)
     bounds: dict[str, dict[str, Any]] = {}
     if why:
-        counted = counted_variants(kernel, variant, model.fitted.subgroup_size)
         bounds = bounds_of(model, {one.name: counted[one.name] for one in found}, at, picture)
     if not json:
         _print_ranking(model, at, level, found, withheld)

@@ -49,7 +49,8 @@ def command(
 
     at, model = sizes(size), load(weights)
     if crossover is None:
-        variants, withheld = ranked(kernel, None, model, at, level, allow_unmeasured)
+        counted = counted_variants(kernel, None, model.fitted.subgroup_size)
+        variants, withheld = ranked(counted, model, at, level, allow_unmeasured)
         found: dict[str, Any] = {"variants": [variant_document(one) for one in variants], **withheld_document(withheld)}
         lines = _ranking_lines(variants, withheld)
     else:
