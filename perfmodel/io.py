@@ -1,43 +1,114 @@
-"""Files that are written completely or not at all."""
+"""The one way to write a file: a regular file is replaced as a whole, anything else is written into."""
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
+import stat
+import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-from perfmodel.errors import OutputError
+from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
+
+STANDARD_OUTPUT = "-"
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Numbers of system errors that say that a disk, or a user's share of it, is full."""
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file as :func:`replace_file` does, with an error that says what to do.
+    """Write a file as :func:`replace_file` does, with an error that says what to do; ``-`` is standard output.
 
     Raises
     ------
     OutputError
         If it cannot be written.
     """
+    if is_standard_output(path):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        return
     try:
         replace_file(Path(path), content)
     except OSError as error:
-        raise OutputError(path, error.strerror or str(error)) from error
+        kind = {errno.EISDIR: OutputFolderError, **dict.fromkeys(FULL, OutputFullError)}
+        raise kind.get(error.errno or 0, OutputError)(path, error.strerror or str(error)) from error
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def is_standard_output(path: str | Path) -> bool:
+    """Return whether a path that a user gave stands for standard output."""
+    return str(path) == STANDARD_OUTPUT
+
+
+def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     """Write a file so that no reader ever finds half of it; make its folders where needed.
 
-    The content goes to a temporary file in the same folder, which then takes the place of the old file.
+    The content goes to a temporary file in the same folder, which then takes the place of the old file and keeps its
+    permissions. A symbolic link is followed. A device or a pipe is written into, and so is a file that standard output
+    or standard error is redirected to. With `durable`, the content is on the disk before the old file goes.
 
     Raises
     ------
     OSError
         If it cannot be written. The old file is unchanged, and no temporary file is left.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with temporary.open("xb") as stream:
+        found = path.stat()
+    except FileNotFoundError:
+        found = None
+    stream = None if found is None else _standard_stream(found)
+    if stream is not None or not (found is None or stat.S_ISREG(found.st_mode)):
+        _write_into(path if stream is None else stream, content)
+    else:
+        _replace(Path(os.path.realpath(path)), content, found, durable)
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a path that leads to something other than a regular file, which records cannot be read from again.
+
+    Raises
+    ------
+    OSError
+        If it does.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is no regular file, and what is appended is read again")
+
+
+def _standard_stream(status: os.stat_result) -> int | None:
+    """Return the number of the standard stream that writes to a file already, as for ``/dev/stdout``."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        with suppress(OSError):  # nothing is open under this number
+            if stream is not None and os.path.samestat(status, os.fstat(number)):
+                stream.flush()
+                return number
+    return None
+
+
+def _write_into(place: Path | int, content: bytes) -> None:
+    # The opener neither makes nor empties a file, and no terminal becomes this process's own.
+    flags = os.O_WRONLY | getattr(os, "O_NOCTTY", 0)
+    with open(place, "wb", closefd=isinstance(place, Path), opener=lambda path, _: os.open(path, flags)) as stream:
+        stream.write(content)
+
+
+def _replace(path: Path, content: bytes, old: os.stat_result | None, durable: bool) -> None:
+    if old is not None and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file may not be written")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{secrets.token_hex(8)}.new")
+    try:
+        with open(temporary, "xb", opener=partial(os.open, mode=0o666 if old is None else 0o600)) as stream:
             stream.write(content)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
+        if old is not None:
+            with suppress(OSError, AttributeError):  # only root gives files away; other systems have no owners
+                os.chown(temporary, old.st_uid, old.st_gid)
+            temporary.chmod(stat.S_IMODE(old.st_mode))
         temporary.replace(path)
     finally:
         with suppress(OSError):

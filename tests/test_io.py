@@ -1,16 +1,23 @@
-"""A file is replaced completely or not at all, whatever stops the writer."""
+"""A file is replaced completely or not at all, whatever stops the writer; a device, a pipe or a link stays one."""
 
 from __future__ import annotations
 
 import os
+import resource
+import stat
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from perfmodel.errors import OutputError
+from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
 from perfmodel.io import replace_file, write_whole
 
+ROOT = Path(__file__).parents[1]
 WRITERS = (replace_file, write_whole)
 
 
@@ -49,48 +56,186 @@ def test_a_place_that_cannot_be_written(tmp_path, place, write, expected):
 
 def test_the_error_names_the_path_and_what_the_system_said(tmp_path):
     (tmp_path / "file").write_text("old")
-    with pytest.raises(OutputError, match=r"below': .*exists; give a place that you may write to") as caught:
+    with pytest.raises(OutputError, match=r"below': Not a directory; give a place that you may write to") as caught:
         write_whole(tmp_path / "file" / "below", b"new")
     assert str(tmp_path / "file" / "below") == caught.value.path
     assert isinstance(caught.value.__cause__, OSError)
 
 
-@pytest.mark.parametrize("step", ["replace", "open"])
+@pytest.mark.parametrize("step", ["perfmodel.io.os.open", "perfmodel.io.os.fsync", "pathlib.Path.replace"])
 @pytest.mark.parametrize("stop", [PermissionError(13, "no right"), KeyboardInterrupt()], ids=["error", "interrupt"])
 def test_a_stop_at_any_step_keeps_the_old_file(tmp_path, monkeypatch, step, stop):
     target = tmp_path / "file"
     target.write_text("old")
     seen = []
 
-    def broken(self, *_):
-        seen.append(self.parent)
+    def broken(place, *_, **__):
+        seen.append(place)
         raise stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, step, broken)
+        patch.setattr(step, broken)
         with pytest.raises((OutputError, KeyboardInterrupt)):
             write_whole(target, b"new")
-    assert [tmp_path] == seen  # the temporary file is beside the old one
+    assert 1 == len(seen)
+    assert isinstance(seen[0], int) or tmp_path == Path(seen[0]).parent != seen[0]  # beside the old one
     assert "old" == target.read_text()
     assert [target] == list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is always full")
-def test_a_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
+def test_a_full_disk_keeps_the_old_file(tmp_path):
     target = tmp_path / "file"
     target.write_text("old")
-    opened = Path.open
-
-    def full(self, mode):
-        opened(self, mode).close()
-        return opened(Path("/dev/full"), "wb")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", full)
-        with pytest.raises(OutputError, match="No space left on device"):
-            write_whole(target, b"new")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, before[1]))  # the system takes a part of what follows
+    try:
+        with pytest.raises(OutputFullError, match="make room, or give a place on another disk"):
+            write_whole(target, bytes(2**20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "old" == target.read_text()
     assert [target] == list(tmp_path.iterdir())
+
+
+def test_a_folder_is_answered_with_what_to_give(tmp_path):
+    with pytest.raises(OutputFolderError, match=r"directory; name a file in it"):
+        write_whole(tmp_path, b"new")
+
+
+# {{{ what is no regular file stays what it is
+
+
+class Pipe(NamedTuple):
+    """A named pipe that is open for reading, so that a writer need not wait."""
+
+    path: Path
+    reading: int  # number of the open file
+
+
+@pytest.fixture
+def pipe(tmp_path) -> Iterator[Pipe]:
+    os.mkfifo(tmp_path / "pipe")
+    made = Pipe(tmp_path / "pipe", os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK))
+    yield made
+    os.close(made.reading)
+
+
+@pytest.fixture
+def device(tmp_path, monkeypatch) -> Path:
+    """A character device of this test's own, which takes everything; a file that says so where none can be made."""
+    path = tmp_path / "device"
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        path.write_bytes(b"")  # not on every file system
+    except OSError:
+        path.unlink(missing_ok=True)
+        path.touch()
+        as_found = Path.stat
+
+        def as_device(place, **options):
+            found = as_found(place, **options)
+            return os.stat_result((stat.S_IFCHR | 0o666, *found[1:])) if place == path else found
+
+        monkeypatch.setattr(Path, "stat", as_device)
+    return path
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_device_is_written_into(tmp_path, device, write):
+    before = device.lstat()
+    write(device, b"content")
+    assert (before.st_ino, before.st_mode) == (device.lstat().st_ino, device.lstat().st_mode)
+    assert [device] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_a_pipe_is_written_into(pipe, write):
+    write(pipe.path, b"content")
+    assert b"content" == os.read(pipe.reading, 100)
+    assert pipe.path.is_fifo()
+
+
+def test_a_pipe_whose_reader_goes_away(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+
+    def read_one_byte() -> None:
+        with path.open("rb", buffering=0) as stream:
+            stream.read(1)
+
+    threading.Thread(target=read_one_byte, daemon=True).start()
+    with pytest.raises(OutputError, match="Broken pipe"):
+        write_whole(path, bytes(2**20))  # more than a pipe holds
+    assert path.is_fifo()
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing yet"])
+def test_a_symbolic_link_is_followed(tmp_path, there):
+    link, target = tmp_path / "link", tmp_path / "folder" / "target"
+    target.parent.mkdir()
+    if there:
+        target.write_text("old")
+    link.symlink_to(Path("folder") / "target")
+    write_whole(link, b"new")
+    assert link.is_symlink()
+    assert b"new" == target.read_bytes()
+    assert [target] == list(target.parent.iterdir())
+    assert {link, target.parent} == set(tmp_path.iterdir())
+
+
+def test_a_link_to_a_pipe_is_followed(tmp_path, pipe):
+    link = tmp_path / "link"
+    link.symlink_to("pipe")
+    write_whole(link, b"content")
+    assert b"content" == os.read(pipe.reading, 100)
+    assert link.is_symlink()
+
+
+def test_permissions_of_an_existing_file_stay(tmp_path):
+    target = tmp_path / "file"
+    target.write_text("old")
+    target.chmod(0o640)
+    before = os.umask(0)
+    try:
+        write_whole(target, b"new")
+    finally:
+        os.umask(before)
+    assert 0o640 == stat.S_IMODE(target.stat().st_mode)
+
+
+def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
+    target = tmp_path / "file"
+    target.write_text("old")
+    target.chmod(0o444)
+    monkeypatch.setattr("perfmodel.io.os.access", lambda place, mode: not (target == place and mode == os.W_OK))
+    with pytest.raises(OutputError, match="the file may not be written; give a place that you may write to"):
+        write_whole(target, b"new")
+    assert "old" == target.read_text()
+
+
+def test_the_longest_name_that_a_file_may_have(tmp_path):
+    target = tmp_path / ("n" * 255)
+    write_whole(target, b"content")
+    assert b"content" == target.read_bytes()
+
+
+def test_a_dash_is_standard_output(capsysbinary):
+    sys.stdout.write("before\n")
+    write_whole("-", b"\x89content")
+    assert b"before\n\x89content" == capsysbinary.readouterr().out
+    assert not Path("-").exists()
+
+
+def test_a_file_that_standard_output_goes_to_keeps_what_it_has(tmp_path):
+    target = tmp_path / "log"
+    target.write_text("old\n")
+    code = "import sys; from perfmodel.io import write_whole as w; print(1); w(sys.argv[1], b'two\\n'); print(3)"
+    with target.open("ab") as stream:
+        subprocess.run([sys.executable, "-c", code, target], stdout=stream, check=True, cwd=ROOT)
+    assert "old\n1\ntwo\n3\n" == target.read_text()
+
+
+# }}}
 
 
 def test_readers_find_one_content_or_the_other(tmp_path):

@@ -27,7 +27,7 @@ def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json =
 
     from perfmodel import store
     from perfmodel.errors import NothingAskedError
-    from perfmodel.io import write_whole
+    from perfmodel.io import is_standard_output, write_whole
 
     if t4 is None and csv is None:
         raise NothingAskedError(("--t4 FILE", "--csv FILE"))
@@ -38,11 +38,8 @@ def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json =
     if csv is not None:
         texts["csv"] = csv, store.csv_text(found.current)
     for path, text in texts.values():
-        if str(path) == "-":
-            print(text, end="")
-        else:
-            write_whole(path, text.encode())
-    files = {name: str(path) for name, (path, _) in texts.items() if str(path) != "-"}
+        write_whole(path, text.encode())
+    files = {name: str(path) for name, (path, _) in texts.items() if not is_standard_output(path)}
     if json:
         print_document({"schema": SCHEMA, "rows": len(found.current), "files": files})
     elif files:

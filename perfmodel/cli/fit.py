@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfmodel.cli.options import FamilyName, GivenFacts, Json, MeasuredFacts, Source
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, text_stream
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ Out = Annotated[
     Path | None,
     typer.Option(
         "--out", "--output", "-o", metavar="FILE|FOLDER",
-        help="Weights file to write, with --all the folder for all of them; beside the measurements by default.",
+        help="Weights file to write (- prints it), with --all the folder for all of them; beside the measurements "
+        "by default.",
     ),
 ]  # fmt: skip
 Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Rule out weights below zero.")]
@@ -44,6 +46,7 @@ def command(
     """Fit a model family, or all of them, to measurements and save the weights."""
     from perfmodel.calibration.fitted_device import CORE, fit_family
     from perfmodel.fitting import FitOptions
+    from perfmodel.io import is_standard_output
     from perfmodel.models import find_family
 
     if every:
@@ -58,10 +61,11 @@ def command(
     options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=not given_facts)
     model = fit_family(source, chosen, options, measured_facts)
     model.save(path)
-    if json:
+    if json and not is_standard_output(path):
         print(model.fitted.model_dump_json(by_alias=True, indent=2))
-    else:
-        _print_model(model, path)
+    elif not json:
+        with redirect_stdout(text_stream(path)):
+            _print_model(model, path)
 
 
 def _fit_all(folder: Path, out: Path | None, json: bool) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from perfmodel.errors import UnmeasuredFeatureError
@@ -18,6 +19,13 @@ def print_document(document: Any) -> None:
     from json import dumps
 
     print(dumps(document, indent=2))
+
+
+def text_stream(file: Path | None) -> TextIO:
+    """Return where a command prints its text beside a file: standard error where the file is standard output."""
+    from perfmodel.io import is_standard_output
+
+    return sys.stderr if file is not None and is_standard_output(file) else sys.stdout
 
 
 def sizes_text(sizes: Any) -> str:

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from perfmodel.cli.options import Json
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, text_stream
 
 Source = Annotated[
     Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="PNG", help="Draw the picture into this file.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="PNG", help="Draw the picture into this file; - is standard output.")
+]
 Every = Annotated[bool, typer.Option("--all-sizes", help="Not only each kernel's largest size.")]
 
 
@@ -34,4 +36,4 @@ def command(source: Source, out: Out = None, all_sizes: Every = False, json: Jso
     if json:
         print_document(roofline_document(shown, facts))
     else:
-        print(roofline_table(shown, facts))
+        print(roofline_table(shown, facts), file=text_stream(out))

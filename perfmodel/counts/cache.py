@@ -119,7 +119,7 @@ def _write(path: Path, counts: KernelCounts) -> None:
     content = counts.to_json()
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
     with suppress(OSError):  # read-only, full, or another process removed the file
-        replace_file(path, json.dumps(document).encode())
+        replace_file(path, json.dumps(document).encode(), durable=False)  # a torn entry does not fit its hash
         _trim(path.parent)
 
 

@@ -18,6 +18,18 @@ class OutputError(PerfModelError, OSError):
     message = "cannot write '{path}': {problem}; {advice}."
 
 
+class OutputFolderError(OutputError):
+    """A folder was given where a file is to be written."""
+
+    advice = "name a file in it"
+
+
+class OutputFullError(OutputError):
+    """No space is left for a file; what the file held before is unchanged."""
+
+    advice = "make room, or give a place on another disk"
+
+
 class StoreReadOnlyError(OutputError):
     """A store may be read but not written."""
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.errors import DiskFullError, OutputError, PerfModelError, StoreFormatError, StoreReadOnlyError
+from perfmodel.io import FULL, check_regular
 
 Lines = tuple[tuple[int, Any], ...]
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 _BLOCK = 2**16
 
@@ -64,6 +64,7 @@ def opened(path: Path) -> Iterator[FileIO]:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        check_regular(path)
         with FileIO(path, "ab+") as file:
             _lock(file)
             yield file
@@ -90,7 +91,7 @@ def write_line(path: Path, file: FileIO, document: Any) -> None:
 def failure(path: Path, error: OSError) -> OutputError:
     """Turn a system error into an error that names why the file cannot be written."""
     problem = error.strerror or str(error)
-    if error.errno in _FULL:
+    if error.errno in FULL:
         return DiskFullError(str(path), problem)
     if error.errno in _READ_ONLY:
         return StoreReadOnlyError(str(path), problem)

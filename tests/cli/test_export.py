@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import jsonschema
 import pytest
@@ -36,6 +37,16 @@ def test_the_command_writes_both_formats(stored):
 
 def test_a_dash_is_standard_output(stored):
     assert store.csv_text(store.read(stored).current) == export("--from", stored, "--csv", "-").stdout
+
+
+def test_a_pipe_stays_a_pipe(stored):
+    os.mkfifo(stored / "pipe")
+    reading = os.open(stored / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    result = export("--from", stored, "--csv", stored / "pipe")
+    assert 0 == result.exit_code, result.stderr
+    assert store.csv_text(store.read(stored).current) == os.read(reading, 2**16).decode()
+    assert (stored / "pipe").is_fifo()
+    os.close(reading)
 
 
 def test_the_command_without_a_format_says_which_there_are(stored):

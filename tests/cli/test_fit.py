@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -167,6 +168,21 @@ def test_fit_to_a_place_that_cannot_be_written(perfmodel):
     result = perfmodel("fit", "--from", "d", "-o", "file/w.json")
     assert (2, "") == (result.exit_code, result.stdout)
     assert "perfmodel: error: cannot write 'file/w.json'" in result.stderr
+
+
+def test_fit_into_a_pipe_and_to_standard_output(perfmodel):
+    store_times("d")
+    os.mkfifo("pipe")
+    reading = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert 0 == perfmodel("fit", "--from", "d", "-o", "pipe").exit_code
+    expected = json.loads(os.read(reading, 2**16))
+    assert Path("pipe").is_fifo()
+    os.close(reading)
+    for options in ((), ("--json",)):
+        result = perfmodel("fit", "--from", "d", "-o", "-", *options)
+        assert expected == document(result)
+        assert ("wrote -" in result.stderr) is not bool(options)
+    assert not Path("-").exists()
 
 
 def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):

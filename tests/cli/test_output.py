@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from pathlib import Path
 
-from perfmodel.cli.output import interval_document, interval_text, print_document, sizes_text
+from perfmodel.cli.output import interval_document, interval_text, print_document, sizes_text, text_stream
 
 
 def test_a_document_is_json(capsys):
     print_document({"a": [1, None]})
     assert {"a": [1, None]} == json.loads(capsys.readouterr().out)
+
+
+def test_text_makes_room_for_a_file_on_standard_output():
+    assert (sys.stdout, sys.stdout) == (text_stream(None), text_stream(Path("w.json")))
+    assert sys.stderr is text_stream(Path("-"))
 
 
 def test_sizes():
