@@ -146,6 +146,8 @@ class FittedModel:
             If a size is left out, unknown, negative or no integer.
         LevelError
             If the level is not between 0 and 1.
+        MissingFactError, QuantitiesError
+            If the family needs an unknown fact of the device, or does not compute what it declares.
         """
         half_width = self.half_width(level)
         case = Case(self.counted(kernel), {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
@@ -260,25 +262,31 @@ def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:
     return seconds / factor, seconds * factor
 
 
-def load(path: str | Path, family: Family | None = None) -> FittedModel:
+def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
     The facts of the device are those of the fit. If the file does not hold them, they are read
-    from ``device.json`` and ``facts.yaml`` beside it. `family` is needed only for a user's own
-    value that cannot be found by its name.
+    from ``device.json`` and ``facts.yaml`` beside it. `family` is needed only for a user's own: a
+    value that cannot be found by its name, or the path of a Python file. Nothing that a weights
+    file names is run; the file that you give must have the SHA-256 that the weights file keeps.
 
     Raises
     ------
     WeightsFileError
         If the file is missing or is no weights file of this schema.
     UnknownFamilyError, FamilyFileError, ExpressionError
-        If it belongs to a family that does not exist.
+        If it belongs to a family that does not exist, or `family` cannot be used.
+    FamilyUnaskedError
+        If it belongs to a family in a Python file, and `family` is not given.
+    FamilyDiffersError
+        If `family` is not the family of the fit, or has changed since.
     FactsFormatError
         If ``device.json`` is no description of a device, or ``facts.yaml`` not what it should be.
     """
-    fitted = read_weights(path, family=family)
+    given = None if family is None else find_family(family)
+    fitted = read_weights(path, family=given)
     facts = DeviceFacts.from_json(fitted.facts) if fitted.facts else _facts_beside(Path(path))
-    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, family)
+    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, given)
 
 
 def _facts_beside(path: Path) -> DeviceFacts | None:

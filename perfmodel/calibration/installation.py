@@ -107,7 +107,9 @@ def _library_part(requirement: Requirement) -> Part:
 
 
 def _import_failure(module: str) -> str:
-    command = [sys.executable, "-W", "ignore", "-c", f"import {module}"]
+    from perfmodel.opencl.health import ONLY_INSTALLED
+
+    command = [sys.executable, "-W", "ignore", "-c", f"{ONLY_INSTALLED}import {module}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 0:
         return ""

@@ -21,9 +21,8 @@ MEASUREMENT_KERNELS, TEST_KERNELS = "measurement_kernels", "test_kernels"
 
 
 def kernel_folder(name: str) -> Path:
-    """Return the folder of kernel classes in the working directory, else the one beside the package."""
-    here = Path(name)
-    return here if here.is_dir() else Path(__file__).parents[2] / name
+    """Return perfmodel's own folder of kernel classes, whatever the working directory holds: its files are run."""
+    return Path(__file__).parents[2] / name
 
 
 def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNELS) -> tuple[KernelClass, ...]:

@@ -54,6 +54,10 @@ MeasuredFacts = Annotated[
     typer.Option("--measured-facts", help="Fix the facts that can be read off the measurements; do not fit them."),
 ]
 WeightsFile = Annotated[Path, typer.Option("--weights", "-w", metavar="FILE", help="Weights that `fit` wrote.")]
+OwnFamily = Annotated[
+    str | None,
+    typer.Option("--family", metavar="FILE.py", help="Run this file, where the weights belong to a family in it."),
+]
 AllowUnmeasured = Annotated[
     bool, typer.Option("--allow-unmeasured", help="Count features that were never measured as free.")
 ]

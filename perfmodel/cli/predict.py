@@ -14,6 +14,7 @@ from perfmodel.cli.options import (
     Json,
     KernelFile,
     Level,
+    OwnFamily,
     Sizes,
     Variant,
     WeightsFile,
@@ -49,6 +50,7 @@ Picture = Annotated[
 def command(
     kernel: KernelFile,
     weights: WeightsFile,
+    family: OwnFamily = None,
     variant: Variant = None,
     size: Sizes = None,
     level: Level = 0.9,
@@ -60,7 +62,7 @@ def command(
     """Predict a kernel's run time and the share of each term; several variants are ranked."""
     from perfmodel.predict import load
 
-    at, model = sizes(size), load(weights)
+    at, model = sizes(size), load(weights, family)
     counted = counted_variants(kernel, variant, model.fitted.subgroup_size)
     found, withheld = ranked(counted, model, at, level, allow_unmeasured)
     bounds: dict[str, dict[str, Any]] = {}

@@ -13,6 +13,7 @@ from perfmodel.cli.options import (
     Json,
     KernelFile,
     Level,
+    OwnFamily,
     Sizes,
     WeightsFile,
     counted_variants,
@@ -38,6 +39,7 @@ Crossover = Annotated[
 def command(
     kernel: KernelFile,
     weights: WeightsFile,
+    family: OwnFamily = None,
     size: Sizes = None,
     crossover: Crossover = None,
     level: Level = 0.9,
@@ -47,7 +49,7 @@ def command(
     """Rank a kernel's variants by their predicted times, or find the sizes at which two change places."""
     from perfmodel.predict import load
 
-    at, model = sizes(size), load(weights)
+    at, model = sizes(size), load(weights, family)
     if crossover is None:
         counted = counted_variants(kernel, None, model.fitted.subgroup_size)
         variants, withheld = ranked(counted, model, at, level, allow_unmeasured)

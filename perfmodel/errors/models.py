@@ -31,7 +31,7 @@ class UnknownFamilyError(UnknownNameError, LookupError):
 
 
 class FamilyFileError(PerfModelError, ValueError):
-    """A Python file holds no model family."""
+    """A Python file holds no model family that can be used."""
 
     path: str | Path
     problem: str
@@ -87,6 +87,30 @@ class WeightsDeviceError(WeightsFileError):
     problem: str = field(init=False, default="belongs to the device '{found}', not to '{wanted}'")
     found: str
     wanted: str
+
+
+class FamilyUnaskedError(WeightsFileError):
+    """A weights file belongs to a family in a Python file, which is not run unasked."""
+
+    problem: str = field(init=False, default="belongs to a family in the Python file '{file}'")
+    file: str | Path
+    message = """weights file '{path}' {problem}, which runs only if you ask for it: read it, and give --family '{file}'
+    (pm.load(path, family='{file}'))."""
+
+
+class FamilyDiffersError(WeightsFileError):
+    """A weights file was given with another family than that of its fit."""
+
+    message = "weights file '{path}' {problem}; give the family as it was then, or fit again."
+
+
+class QuantitiesError(PerfModelError, ValueError):
+    """The function ``quantities`` of a family does not do what the family declares."""
+
+    family: str
+    problem: str
+    message = """quantities() of the family '{family}' {problem}; it must return each declared quantity, as
+    docs/add-a-family.md says."""
 
 
 class UnmeasuredFeatureError(PerfModelError, ValueError):

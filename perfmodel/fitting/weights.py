@@ -50,6 +50,7 @@ def fit_weights(
     return FittedWeights(
         family=chosen.name,
         definition=chosen.definition,
+        definition_sha256=chosen.sha256,
         facts=facts.to_json() if facts else None,
         device=measurements.device,
         subgroup_size=table.subgroup_size,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from perfmodel.errors import FamilyUnaskedError
 from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.conformal import Conformal
 from perfmodel.fitting.uncertainty.measured_range import Measured
-from perfmodel.io import write_whole
-from perfmodel.models import Family, find_family
+from perfmodel.io import is_standard_output, write_whole
+from perfmodel.models import Family, named_family
 from perfmodel.models.model import EXPRESSION, Weight
 
 SCHEMA = "perfmodel.weights/2"
@@ -85,7 +88,10 @@ class FittedWeights(BaseModel):
     measured
         Range of the measured times and features.
     definition
-        Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`).
+        Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`). In a file, the
+        path of a family's file is relative to the folder of the weights.
+    definition_sha256
+        SHA-256 of the family's file; empty where the family comes from none.
     facts
         Facts of the device as the fit knew them, for predictions; None where the family is a plain
         sum. A document ``perfmodel.device/1``.
@@ -112,25 +118,43 @@ class FittedWeights(BaseModel):
     conformal: Conformal | None = None
     measured: Measured | None = None
     definition: str = ""
+    definition_sha256: str = ""
     facts: dict[str, Any] | None = None
+
+    @property
+    def family_file(self) -> str:
+        """The Python file of the family; empty where the family comes from none."""
+        return "" if self.definition.startswith(EXPRESSION) else self.definition
 
     def save(self, path: str | Path) -> None:
         """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
         data = self.model_dump(mode="json", by_alias=True)
+        if self.family_file and not is_standard_output(path):
+            with suppress(ValueError):  # on another drive
+                data["definition"] = os.path.relpath(self.family_file, folder_of(path))
         write_whole(path, (json.dumps(data, indent=2) + "\n").encode())
 
 
-def family_of(found: FittedWeights) -> Family:
-    """Return the family that weights belong to.
+def folder_of(path: str | Path) -> Path:
+    """Return the folder of a weights file, from which the path of a family's file starts."""
+    return Path(os.path.realpath(path)).parent
+
+
+def family_of(found: FittedWeights, path: str | Path = "") -> Family:
+    """Return the family that weights belong to; no file is run for it.
 
     Raises
     ------
     UnknownFamilyError
         If there is none of that name.
-    FamilyFileError, ExpressionError
-        If it is a user's own, and its file or expression cannot be used.
+    FamilyUnaskedError
+        If it is in a Python file.
+    ExpressionError
+        If it is an expression that cannot be used.
     """
-    if not found.definition.startswith(EXPRESSION):
-        return find_family(found.definition or found.family)
+    if found.family_file:
+        raise FamilyUnaskedError(path, found.family_file)
+    if not found.definition:
+        return named_family(found.family)
     units = (Weight(name, weight.unit) for name, weight in found.weights.items())
     return Family.from_expression(found.definition.removeprefix(EXPRESSION), found.family, weights=units)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from perfmodel.errors import UnknownFeatureError, WeightsDeviceError, WeightsFileError
-from perfmodel.fitting.weights_file import SCHEMA, FittedWeight, FittedWeights, family_of
+from perfmodel.errors import FamilyDiffersError, UnknownFeatureError, WeightsDeviceError, WeightsFileError
+from perfmodel.fitting.weights_file import SCHEMA, FittedWeight, FittedWeights, family_of, folder_of
 from perfmodel.models.model import Family
 
 
 def read_weights(path: str | Path, device: str | None = None, family: Family | None = None) -> FittedWeights:
-    """Read a weights file and check it against its family, which is needed if it cannot be found by its name.
+    """Read a weights file and check it against its family.
 
+    The family is needed if it cannot be found by its name, or is in a Python file: no file is run here.
     With `device`, the weights must belong to the device of that name.
 
     Raises
@@ -24,7 +26,11 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         the family or has another unit.
     WeightsDeviceError
         If it belongs to another device.
-    UnknownFamilyError, FamilyFileError, ExpressionError
+    FamilyUnaskedError
+        If its family is in a Python file, and no family is given.
+    FamilyDiffersError
+        If the family is not that of the fit: it has another name, or its file or expression has changed.
+    UnknownFamilyError, ExpressionError
         If its family does not exist.
     """
     try:
@@ -38,7 +44,13 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         where = ".".join(str(part) for part in first["loc"]) or "the document"
         raise WeightsFileError(str(path), f"is not valid at {where}: {first['msg']}") from error
     _check_names(path, found)
-    family = family or family_of(found)
+    if found.family_file:
+        file = os.path.normpath(folder_of(path) / found.family_file)
+        found = found.model_copy(update={"definition": file})
+    if family is None:
+        family = family_of(found, path)
+    else:
+        _check_family(path, found, family)
     for name, weight in found.weights.items():
         _check_weight(path, family, name, weight)
     if device is not None and device != found.device:
@@ -58,6 +70,20 @@ def _check_schema(path: str | Path, text: bytes) -> None:
             f"has the old schema {schema}, without standard errors; this is {SCHEMA}: fit the "
             "measurements again (perfmodel fit --from the folder with measurements.jsonl)",
         )
+
+
+def _check_family(path: str | Path, found: FittedWeights, given: Family) -> None:
+    """Check that a given family is that of the fit. A value without a source is the caller's own code."""
+    if given.name != found.family:
+        raise FamilyDiffersError(str(path), f"was fitted with the family '{found.family}', not with '{given.name}'")
+    then, now = found.definition_sha256 or found.definition, given.sha256 or given.definition
+    if not then or not now or then == now:
+        return
+    if found.family_file and not found.definition_sha256:
+        raise FamilyDiffersError(str(path), "does not keep the SHA-256 of its family's file")
+    raise FamilyDiffersError(
+        str(path), f"was fitted with another version of the family '{given.name}' ({then:.60}, now {now:.60})"
+    )
 
 
 def _check_names(path: str | Path, found: FittedWeights) -> None:

@@ -15,7 +15,7 @@ from perfmodel.errors import UnknownFamilyError
 from perfmodel.models.model import Family
 from perfmodel.models.own import defined_family, is_definition
 
-__all__ = ["Family", "families", "find_family"]
+__all__ = ["Family", "families", "find_family", "named_family"]
 
 
 @cache
@@ -42,7 +42,8 @@ def find_family(name: str | Family) -> Family:
     ----------
     name
         A family's name, or the definition of one: ``expr:`` and an expression over features and weights
-        (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``.
+        (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``,
+        which is run.
 
     Raises
     ------
@@ -51,12 +52,23 @@ def find_family(name: str | Family) -> Family:
     ExpressionError
         If the expression cannot be used.
     FamilyFileError
-        If the file has no family.
+        If the file has no family that can be used.
     """
     if isinstance(name, Family):
         return name
     if is_definition(name):
         return defined_family(name)
+    return named_family(name)
+
+
+def named_family(name: str) -> Family:
+    """Return the family of that name among :func:`families`; nothing that the name may stand for is run.
+
+    Raises
+    ------
+    UnknownFamilyError
+        If there is none; the message lists those that exist.
+    """
     if name not in families():
         raise UnknownFamilyError(name, tuple(families()))
     return families()[name]

@@ -17,6 +17,7 @@ from perfmodel.expressions.expression import parse
 from perfmodel.expressions.trees import children
 from perfmodel.features import matches, unit
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.computed import computed
 
 EXPRESSION = "expr:"
 """Prefix of a family's definition where the rest of it is an expression."""
@@ -88,6 +89,8 @@ class Family:
     definition
         Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an
         expression, or the path of a file.
+    sha256
+        Of that file; empty where the family comes from none.
     """
 
     name: str
@@ -101,6 +104,7 @@ class Family:
     expression: str = TOTAL
     additive: bool = True
     definition: str = ""
+    sha256: str = ""
 
     @classmethod
     def from_expression(
@@ -146,8 +150,14 @@ class Family:
         return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
 
     def values(self, case: Case) -> Mapping[str, Any]:
-        """Return what the expression is evaluated from: a case's features and the family's quantities."""
-        own = self.quantities(case)
+        """Return what the expression is evaluated from: a case's features and the family's quantities.
+
+        Raises
+        ------
+        QuantitiesError
+            If the quantities are not what the family declares.
+        """
+        own = computed(self.quantities, self.units, case)
         return {**case.features, **own} if own else case.features
 
     def takes(self, feature: str) -> bool:

@@ -17,6 +17,9 @@ from perfmodel.opencl.device import Device
 
 TIME_LIMIT_S = 60.0
 
+#: Start of a program for ``python -c``, which would import what lies in the current folder first.
+ONLY_INSTALLED = "import sys; sys.path = [place for place in sys.path if place]; "
+
 # With a cached program, a compiler that no longer works would not be noticed.
 _WITHOUT_CACHES = {"PYOPENCL_NO_CACHE": "1", "POCL_KERNEL_CACHE": "0", "CUDA_CACHE_DISABLE": "1"}
 
@@ -81,7 +84,8 @@ def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...
 
 
 def _probe(argument: str, time_limit: float) -> dict[str, Any]:
-    command = [sys.executable, "-W", "ignore", "-m", "perfmodel.opencl.probe", argument]
+    program = f"{ONLY_INSTALLED}from perfmodel.opencl.probe import main; main(sys.argv[1])"
+    command = [sys.executable, "-W", "ignore", "-c", program, argument]
     subject = "any" if argument == "list" else argument
     try:
         done = subprocess.run(

@@ -1,7 +1,6 @@
-"""The process in which a device is checked, since its driver may crash.
+"""What runs in the process in which a device is checked, since its driver may crash.
 
-``python -m perfmodel.opencl.probe list`` writes the facts of all devices as one line of JSON,
-``... probe 0`` the health of device 0.
+``main("list")`` writes the facts of all devices as one line of JSON, ``main("0")`` the health of device 0.
 """
 
 from __future__ import annotations
@@ -74,7 +73,3 @@ def main(argument: str) -> None:
     else:
         answer = {"ok": False, "seconds": 0.0, "message": "the device is no longer listed"}
     sys.stdout.write("\n" + json.dumps(answer) + "\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -26,11 +26,12 @@ def kernels():
     return discover(ROOT / "measurement_kernels")
 
 
-def test_kernels_of_the_working_directory_come_first(tmp_path, monkeypatch):
+def test_kernels_of_the_working_directory_are_not_run_unasked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert ROOT / "measurement_kernels" == kernel_folder("measurement_kernels")
     (tmp_path / "measurement_kernels").mkdir()
-    assert Path("measurement_kernels") == kernel_folder("measurement_kernels")
+    (tmp_path / "measurement_kernels" / "foreign.py").write_text("raise SystemExit")
+    assert ROOT / "measurement_kernels" == kernel_folder("measurement_kernels")
+    assert "foreign" not in {kernel.name for kernel in discovered(None)}
 
 
 def test_folders_are_read_in_order(tmp_path):

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
-from perfmodel.errors import FamilyFileError
+from perfmodel.errors import (
+    ExpressionError,
+    FamilyDiffersError,
+    FamilyFileError,
+    FamilyUnaskedError,
+    UnknownFamilyError,
+)
+from perfmodel.fitting import read_weights
 from perfmodel.models import Family, find_family
+from perfmodel.predict import load
 from tests.cli.test_evaluate import DATA
 
 
@@ -18,21 +32,44 @@ def run(*arguments: str):
 def test_files(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("from perfmodel.models import Family\nFAMILY = Family('mine', 'me', ('launches', 'op_*'))\n")
-    assert Family("mine", "me", ("launches", "op_*"), definition=str(path)) == find_family(str(path))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert Family("mine", "me", ("launches", "op_*"), definition=str(path), sha256=digest) == find_family(str(path))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [(None, "does not exist"), ("x = 1", "has no FAMILY"), ("FAMILY = 1", "has no FAMILY"), ("x = ", "SyntaxError"),
-     ("import nothing_of_the_kind", "ModuleNotFoundError")],
+     ("import nothing_of_the_kind", "ModuleNotFoundError"), ("raise SystemExit(0)", "SystemExit"),
+     ("class Odd(BaseException): pass\nraise Odd('no')", "Odd: no"), ("\0", "null bytes"),
+     ("from perfmodel import Family\nFAMILY = Family('m', 'me', ('launches'))", "has features='launches', no tuple"),
+     ("from perfmodel import Family\nFAMILY = Family('m', 'me', sums={'a': 'op_*'})", "has a='op_*', no tuple"),
+     ("from perfmodel import Family\nFAMILY = Family('m', 'me', units=None)", "of no use"),
+     ("from perfmodel import Family\nFAMILY = Family('m', 'me', weights=3)", "of no use")],
 )  # fmt: skip
 def test_files_that_hold_no_family(tmp_path, text, said):
     path = tmp_path / "mine.py"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(FamilyFileError, match=said) as caught:
+    with pytest.raises(FamilyFileError, match=re.escape(said)) as caught:
         find_family(str(path))
     assert "docs/add-a-family.md" in str(caught.value)
+
+
+def test_an_expression_is_checked_when_the_file_is_read(tmp_path):
+    text = "from perfmodel import Family\nFAMILY = Family('m', 'me', expression='w_a*launchs')\n"
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(ExpressionError, match="did you mean launches"):
+        find_family(str(tmp_path / "mine.py"))
+
+
+def test_a_file_runs_as_a_module_and_its_prints_are_no_results(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom perfmodel import Family\n"
+        "@dataclass\nclass Parts:\n    one: int = 3\n"
+        "print('hello')\nFAMILY = Family('mine', __file__, ('launches',))\n"
+    )
+    assert str(tmp_path / "mine.py") == find_family(str(tmp_path / "mine.py")).citation
+    assert ("", "hello\n") == tuple(capsys.readouterr())
 
 
 def test_on_the_command_line(tmp_path):
@@ -51,6 +88,9 @@ def test_on_the_command_line(tmp_path):
     )
     result = run("predict", str(kernel), "--weights", str(target), "-p", "n=65536")
     assert 0 == result.exit_code, result.output
+    result = run("predict", str(kernel), "--weights", str(target), "-p", "n=65536", "--family", f"expr:2*({text})")
+    assert 2 == result.exit_code
+    assert "another version of the family" in result.stderr
 
 
 def test_a_bad_expression_on_the_command_line():
@@ -75,3 +115,148 @@ def test_facts_are_fitted_unless_forbidden(tmp_path):
         assert "FitOptions(fit_facts=True)" in result.stderr
         result = run(*command, *options)
         assert 0 == result.exit_code, result.stderr
+
+
+# {{{ weights of a family in a file
+
+MINE = """
+from pathlib import Path
+from perfmodel import Family, Weight
+
+with Path(__file__).with_name("runs").open("a") as stream:
+    stream.write("x")
+
+def quantities(case):
+    if Path(__file__).with_name("broken").exists():
+        pass
+    return {"groups": case.value(case.counts.work_groups())}
+
+FAMILY = Family("mine", "me", quantities=quantities, units={"groups": "work-group"},
+    weights=(Weight("w_group", "s/work-group"), Weight("w_start", "s")),
+    expression="w_start + w_group*groups", additive=False)
+"""
+KERNEL = """
+import loopy as lp
+import numpy as np
+
+def kernel():
+    t = lp.make_kernel("{[i]: 0<=i<n}", "b[i] = a[i]", [lp.GlobalArg("a,b", np.float32, shape="n"), ...],
+                       assumptions="n>=1", lang_version=(2018, 2))
+    return lp.split_iname(t, "i", 64, outer_tag="g.0", inner_tag="l.0")
+"""
+
+
+@pytest.fixture(scope="module")
+def fitted_once(tmp_path_factory) -> Path:
+    """A folder with weights, and beside it one with the family's file, and a third one."""
+    folder = tmp_path_factory.mktemp("own")
+    for name, text in (("code/mine.py", MINE), ("weights/kernel.py", KERNEL), ("elsewhere/mine.py", "1/0")):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder / "elsewhere")
+        result = run("fit", "--from", str(DATA), "--family", "../code/mine.py", "-o", "../weights/w.json")
+    assert 0 == result.exit_code, result.stderr
+    (folder / "code" / "runs").unlink()
+    return folder
+
+
+@pytest.fixture
+def fitted(fitted_once, tmp_path, monkeypatch) -> Path:
+    """A copy of these folders, with the third one as the working directory."""
+    shutil.copytree(fitted_once, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy" / "elsewhere")
+    return tmp_path / "copy"
+
+
+def predict(folder: Path, *options: str):
+    weights = str(folder / "weights" / "w.json")
+    return run("predict", str(folder / "weights" / "kernel.py"), "-p", "n=65536", "-w", weights, *options)
+
+
+def test_the_file_runs_only_if_asked_for(fitted):
+    result = predict(fitted)
+    assert 2 == result.exit_code
+    assert f"--family '{fitted / 'code' / 'mine.py'}'" in result.stderr
+    assert f"pm.load(path, family='{fitted / 'code' / 'mine.py'}')" in result.stderr
+    with pytest.raises(FamilyUnaskedError):
+        load(fitted / "weights" / "w.json")
+    assert not (fitted / "code" / "runs").exists()
+
+
+@pytest.mark.parametrize("command", ["predict", "rank"])
+def test_the_file_that_is_asked_for(fitted, command):
+    weights, kernel = str(fitted / "weights" / "w.json"), str(fitted / "weights" / "kernel.py")
+    result = run(command, kernel, "-p", "n=65536", "-w", weights, "--family", "../code/mine.py", "--json")
+    assert 0 == result.exit_code, result.stderr
+    (found,) = json.loads(result.stdout)["predictions" if command == "predict" else "variants"]
+    model = load(weights, family="../code/mine.py")
+    by_hand = model.weights["w_start"] + model.weights["w_group"] * 65536 / 64
+    assert pytest.approx(by_hand, rel=1e-12) == found["seconds"]
+    assert "xx" == (fitted / "code" / "runs").read_text()  # once by each
+
+
+def test_the_file_keeps_the_family_s_hash_and_its_place(fitted):
+    document = json.loads((fitted / "weights" / "w.json").read_text())
+    assert str(Path("..") / "code" / "mine.py") == document["definition"]
+    assert hashlib.sha256(MINE.encode()).hexdigest() == document["definition_sha256"]
+    again = read_weights(fitted / "weights" / "w.json", family=find_family("../code/mine.py"))
+    assert str(fitted / "code" / "mine.py") == again.definition
+    again.save(fitted / "w.json")
+    assert str(Path("code") / "mine.py") == json.loads((fitted / "w.json").read_text())["definition"]
+
+
+def test_a_file_that_has_changed_is_refused(fitted):
+    (fitted / "code" / "mine.py").write_text(MINE.replace("w_start + w_group", "w_start + 2*w_group"))
+    result = predict(fitted, "--family", "../code/mine.py")
+    assert 2 == result.exit_code
+    assert "was fitted with another version of the family 'mine'" in result.stderr
+    assert "fit again" in result.stderr
+
+
+def test_weights_that_keep_no_hash_are_refused(fitted):
+    path = fitted / "weights" / "w.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "definition_sha256": ""}))
+    with pytest.raises(FamilyDiffersError, match="does not keep the SHA-256"):
+        load(path, family="../code/mine.py")
+
+
+def test_another_family_is_refused(fitted):
+    with pytest.raises(FamilyDiffersError, match="with the family 'mine', not with 'roofline'"):
+        load(fitted / "weights" / "w.json", family="roofline")
+
+
+def test_a_name_is_never_a_file(fitted):
+    """A weights file may name its family like a file, which `fit --family` would run."""
+    path = fitted / "weights" / "w.json"
+    for name in ("../code/mine.py", str(fitted / "code" / "mine.py"), "expr:w_start"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "definition": "", "family": name}))
+        with pytest.raises(UnknownFamilyError):
+            load(path)
+    assert not (fitted / "code" / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise SystemExit(0)", "raised SystemExit"),
+        ("return None", "returned a value of type NoneType"),
+        ("return 'groups'", "returned a value of type str"),
+        ("return {}", "did not return 'groups'"),
+        ("import numpy; return {'groups': numpy.ones(7)}", "returned 'groups' of shape (7,)"),
+    ],
+)
+def test_quantities_that_are_none_end_in_one_error(fitted, body, said):
+    """Fitted as they should be, the quantities fail where a prediction asks for them."""
+    (fitted / "code" / "broken").touch()
+    text, path = MINE.replace("pass", body), fitted / "weights" / "w.json"
+    (fitted / "code" / "mine.py").write_text(text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "definition_sha256": digest}))
+    result = predict(fitted, "--family", "../code/mine.py")
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert 1 == len(result.stderr.splitlines())
+    assert f"quantities() of the family 'mine' {said}" in result.stderr
+
+
+# }}}

@@ -45,6 +45,14 @@ def test_check_of_a_device_that_has_gone():
     assert "no longer listed" in health.message
 
 
+def test_modules_of_the_working_directory_are_not_run(tmp_path, monkeypatch):
+    for name in ("json.py", "numpy.py", "pyopencl.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nraise SystemExit")
+    monkeypatch.chdir(tmp_path)
+    assert opencl.survey()
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_crashing_driver_ends_only_its_own_process(driver):
     driver("import os; os.abort()")
     health = opencl.check(fake_device(0, "crasher", "any"))
