@@ -39,7 +39,7 @@ def test_numbers(value):
     assert found == computed(lambda _: found, ["waits"], ONE)
 
 
-@pytest.mark.parametrize("value", [2.5, np.array(2.5), np.ones(SIZES.shape), SIZES])
+@pytest.mark.parametrize("value", [2.5, np.array(2.5), np.ones(SIZES.shape), SIZES, np.ones(1)])
 def test_a_number_or_an_array_of_the_sizes_shape(value):
     assert value is computed(lambda _: {"waits": value}, ["waits"], MANY)["waits"]
 
