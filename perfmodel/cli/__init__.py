@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
+from perfmodel.caches import settle_caches
+from perfmodel.cli.streams import careful_streams
 from perfmodel.errors import PerfModelError
 
 COMMANDS = (
@@ -30,7 +32,8 @@ def main() -> None:
 
     Commands find in their context the command that runs this program again.
     """
-    application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
+    with careful_streams():
+        application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
 
 
 def application() -> typer.Typer:
@@ -60,6 +63,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
+            settle_caches()
             command(*args, **kwargs)
         except PerfModelError as error:
             print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
