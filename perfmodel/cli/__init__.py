@@ -33,7 +33,10 @@ def main() -> None:
     Commands find in their context the command that runs this program again.
     """
     with careful_streams():
-        application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
+        try:
+            application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
+        except KeyboardInterrupt:  # before or after the command itself
+            sys.exit(INTERRUPTED)
 
 
 def application() -> typer.Typer:
