@@ -1,13 +1,16 @@
 """Where the libraries below keep their caches: in a folder that can be written, whatever the surroundings are.
 
-Loopy, pytools, pyopencl and PoCL keep caches below ``$XDG_CACHE_HOME``, else ``~/.cache``.  Loopy opens them when it is
-imported, and cannot be imported where that fails.  So ``import perfmodel`` looks at the folder first, and writes nothing.
+Loopy, pytools, pyopencl and PoCL keep caches below ``$XDG_CACHE_HOME``, else ``~/.cache``.  Loopy opens them when it
+is imported, and cannot be imported where that fails.  So ``import perfmodel`` looks at the folder first; it writes
+nothing there.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
+from pathlib import Path
 
 #: Environment variable: the folder of all caches.
 VARIABLE = "XDG_CACHE_HOME"
@@ -27,7 +30,9 @@ def settle_caches() -> None:
     OutputError
         No temporary folder can be used either.
     """
-    base = os.environ.get(VARIABLE) or os.path.join(os.path.expanduser("~"), ".cache")
+    base = Path(os.environ.get(VARIABLE) or "~/.cache")
+    with suppress(RuntimeError):  # the system knows no home folder
+        base = base.expanduser()
     if usable(base):
         return
     import atexit
@@ -39,7 +44,7 @@ def settle_caches() -> None:
         except OSError:
             continue
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        if usable(folder):
+        if usable(Path(folder)):
             os.environ[VARIABLE] = folder
             return
     from perfmodel.errors import OutputError
@@ -47,21 +52,21 @@ def settle_caches() -> None:
     raise OutputError(base, "caches cannot be kept there, nor in a temporary folder")
 
 
-def usable(base: str) -> bool:
+def usable(base: Path) -> bool:
     """Whether a folder of caches can be written, or made, and its disk has room."""
-    if base.startswith("~"):  # the system knows no home folder
+    if base.parts[:1] == ("~",):
         return False
-    places = [_existing(os.path.abspath(os.path.join(base, name))) for name in LIBRARIES]
-    if not all(os.path.isdir(place) and os.access(place, os.R_OK | os.W_OK | os.X_OK) for place in places):
-        return False
+    places = {_existing(base.absolute() / name) for name in LIBRARIES}
     try:
-        return all(shutil.disk_usage(place).free >= LEAST_BYTES for place in set(places))
+        if not all(place.is_dir() and os.access(place, os.R_OK | os.W_OK | os.X_OK) for place in places):
+            return False
+        return all(shutil.disk_usage(place).free >= LEAST_BYTES for place in places)
     except OSError:
         return False
 
 
-def _existing(path: str) -> str:
-    """Return the path, or the nearest folder above it that is there."""
+def _existing(path: Path) -> Path:
+    """Return the path, or the nearest one above it that is there."""
     while not os.path.lexists(path):
-        path = os.path.dirname(path)
+        path = path.parent
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from dataclasses import InitVar, field
 from pathlib import Path
@@ -46,13 +45,14 @@ class KernelFileExecutionError(PerfModelError, RuntimeError):
 
     def __post_init__(self, cause: BaseException) -> None:
         super().__post_init__()
-        folder, last = os.path.dirname(os.path.abspath(self.path)), None
+        folder, last = Path(self.path).absolute().parent, None
         for frame, line in traceback.walk_tb(cause.__traceback__):
-            if os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == folder:
-                last = traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
+            file = frame.f_code.co_filename
+            if Path(file).absolute().parent == folder and not file.startswith("<"):  # code without a file
+                last = traceback.FrameSummary(file, line, frame.f_code.co_name)
         place = f"'{last.filename}' line {last.lineno}" if last else f"'{self.path}'"
         raised = f"{type(cause).__name__} ({_said(cause)})"
-        vars(self).update(line=last and last.lineno, place=place, code=last and last.line or "", raised=raised)
+        vars(self).update(line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised)
 
     def __str__(self) -> str:
         code = f" in '{self.code}'" if self.code else ""

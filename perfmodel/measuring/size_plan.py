@@ -26,7 +26,7 @@ class Plan:
 
 
 class PlanError(Exception):
-    """A variant failed while its sizes were chosen; the record of that, if the store has it. Never leaves this package."""
+    """A variant failed while its sizes were chosen; the store may have the record. It never leaves this package."""
 
     def __init__(self, subject: Subject, failure: FailedError, record: Measurement | None = None) -> None:
         self.subject = subject

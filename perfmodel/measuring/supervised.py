@@ -65,7 +65,7 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
 
     A configuration that was under way when the process died is tried once more, since an earlier configuration
     may have caused the damage.  If the process dies there twice in a row, the configuration is recorded as failed
-    (``runtime``).  A death between configurations is also followed by one new start, if the start before did not
+    (``runtime``).  A process that leaves in the middle of one, by ``os._exit``, dies too.  A death between configurations is also followed by one new start, if the start before did not
     end in the same way.  So every start measures or records something, and there is an end.
 
     Parameters
@@ -82,9 +82,10 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
             return INTERRUPTED
         again = report is None and in_between
         in_between = report is None
-        if status >= 0 or again or -status not in CRASHES:
+        left = status >= 0 and report is not None  # by os._exit, which no exception tells
+        if again or not (left or -status in CRASHES):
             return status if status >= 0 else 128 - status
-        death = f"{DIED}{signal.Signals(-status).name}"
+        death = DIED + (f"os._exit({status})" if left else signal.Signals(-status).name)
         if report is None:  # damage that an earlier configuration did shows only now
             tell(f"{death} between configurations; tried again")
             continue

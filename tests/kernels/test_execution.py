@@ -11,6 +11,7 @@ import pytest
 
 from perfmodel.errors import KernelFileExecutionError
 from perfmodel.kernels.execution import execute, surroundings
+from tests.machine import ROOT
 
 
 def names(folder, text: str, name: str = "mine.py"):
@@ -58,9 +59,13 @@ def test_the_process_is_left_as_it_was(tmp_path):
 
 def test_a_process_that_a_file_starts_may_end_itself(tmp_path):
     text = "import os\nchild = os.fork()\nif not child: os._exit(3)\nstatus = os.waitpid(child, 0)[1]\n"
-    program = f"from pathlib import Path; from perfmodel.kernels.execution import execute; print(execute(Path({str(tmp_path / 'k.py')!r}))['status'])"
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom perfmodel.kernels.execution import execute\n"
+        "print(execute(Path(sys.argv[1]))['status'])"
+    )
     (tmp_path / "k.py").write_text(text)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", program, str(tmp_path / "k.py")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert f"{3 << 8}\n" == done.stdout
 
 

@@ -85,7 +85,8 @@ def test_a_lock_that_cannot_be_made_is_one_line(folder):
 
 def test_the_lock_lies_in_a_folder_of_the_users_own_and_in_no_other(folder):
     with locked(GPU, Silent()):
-        assert (0o700, os.getuid()) == (lock_path(GPU).parent.stat().st_mode & 0o777, lock_path(GPU).parent.stat().st_uid)
+        found = lock_path(GPU).parent.stat()
+        assert (0o700, os.getuid()) == (found.st_mode & 0o777, found.st_uid)
     (folder / "elsewhere").mkdir()
     lock_path(GPU).parent.rename(folder / "mine")
     lock_path(GPU).parent.symlink_to(folder / "elsewhere")
