@@ -65,8 +65,9 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
 
     A configuration that was under way when the process died is tried once more, since an earlier configuration
     may have caused the damage.  If the process dies there twice in a row, the configuration is recorded as failed
-    (``runtime``).  A process that leaves in the middle of one, by ``os._exit``, dies too.  A death between configurations is also followed by one new start, if the start before did not
-    end in the same way.  So every start measures or records something, and there is an end.
+    (``runtime``).  A process that leaves in the middle of one, by ``os._exit``, dies too.  A death between
+    configurations is also followed by one new start, if the start before did not end in the same way.  So every
+    start measures or records something, and there is an end.
 
     Parameters
     ----------
