@@ -27,12 +27,10 @@ def settle_caches() -> None:
 
     Raises
     ------
-    OutputError
+    CacheError
         No temporary folder can be used either.
     """
-    base = Path(os.environ.get(VARIABLE) or "~/.cache")
-    with suppress(RuntimeError):  # the system knows no home folder
-        base = base.expanduser()
+    base = cache_folder()
     if usable(base):
         return
     import atexit
@@ -47,9 +45,17 @@ def settle_caches() -> None:
         if usable(Path(folder)):
             os.environ[VARIABLE] = folder
             return
-    from perfmodel.errors import OutputError
+    from perfmodel.errors import CacheError
 
-    raise OutputError(base, "caches cannot be kept there, nor in a temporary folder")
+    raise CacheError(base, "caches cannot be kept there, nor in a temporary folder")
+
+
+def cache_folder() -> Path:
+    """Return the folder of all caches."""
+    base = Path(os.environ.get(VARIABLE) or "~/.cache")
+    with suppress(RuntimeError):  # the system knows no home folder
+        base = base.expanduser()
+    return base
 
 
 def usable(base: Path) -> bool:

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
-from perfmodel.caches import settle_caches
+from perfmodel.caches import cache_folder, settle_caches
 from perfmodel.cli.streams import careful_streams
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import CacheError, PerfModelError
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
@@ -70,6 +70,12 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             command(*args, **kwargs)
         except PerfModelError as error:
             print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
+            raise typer.Exit(USER_ERROR) from None
+        except Exception as error:
+            if type(error).__module__ != "sqlite3":
+                raise
+            # Loopy's caches: the disk was full only later, for example.
+            print(f"perfmodel: error: {CacheError(cache_folder(), str(error))}", file=sys.stderr)
             raise typer.Exit(USER_ERROR) from None
         except KeyboardInterrupt:
             print("perfmodel: interrupted", file=sys.stderr)
