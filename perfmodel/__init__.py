@@ -6,8 +6,11 @@ other kernel from its counts. Names are loaded when they are first used.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from perfmodel.caches import settle_caches
 
 if TYPE_CHECKING:
     from perfmodel.counts import Count, KernelCounts, count
@@ -55,6 +58,9 @@ __all__ = [
     "rank",
 ]
 __version__ = "0.1.0"
+
+with suppress(OSError):  # where it fails, importing Loopy says why, and a command says what to do
+    settle_caches()
 
 
 def __getattr__(name: str) -> Any:

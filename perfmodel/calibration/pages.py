@@ -19,14 +19,14 @@ from perfmodel.store.isolation import FILE, read_isolations
 def draw_isolation(devices: Path, page: Path) -> None:
     """Draw a page's tables again from the proofs of every device in a folder."""
     proofs = [read_isolations(path.parent) for path in sorted(devices.glob(f"*/{FILE}"))]
-    write_whole(page, isolation_page(page.read_text(), proofs).encode())
+    write_whole(page, isolation_page(page.read_text(encoding="utf-8"), proofs).encode())
 
 
 def draw_choice(folders: Iterable[Path], picture: Path, page: Path, draws: int = 100) -> str:
     """Draw what chosen and random shares of devices' measurements are worth; return the page's tables."""
     devices = [_device_shares(folder, draws) for folder in folders]
     picture_shares(devices, picture)
-    write_whole(page, shares_page(page.read_text(), devices).encode())
+    write_whole(page, shares_page(page.read_text(encoding="utf-8"), devices).encode())
     return "\n\n".join(map(shares_text, devices))
 
 

@@ -14,7 +14,9 @@ from typing import Annotated, Any
 
 import typer
 
-from perfmodel.errors import PerfModelError
+from perfmodel.caches import cache_folder, settle_caches
+from perfmodel.cli.streams import careful_streams
+from perfmodel.errors import CacheError, PerfModelError
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
@@ -30,7 +32,11 @@ def main() -> None:
 
     Commands find in their context the command that runs this program again.
     """
-    application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
+    with careful_streams():
+        try:
+            application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
+        except KeyboardInterrupt:  # before or after the command itself
+            sys.exit(INTERRUPTED)
 
 
 def application() -> typer.Typer:
@@ -60,9 +66,16 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
+            settle_caches()
             command(*args, **kwargs)
         except PerfModelError as error:
             print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
+            raise typer.Exit(USER_ERROR) from None
+        except Exception as error:
+            if type(error).__module__ != "sqlite3":
+                raise
+            # Loopy's caches: the disk was full only later, for example.
+            print(f"perfmodel: error: {CacheError(cache_folder(), str(error))}", file=sys.stderr)
             raise typer.Exit(USER_ERROR) from None
         except KeyboardInterrupt:
             print("perfmodel: interrupted", file=sys.stderr)

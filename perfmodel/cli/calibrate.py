@@ -36,13 +36,13 @@ def command(
 
     Stopped at any time, the same command goes on.
     """
+    supervise_command(context)
     from perfmodel import measuring
     from perfmodel.calibration.calibrate import calibrate, data_folder, expected_s
     from perfmodel.calibration.kernel_choice import chosen_campaign
     from perfmodel.cli.progress import Bar
     from perfmodel.opencl import find
 
-    supervise_command(context)
     began, campaign = monotonic(), chosen_campaign(quick, full, budget)
     measuring.pin_threads()
     target = find(device)

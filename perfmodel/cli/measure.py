@@ -85,11 +85,11 @@ def command(
     json: Json = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes."""
+    supervise_command(context)
     from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
 
-    supervise_command(context)
     part = share(choose)
     if part is not None and repeatability:
         raise OptionError("--choose and --repeatability were both given", "give one of them")

@@ -33,6 +33,17 @@ class BrokenDeviceError(PerfModelError, RuntimeError):
     run 'perfmodel doctor' for what mends it."""
 
 
+class DeviceBusyError(PerfModelError, TimeoutError):
+    """Another campaign measures on a device, and did not end in time."""
+
+    device: str
+    waited_s: float
+    holder: str  # process, host, and since when
+    path: str | Path
+    message = """another campaign measures on '{device}' and did not end within {waited_s:g} s: {holder} (it locks
+    '{path}'); end that process, or run this again later."""
+
+
 class UnknownDeviceNameError(UnknownNameError, LookupError):
     """No published device has this name."""
 

@@ -39,6 +39,12 @@ class StoreReadOnlyError(OutputError):
     )
 
 
+class CacheError(OutputError):
+    """The folder of Loopy's caches cannot be written, and no temporary one takes its place."""
+
+    advice = "make room there, or let XDG_CACHE_HOME name a folder that you may write to"
+
+
 class DiskFullError(OutputError):
     """No space is left for a record; the records before it are complete."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import InitVar, field
 from pathlib import Path
 
 from perfmodel.errors.base import PerfModelError
+
+#: Characters that an error shows of what a user's file raised.
+_LONGEST = 500
 
 
 class KernelFileMissingError(PerfModelError, FileNotFoundError):
@@ -28,27 +32,40 @@ class KernelFileSyntaxError(PerfModelError, ValueError):
 class KernelFileExecutionError(PerfModelError, RuntimeError):
     """A kernel file, or its ``kernel()`` or ``variants()``, raised while it ran.
 
-    What it raised is kept as text, since another process may not know its class.
+    What it raised is kept as text, since another process may not know its class.  The line is the last one that ran
+    of the file, or of a file beside it.
     """
 
     path: str | Path
     cause: InitVar[BaseException]
     line: int | None = field(init=False)
+    place: str = field(init=False)  # file and line
+    code: str = field(init=False)  # the line's text
     raised: str = field(init=False)
 
     def __post_init__(self, cause: BaseException) -> None:
         super().__post_init__()
-        trace, line = cause.__traceback__, None
-        while trace is not None:
-            if trace.tb_frame.f_code.co_filename == self.path:
-                line = trace.tb_lineno
-            trace = trace.tb_next
-        said = " ".join(str(cause).split()) or "no message"
-        vars(self).update(line=line, raised=f"{type(cause).__name__} ({said})")
+        folder, last = Path(self.path).absolute().parent, None
+        for frame, line in traceback.walk_tb(cause.__traceback__):
+            file = frame.f_code.co_filename
+            if Path(file).absolute().parent == folder and not file.startswith("<"):  # code without a file
+                last = traceback.FrameSummary(file, line, frame.f_code.co_name)
+        place = f"'{last.filename}' line {last.lineno}" if last else f"'{self.path}'"
+        raised = f"{type(cause).__name__} ({_said(cause)})"
+        vars(self).update(line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised)
 
     def __str__(self) -> str:
-        place = f"'{self.path}' line {self.line}" if self.line else f"'{self.path}'"
-        return f"{place}: raised {self.raised}; the file must run by itself: try 'python {self.path}'."
+        code = f" in '{self.code}'" if self.code else ""
+        return f"{self.place}: raised {self.raised}{code}; the file must run by itself: try 'python {self.path}'."
+
+
+def _said(cause: BaseException) -> str:
+    """Return what an exception says, on one line and not without end."""
+    try:
+        text = " ".join(str(cause).split())
+    except Exception:  # its __str__ is the user's own too
+        text = ""
+    return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...") or "no message"
 
 
 class KernelFileContentError(PerfModelError, AttributeError):

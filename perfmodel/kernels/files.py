@@ -5,20 +5,16 @@ A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a f
 
 from __future__ import annotations
 
-import runpy
-import sys
-from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfmodel.errors import (
     DuplicateKernelError,
     KernelFileContentError,
-    KernelFileExecutionError,
     KernelFileMissingError,
-    KernelFileSyntaxError,
     KernelFileTypeError,
 )
+from perfmodel.kernels.execution import execute, surroundings
 from perfmodel.kernels.kernel_class import KernelClass
 
 if TYPE_CHECKING:
@@ -42,7 +38,7 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
         raise KernelFileMissingError(folder, "a folder with kernel classes (*.py)")
     found = []
     for path in paths:
-        value = _execute(path).get("KERNEL")
+        value = execute(path).get("KERNEL")
         if value is None:
             raise KernelFileContentError(path, ("KERNEL",))
         if not isinstance(value, KernelClass):
@@ -68,7 +64,7 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     KernelFileSyntaxError
         The file is not Python; carries the line.
     KernelFileExecutionError
-        The file, ``kernel()`` or ``variants()`` raised; carries the cause.
+        The file, ``kernel()`` or ``variants()`` raised, or asked to end the process; names the line.
     KernelFileContentError
         The file defines neither function.
     KernelFileTypeError
@@ -77,18 +73,15 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     path = Path(path)
     if not path.is_file():
         raise KernelFileMissingError(path, "a Python file with kernel() or variants()")
-    names = _execute(path)
+    names = execute(path)
     for name in ("variants", "kernel"):
         function = names.get(name)
         if callable(function):
             break
     else:
         raise KernelFileContentError(path, ("kernel()", "variants()"))
-    try:
-        with redirect_stdout(sys.stderr):
-            value = function()
-    except (Exception, SystemExit) as cause:
-        raise KernelFileExecutionError(path, cause) from cause
+    with surroundings(path):
+        value = function()
     return _translation_units(path, name, value)
 
 
@@ -108,20 +101,3 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
             found = f"{key!r}: {type(unit).__name__}"
             raise KernelFileTypeError(path, "variants()", found, allowed)
     return dict(value)
-
-
-def _execute(path: Path) -> dict[str, Any]:
-    """Run the file and return the names that it defines; an error in it is raised as one of ours."""
-    try:
-        with redirect_stdout(sys.stderr):
-            return runpy.run_path(str(path))
-    except SyntaxError as error:
-        if error.filename == str(path):
-            raise KernelFileSyntaxError(path, error.lineno, error.msg) from error
-        raise KernelFileExecutionError(path, error) from error
-    except OSError as error:
-        if error.filename == str(path):
-            raise KernelFileMissingError(path, "a readable Python file") from error
-        raise KernelFileExecutionError(path, error) from error
-    except (Exception, SystemExit) as cause:
-        raise KernelFileExecutionError(path, cause) from cause

@@ -46,6 +46,8 @@ class Campaign:
         No further run is begun once the runs of a configuration took this long together [s].
     budget_s : float or None
         No configuration is begun later than this after the start [s]; None for no limit.
+    wait_s : float
+        How long to wait for another campaign on the device to end [s].
     seed : int
         Seed of the order of configurations and of the arrays' contents.
     """
@@ -67,6 +69,7 @@ class Campaign:
     retries: int = 2
     timeout_s: float = 60.0
     budget_s: float | None = None
+    wait_s: float = 3600.0
     seed: int = 20170405
 
     def chosen(self, kernel_classes: Iterable[KernelClass]) -> tuple[KernelClass, ...]:

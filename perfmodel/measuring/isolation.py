@@ -56,6 +56,8 @@ def prove_isolation(
         The store belongs to another device.
     BrokenDeviceError
         The device runs nothing, or nothing any more.
+    DeviceBusyError
+        Another campaign on the device does not end within `campaign.wait_s`.
     """
     progress, file, facts = progress or Silent(), isolation_path(path), device.facts
     known = read_isolations(path) if file.is_file() else ()
@@ -63,7 +65,7 @@ def prove_isolation(
         if (proof.device, proof.platform) != (facts.name, facts.platform):
             raise ForeignDeviceError(file, f"'{proof.device}' ({proof.platform})", f"'{facts.name}' ({facts.platform})")
     done = {proof.key for proof in known}
-    with locked(facts, progress):
+    with locked(facts, progress, campaign.wait_s):
         prover = _Prover(Bench(device, campaign))
         subjects = prover.subjects(kernel_classes)
         with task(progress, "proving isolation", len(subjects)):

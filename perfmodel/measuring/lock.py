@@ -1,16 +1,21 @@
-"""A lock for each device, so that only one campaign at a time measures on it."""
+"""A lock for each device, so that only one campaign at a time of a user measures on it."""
 
 from __future__ import annotations
 
+import os
+import platform
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from tempfile import gettempdir
 
 from filelock import FileLock, Timeout
 
-from perfmodel.errors import OutputError
+from perfmodel.errors import DeviceBusyError, OutputError
 from perfmodel.facts import DeviceFacts
+from perfmodel.io import replace_file
 from perfmodel.measuring.progress import Progress
 
 #: A campaign that waits looks for the lock at this interval [s]; more often would disturb the one that runs.
@@ -20,34 +25,77 @@ POLL_S = 1.0
 def lock_path(facts: DeviceFacts) -> Path:
     """File that a campaign on this device locks; all drivers of the CPU share one.
 
-    Two equal cards share one too: they have the same name, and so the same default store.
+    It lies in a folder of the user's own, so that nobody else can hold or replace it, and on this machine, as the
+    device does.  Two equal cards share one: they have the same name, and so the same default store.
     """
     name = "cpu" if "device_type" in facts and facts.value("device_type") == "cpu" else facts.slug
-    return Path(gettempdir()) / f"perfmodel-{name}.lock"
+    user = str(os.getuid()) if hasattr(os, "getuid") else "user"  # elsewhere the system's folder is the user's own
+    return Path(gettempdir()) / f"perfmodel-{user}" / f"{name}.lock"
 
 
 @contextmanager
-def locked(facts: DeviceFacts, progress: Progress) -> Iterator[None]:
-    """Hold the device's lock, after waiting for a campaign that holds it.
+def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Iterator[None]:
+    """Hold the device's lock, after waiting up to `wait_s` [s] for a campaign that holds it.
 
     The system releases the lock when a process ends, however it ends.
 
     Raises
     ------
+    DeviceBusyError
+        Another campaign still holds it.
     OutputError
         The lock's file cannot be made.
     """
     path = lock_path(facts)
-    lock = FileLock(path, mode=0o666, poll_interval=POLL_S)
+    lock = FileLock(path, poll_interval=POLL_S)
     try:
+        _make_own(path.parent)
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            progress.tell(f"waiting for another campaign on {facts.name} to end (it holds '{path}')")
-            lock.acquire()
+            progress.tell(f"waiting up to {wait_s:g} s for another campaign on {facts.name}: {_holder(path)}")
+            _acquire(lock, path, facts, wait_s)
+        since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
+        replace_file(_holder_path(path), f"process {os.getpid()} on {platform.node()} since {since}".encode())
     except OSError as error:
+        if isinstance(error, DeviceBusyError):
+            raise
         raise OutputError(str(path), error.strerror or str(error)) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def _acquire(lock: FileLock, path: Path, facts: DeviceFacts, wait_s: float) -> None:
+    try:
+        lock.acquire(timeout=wait_s)
+    except Timeout:
+        raise DeviceBusyError(facts.name, wait_s, _holder(path), path) from None
+
+
+def _make_own(folder: Path) -> None:
+    """Make the folder, for nobody but this user.
+
+    Raises
+    ------
+    OSError
+        It cannot be made, or is a link, or another user's.
+    """
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or (hasattr(os, "getuid") and found.st_uid != os.getuid()):
+        raise PermissionError(f"'{folder}' is not a folder of your own")
+
+
+def _holder_path(path: Path) -> Path:
+    """File beside the lock: who holds it. The lock itself is emptied by whoever waits for it."""
+    return path.with_suffix(".holder")
+
+
+def _holder(path: Path) -> str:
+    """Return which process holds the lock, on which host and since when."""
+    try:
+        return " ".join(_holder_path(path).read_text(encoding="utf-8", errors="replace").split())
+    except OSError:
+        return f"an unknown process that locks '{path}'"

@@ -15,6 +15,7 @@ from perfmodel.measuring.size_plan import Plan, PlanError, plan_sizes
 from perfmodel.measuring.size_plan_file import append_plan, plan_key, plan_path, read_plans
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import under_way
+from perfmodel.store import Measurement
 
 #: Whether the configurations planned so far suffice.
 Enough: TypeAlias = Callable[[Sequence[Configuration]], bool]
@@ -45,6 +46,8 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
     """Choose sizes for the team; a variant that fails is recorded, and the others start again without it."""
     while team:
         try:
+            for subject in team:
+                _build(session, subject)
             plan = _plan(session, team, plans)
         except PlanError as error:
             _record_failure(session, error)
@@ -56,16 +59,39 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
     return []
 
 
+def _build(session: Session, subject: Subject) -> None:
+    """Generate the code, which may fail; a supervisor learns whose it is, by a record without the code's hash."""
+    unbuilt = session.timekeeper.failed(subject.unbuilt, NO_END)
+    _pass_over_the_dead(session, subject, unbuilt)
+    with under_way(session.path, lambda: unbuilt):
+        subject.hash  # noqa: B018 -- generates the code here; what fails is found again where it has its status
+
+
+def _pass_over_the_dead(session: Session, subject: Subject, record: Measurement) -> None:
+    if death := session.deaths.get(record.key):
+        raise PlanError(subject, FailedError("runtime", death.message), death)
+
+
 def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
     """Take the team's plan from the file, or make it and append it to the file."""
     key, timekeeper = plan_key(session.bench, team), session.timekeeper
     if key not in plans:
         for subject in team:
-            if death := session.deaths.get(timekeeper.failed(subject, NO_END).key):
-                raise PlanError(subject, FailedError("runtime", death.message))
+            _count(session, subject)
         plans[key] = plan_sizes(timekeeper, team, partial(_time, session))
         append_plan(plan_path(session.path), key, plans[key])
     return plans[key]
+
+
+def _count(session: Session, subject: Subject) -> None:
+    """Count the variant, unless its process died earlier; a supervisor learns which variant it is of."""
+    record = session.timekeeper.failed(subject, NO_END)
+    _pass_over_the_dead(session, subject, record)
+    with under_way(session.path, lambda: record):
+        try:
+            session.timekeeper.count(subject)
+        except FailedError as failure:
+            raise PlanError(subject, failure) from failure
 
 
 def _time(session: Session, subject: Subject, parameters: Parameters) -> float:
@@ -75,7 +101,7 @@ def _time(session: Session, subject: Subject, parameters: Parameters) -> float:
 
 
 def _record_failure(session: Session, error: PlanError) -> None:
-    failed = session.timekeeper.failed(error.subject, error.failure)
+    failed = error.record or session.timekeeper.failed(error.subject, error.failure)
     if failed.key not in session.done:
         store.append(session.path, failed)
     session.progress.tell(f"{failed.kernel}: {failed.status} ({failed.message})")

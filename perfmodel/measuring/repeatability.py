@@ -67,9 +67,11 @@ def measure_twice(
     ------
     BrokenDeviceError
         The device runs nothing, or nothing any more.
+    DeviceBusyError
+        Another campaign on the device does not end within `campaign.wait_s`.
     """
     progress = progress or Silent()
-    with locked(device.facts, progress), TemporaryDirectory(prefix="perfmodel-") as folder:
+    with locked(device.facts, progress, campaign.wait_s), TemporaryDirectory(prefix="perfmodel-") as folder:
         path = Path(folder)
         store.prepare(path, device.facts)
         session = Session.begun(Bench(device, campaign), path, progress)

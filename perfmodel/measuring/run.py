@@ -68,13 +68,15 @@ def measure(
         The store holds a line that is no record of a schema known here.
     BrokenDeviceError
         The device runs nothing, or nothing any more.
+    DeviceBusyError
+        Another campaign on the device does not end within `campaign.wait_s`.
     """
     kernels = campaign.chosen(kernel_classes)
     progress, path = progress or Silent(), Path(store)
     facts = device.facts
     stored.prepare(path, facts)
     stored.read(path)  # before waiting for the device, so that an unreadable store is reported at once
-    with locked(facts, progress):
+    with locked(facts, progress, campaign.wait_s):
         session = Session.begun(Bench(device, campaign), path, progress)
         configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget)
         if choose is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -39,7 +40,8 @@ class Session:
     done : set
         Keys of the records in the store.
     deaths : dict
-        By key, those records whose configuration ended its process.
+        By key, those records whose configuration ended its process.  Of those without code only the ones of this
+        campaign: what crashed while it was built may have been mended since.
     began_s : float
         Start of the campaign on this process's clock, the time of earlier processes included [s].
     """
@@ -55,8 +57,8 @@ class Session:
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
-        rows = store.read(path).rows
-        deaths = {row.key: row for row in rows if died(row)}
+        rows, began = store.read(path).rows, datetime.now(timezone.utc) - timedelta(seconds=spent_s() + 1)
+        deaths = {row.key: row for row in rows if died(row) and (row.kernel_hash or _is_since(began, row))}
         timekeeper = Timekeeper(bench, bench.launch_overhead())
         return cls(bench, path, progress, timekeeper, {row.key for row in rows}, deaths)
 
@@ -105,3 +107,7 @@ class Session:
 
     def _expected_s(self, configurations: Iterable[Configuration]) -> float:
         return sum(c.expected_s(self.bench.campaign) for c in configurations)
+
+
+def _is_since(moment: datetime, row: Measurement) -> bool:
+    return bool(row.taken_at) and datetime.fromisoformat(row.taken_at) >= moment

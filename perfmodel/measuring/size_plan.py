@@ -12,7 +12,7 @@ from perfmodel.measuring.order import Team
 from perfmodel.measuring.size_search import Least, Trial, search_sizes
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timekeeper import Timekeeper
-from perfmodel.store import canonical
+from perfmodel.store import Measurement, canonical
 
 T = TypeVar("T")
 
@@ -26,11 +26,12 @@ class Plan:
 
 
 class PlanError(Exception):
-    """A variant failed while its sizes were chosen; it never leaves this package."""
+    """A variant failed while its sizes were chosen; the store may have the record. It never leaves this package."""
 
-    def __init__(self, subject: Subject, failure: FailedError) -> None:
+    def __init__(self, subject: Subject, failure: FailedError, record: Measurement | None = None) -> None:
         self.subject = subject
         self.failure = failure
+        self.record = record
         super().__init__(failure.message)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NoReturn
 
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.measuring.arguments import ArrayArgument, array_arguments
@@ -52,6 +53,11 @@ class Subject:
             return generated
 
     @property
+    def unbuilt(self) -> Subject:
+        """The same variant, which is never built: it has no code, and an empty hash."""
+        return Subject(replace(self.kernel, build=_refuse), self.variant)
+
+    @property
     def hash(self) -> str:
         """Hash of its code; empty if none can be generated."""
         try:
@@ -72,3 +78,7 @@ class Subject:
     def arrays(self, parameters: Parameters) -> tuple[ArrayArgument, ...]:
         """Its arrays at these parameters."""
         return array_arguments(self.generated.kernel, parameters)
+
+
+def _refuse(**variant: object) -> NoReturn:
+    raise FailedError("compile", "not to be built")

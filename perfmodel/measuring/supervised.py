@@ -4,6 +4,9 @@ Python cannot catch what a driver does to its process: a kernel may end it by SI
 its memory damaged by SIGABRT.  So the campaign runs in a child process.  Before the child touches the device, it
 writes to a pipe what to record if it dies (:func:`under_way`).  The supervisor starts the child again as long as
 it dies in this way (:func:`supervise`).  A process that the user ends is not started again.
+
+Ctrl-C in a terminal reaches both processes, ``kill -INT`` only one.  So the supervisor passes its interrupts on, and
+the child takes the first one only.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TypeAlias
+from types import FrameType
+from typing import NamedTuple, TypeAlias
 
 from perfmodel import store
 from perfmodel.store import Key, Measurement
@@ -27,6 +31,8 @@ from perfmodel.store import Key, Measurement
 PIPE, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_SPENT_S"
 #: Signals that end a process which crashes; a user ends it by others.
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
+#: Status of a process that was interrupted.
+INTERRUPTED = 128 + signal.SIGINT
 #: Messages of such records begin with this text.
 DIED = "the process died of "
 
@@ -34,10 +40,20 @@ DIED = "the process died of "
 Report: TypeAlias = tuple[Path, Measurement]
 
 
+class _End(NamedTuple):
+    """How a child ended: its status (negative: a signal), the report that held, and whether it was interrupted."""
+
+    status: int
+    report: Report | None
+    interrupted: bool
+
+
 def follow_supervisor() -> bool:
     """Return whether a supervisor started this process; if so, the process ends as soon as the supervisor does."""
     if PIPE not in os.environ:
         return False
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the caller ignores it
+        signal.signal(signal.SIGINT, _interrupt_once)
     pipe = int(os.environ[PIPE])
     os.set_inheritable(pipe, False)
     threading.Thread(target=_end_with_reader, args=(pipe,), daemon=True).start()
@@ -49,8 +65,9 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
 
     A configuration that was under way when the process died is tried once more, since an earlier configuration
     may have caused the damage.  If the process dies there twice in a row, the configuration is recorded as failed
-    (``runtime``).  A death between configurations is also followed by one new start, if the start before did not
-    end in the same way.  So every start measures or records something, and there is an end.
+    (``runtime``).  A process that leaves in the middle of one, by ``os._exit``, dies too.  A death between
+    configurations is also followed by one new start, if the start before did not end in the same way.  So every
+    start measures or records something, and there is an end.
 
     Parameters
     ----------
@@ -61,12 +78,15 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
     """
     began_s, suspect, in_between = monotonic(), None, False
     while True:
-        status, report = _run(command, monotonic() - began_s)
+        status, report, interrupted = _run(command, monotonic() - began_s)
+        if interrupted:
+            return INTERRUPTED
         again = report is None and in_between
         in_between = report is None
-        if status >= 0 or again or -status not in CRASHES:
+        left = status >= 0 and report is not None  # by os._exit, which no exception tells
+        if again or not (left or -status in CRASHES):
             return status if status >= 0 else 128 - status
-        death = f"{DIED}{signal.Signals(-status).name}"
+        death = DIED + (f"os._exit({status})" if left else signal.Signals(-status).name)
         if report is None:  # damage that an earlier configuration did shows only now
             tell(f"{death} between configurations; tried again")
             continue
@@ -85,8 +105,8 @@ def _judge(path: Path, row: Measurement, cause: str, suspect: Key | None) -> Key
     return None
 
 
-def _run(command: Sequence[str], spent_s: float) -> tuple[int, Report | None]:
-    """Run the command once; return its exit status (negative: a signal) and the report that holds at its end."""
+def _run(command: Sequence[str], spent_s: float) -> _End:
+    """Run the command once; the second interrupt kills it, where the first does not end it."""
     reading, writing = os.pipe()
     environment = {**os.environ, PIPE: str(writing), SPENT: str(spent_s)}
     with os.fdopen(reading, "rb") as pipe:
@@ -94,16 +114,18 @@ def _run(command: Sequence[str], spent_s: float) -> tuple[int, Report | None]:
             child = subprocess.Popen(command, env=environment, pass_fds=(writing,))
         finally:
             os.close(writing)
-        last = b"null"
+        last, interrupts = b"null", 0
         while child.returncode is None:
             try:
                 for line in pipe:
                     last = line
                 child.wait()
-            except KeyboardInterrupt:  # the child receives it from the terminal too
-                continue
+            except KeyboardInterrupt:
+                interrupts += 1
+                child.send_signal(signal.SIGKILL if interrupts > 1 else signal.SIGINT)
     document = json.loads(last)
-    return child.returncode, document and (Path(document["store"]), Measurement.model_validate(document["record"]))
+    report = document and (Path(document["store"]), Measurement.model_validate(document["record"]))
+    return _End(child.returncode, report, interrupts > 0)
 
 
 @contextmanager
@@ -131,6 +153,12 @@ def died(row: Measurement) -> bool:
 
 def _report(document: object) -> None:
     os.write(int(os.environ[PIPE]), json.dumps(document).encode() + b"\n")
+
+
+def _interrupt_once(number: int, frame: FrameType | None) -> None:
+    """Interrupt this process, and let no second interrupt disturb how it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _end_with_reader(pipe: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from perfmodel.errors import DiskFullError, OutputError, PerfModelError, StoreFormatError, StoreReadOnlyError
@@ -16,6 +17,8 @@ from perfmodel.io import FULL, check_regular
 
 Lines = tuple[tuple[int, Any], ...]
 
+#: How long to wait for another process that writes [s]; one line takes milliseconds.
+WAIT_S = 60.0
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 _BLOCK = 2**16
 
@@ -99,12 +102,20 @@ def failure(path: Path, error: OSError) -> OutputError:
 
 
 def _lock(file: FileIO) -> None:
-    """Wait until no other process writes; released when the file is closed."""
+    """Wait until no other process writes, but not for ever; released when the file is closed."""
     try:
         import fcntl
     except ImportError:  # not a POSIX system: two campaigns there need two stores
         return
-    fcntl.flock(file, fcntl.LOCK_EX)
+    end = monotonic() + WAIT_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if monotonic() > end:
+                raise TimeoutError(errno.ETIMEDOUT, f"another process has locked it for {WAIT_S:g} s") from None
+            sleep(0.005)
 
 
 def _mend(path: Path, file: FileIO) -> int:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 from perfmodel.calibration.pages import draw_isolation, trial_seconds
 from perfmodel.report.isolation import BEGIN
 from perfmodel.store import read
+from perfmodel.store.isolation import FILE
+from tests.recorded import DEVICES, POCL
 from tests.store.test_isolation import isolation, keep
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "isolation.md"
-COMMITTED = next(ROOT.glob("fitted_weights/pocl*"))
 
 
 def test_the_committed_page_is_what_the_committed_proofs_give(tmp_path):
     again = tmp_path / "isolation.md"
     again.write_text(PAGE.read_text())
-    draw_isolation(ROOT / "fitted_weights", again)
+    for device in DEVICES:
+        (tmp_path / device.name).mkdir()
+        shutil.copy(device / FILE, tmp_path / device.name)
+    draw_isolation(tmp_path, again)
     assert PAGE.read_text() == again.read_text()
 
 
@@ -53,5 +58,5 @@ def test_without_plans_there_are_no_trials(tmp_path):
 
 
 def test_committed_plans_belong_to_committed_records():
-    keys = {row.key for row in read(COMMITTED).rows}
-    assert len(keys & trial_seconds(COMMITTED).keys()) > 1000
+    keys = {row.key for row in read(POCL).rows}
+    assert len(keys & trial_seconds(POCL).keys()) > 1000

@@ -12,9 +12,9 @@ from perfmodel.counts import count
 from perfmodel.kernels import load_file
 from perfmodel.predict import load
 from tests.cli.documents import document
+from tests.recorded import POCL
 
-COMMITTED = Path(__file__).parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
-WORK_DEPTH, GPUPERF = (str(COMMITTED / f"{name}.json") for name in ("work_depth", "gpuperf"))
+WORK_DEPTH, GPUPERF = (str(POCL / f"{name}.json") for name in ("work_depth", "gpuperf"))
 
 
 def test_the_balance_in_words(perfmodel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import time
@@ -83,6 +84,15 @@ def test_our_operating_system_error_is_one_line_too():
     result = run_guarded(OutputError("/proc/weights", "Permission denied"))
     assert 2 == result.exit_code
     assert "cannot write '/proc/weights': Permission denied" in result.stderr
+    assert 1 == result.stderr.count("\n")
+
+
+def test_a_cache_that_fails_while_loopy_runs_is_one_line(monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    monkeypatch.setattr(cli, "settle_caches", lambda: None)
+    result = run_guarded(sqlite3.OperationalError("database or disk is full"))
+    assert 2 == result.exit_code
+    assert result.stderr.startswith("perfmodel: error: cannot write '/caches': database or disk is full; make room")
     assert 1 == result.stderr.count("\n")
 
 

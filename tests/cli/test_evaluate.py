@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from perfmodel.cli import application
 from perfmodel.predict import fit
 from perfmodel.store import read
+from tests.recorded import POCL
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 
@@ -92,7 +93,7 @@ def test_test_kernels_of_another_device_are_refused(tmp_path):
 
 
 def test_a_fact_that_only_a_fit_could_give_is_refused_where_asked(tmp_path):
-    folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
+    folder = POCL
     given = ("--from", str(folder), "--family", "roofline", "--given-facts")
     for command in (("fit", *given, "-o", str(tmp_path / "w.json")), ("evaluate", *given)):
         result = run(*command)

@@ -17,10 +17,10 @@ from perfmodel.kernels import load_file
 from perfmodel.models import families
 from perfmodel.store import Measurement, append
 from tests.cli.documents import document
+from tests.recorded import DEVICES, POCL
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "quickstart"
-DEVICES = sorted(path.parent for path in ROOT.glob("fitted_weights/*/test.jsonl"))
 CORE = "stevens_kloeckner_2016"
 
 
@@ -194,7 +194,7 @@ def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
 
 
 def test_facts_are_fitted_unless_measured_facts_are_asked_for(tmp_path):
-    folder = DATA.parents[2] / "fitted_weights" / "pocl-skylake-avx512-intel-xeon"
+    folder = POCL
     command = ("--from", str(folder), "--family", "roofline", "--output", str(tmp_path / "w.json"))
     given = []
     for options in (("--measured-facts",), ()):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
-
-DEVICE = Path(__file__).parents[2] / "fitted_weights" / "intel-xeon"
+from tests.recorded import INTEL
 
 
 def run(*arguments):
-    return CliRunner().invoke(application(), ["roofline", "--from", str(DEVICE), *arguments])
+    return CliRunner().invoke(application(), ["roofline", "--from", str(INTEL), *arguments])
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,8 @@ from perfmodel.predict import fit
 from perfmodel.store import read
 from perfmodel.store.measurement import canonical
 from scripts.redraw import main
+from tests.recorded import POCL
 
-COMMITTED = next(Path(__file__).parents[2].glob("fitted_weights/pocl*"))
 CLASSES = ("stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose")
 
 
@@ -26,10 +25,10 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("devices") / "device"
     path.mkdir()
     for name, kept in (("measurements", CLASSES), ("test", ("matmul_skinny", "matmul_variants"))):
-        lines = (COMMITTED / f"{name}.jsonl").read_text().splitlines(keepends=True)
+        lines = (POCL / f"{name}.jsonl").read_text().splitlines(keepends=True)
         (path / f"{name}.jsonl").write_text("".join(line for line in lines if json.loads(line)["kernel"] in kept))
     for name in ("counts.jsonl", "device.json"):
-        (path / name).write_bytes((COMMITTED / name).read_bytes())
+        (path / name).write_bytes((POCL / name).read_bytes())
     return path
 
 

@@ -22,6 +22,7 @@ BASES = {PerfModelError, UnknownNameError}
 #: Arguments by the type of their parameter; text names its parameter.
 SAMPLES: dict[str, object] = {
     "int": 17,
+    "float": 17.5,
     "int | None": 17,
     "object": 2.5,
     "str | Path": Path("folder") / "file.json",

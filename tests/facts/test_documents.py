@@ -15,10 +15,10 @@ from perfmodel.facts.keys import KEYS
 from perfmodel.models import Family
 from perfmodel.models.binding import known_weights
 from perfmodel.models.model import Weight
+from tests.recorded import DEVICES
 
 ROOT = Path(__file__).parents[2]
 PAPERS = re.compile("Ma, Chamberlain|Wang(,| and) Lou|Karsin|Stevens(,| and) Klöckner|Kim, |Kim et al|Sim, |Sim et al")
-STORES = [path.parent for path in sorted(ROOT.glob("fitted_weights/*/facts.yaml"))]
 
 
 @pytest.mark.parametrize("name", published_devices())
@@ -48,7 +48,7 @@ def test_an_unknown_device_is_answered_with_those_that_exist():
         published("gtx-481")
 
 
-@pytest.mark.parametrize("folder", STORES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", DEVICES, ids=lambda folder: folder.name)
 def test_committed_facts(folder):
     written = read_facts(folder / "facts.yaml")
     assert set(written) <= set(KEYS)

@@ -16,7 +16,8 @@ pytestmark = pytest.mark.device
 
 # In place of a driver: `{where}` ends the process for one of the configurations.
 CAMPAIGN = """
-import os, sys
+import os, signal, sys, time
+from dataclasses import replace
 from pathlib import Path
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.supervised import follow_supervisor, supervise
@@ -33,16 +34,26 @@ def trial_deadly(self, subject, parameters):
         die()
     return whole(self, subject, parameters)
 
+def build_deadly(factor, **others):
+    if factor == 3:
+        die()
+    return SCALE.build(factor, **others)
+
 def die():
     folder.joinpath("deaths").open("a").write("x")
     exec(how)
 
 folder, where, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-place, deadly = {"measured": (Timekeeper, measured_deadly), "trial": (Bench, trial_deadly)}[where]
-whole = getattr(place, where)
-setattr(place, where, deadly)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests' caller ignores it
+kernel = SCALE
+if where == "build":
+    kernel = replace(SCALE, build=build_deadly)
+else:
+    place, deadly = {"measured": (Timekeeper, measured_deadly), "trial": (Bench, trial_deadly)}[where]
+    whole = getattr(place, where)
+    setattr(place, where, deadly)
 if follow_supervisor():
-    measured(folder, SCALE)
+    measured(folder, kernel)
 else:
     again = [sys.executable, *sys.orig_argv[1:]]
     sys.exit(supervise(again, lambda message: print(message, flush=True)))
@@ -75,11 +86,46 @@ def test_who_kills_the_process_twice_is_recorded_and_the_rest_is_measured(tmp_pa
 
 
 def test_a_death_while_sizes_are_chosen_costs_that_variant_only(tmp_path):
-    status, said, deaths = campaign(tmp_path / "m", "trial", "os.abort()")
+    status, said, deaths = campaign(tmp_path / "m", "trial", "os._exit(0)")
     assert (0, 2) == (status, deaths), said
+    assert "the process died of os._exit(0) while this was under way; tried again" in said[0]
     expected = {(2, n): "ok" for n in (256, 512, 1024)} | {(3, 256): "runtime"}
     assert expected == statuses(tmp_path / "m")
     assert 2 == len(said)
+
+
+def test_a_crash_in_build_is_recorded_like_one_at_run_time(tmp_path):
+    status, said, deaths = campaign(tmp_path / "m", "build", "os.abort()")
+    assert (0, 2) == (status, deaths), said
+    assert {(2, n): "ok" for n in (256, 512, 1024)} | {(3, 256): "runtime"} == statuses(tmp_path / "m")
+    (row,) = (row for row in store.read(tmp_path / "m").rows if row.status != "ok")
+    assert ("", "the process died of SIGABRT while this was under way, twice") == (row.kernel_hash, row.message)
+
+
+def test_an_interrupt_of_the_supervisor_alone_ends_the_campaign(tmp_path):
+    status, said, deaths = campaign(tmp_path / "m", "measured", "os.kill(os.getppid(), 2); time.sleep(30)")
+    assert (130, 1, []) == (status, deaths, said)
+    assert {"ok"} >= set(statuses(tmp_path / "m").values())
+
+
+def test_the_first_interrupt_ends_a_child_and_the_second_disturbs_nothing(tmp_path):
+    from perfmodel.measuring.supervised import supervise
+
+    program = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from perfmodel.measuring.supervised import follow_supervisor
+follow_supervisor()
+try:
+    os.kill(os.getpid(), 2)
+    time.sleep(30)
+finally:
+    os.kill(os.getpid(), 2)
+    open(sys.argv[1], "w").write("whole")
+    os._exit(3)
+"""
+    assert 3 == supervise([sys.executable, "-c", program, str(tmp_path / "said")], pytest.fail)
+    assert "whole" == (tmp_path / "said").read_text()
 
 
 def test_who_kills_the_process_once_is_measured(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.errors import DiskFullError, OutputError, StoreFormatError, StoreReadOnlyError
+from perfmodel.store import lines
 from perfmodel.store.lines import append_line, failure, opened, read_lines, write_line
 
 
@@ -95,3 +96,12 @@ def test_each_reason_has_its_own_error(number, kind, advice):
     assert "m.jsonl" == error.path
     assert os.strerror(number) in str(error)
     assert advice in str(error)
+
+
+def test_a_file_that_another_process_holds_is_not_waited_for_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(lines, "WAIT_S", 0.02)
+    path = tmp_path / "a.jsonl"
+    with opened(path), pytest.raises(OutputError, match=r"a\.jsonl.*another process has locked it for 0\.02 s"):
+        append_line(path, {"a": 1})
+    append_line(path, {"a": 2})
+    assert '{"a": 2}\n' == path.read_text()

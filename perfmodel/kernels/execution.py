@@ -1,0 +1,108 @@
+"""Running a kernel file as ``python file.py`` would, and turning whatever ends it into one of our errors."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from perfmodel.errors import KernelFileExecutionError, KernelFileMissingError, KernelFileSyntaxError
+
+#: Modules that lie beside kernel files: their folders by their names.
+_beside: dict[str, Path] = {}
+
+
+class ProcessEndError(BaseException):
+    """The file asked to end the process at once; it never leaves this module."""
+
+
+def execute(path: Path) -> dict[str, Any]:
+    """Run a file and return the names that it defines.
+
+    It is a module of its own: what it defines can be pickled, and ``__name__`` is not ``"__main__"``, so that what
+    it does only as a program is left out.
+
+    Raises
+    ------
+    KernelFileSyntaxError
+        The file is not Python.
+    KernelFileMissingError
+        It cannot be read.
+    KernelFileExecutionError
+        It raised, or asked to end the process.
+    """
+    try:
+        code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise KernelFileSyntaxError(path, error.lineno, error.msg) from error
+    except OSError as error:
+        raise KernelFileMissingError(path, "a readable Python file") from error
+    except Exception as cause:  # a null character, or an expression that is too deep for the compiler
+        raise KernelFileExecutionError(path, cause) from cause
+    module = ModuleType(_module_name(path))
+    module.__file__ = str(path.absolute())
+    sys.modules[module.__name__] = module
+    with surroundings(path):
+        exec(code, vars(module))
+    return vars(module)
+
+
+@contextmanager
+def surroundings(path: Path) -> Iterator[None]:
+    """Run a block of a kernel file: modules beside it can be imported, and what it prints goes to standard error.
+
+    Raises
+    ------
+    KernelFileExecutionError
+        The block raised, or asked to end the process. An interrupt is raised as it is.
+    """
+    folder, arguments, leave = path.absolute().parent, sys.argv, os._exit
+    process = os.getpid()
+
+    def refuse(status: int) -> NoReturn:
+        if os.getpid() != process:  # a process that the file started
+            leave(status)
+        raise ProcessEndError(f"os._exit({status})")
+
+    _forget_namesakes(folder)
+    known = set(sys.modules)
+    sys.path.insert(0, str(folder))
+    sys.argv, os._exit = [str(path)], refuse
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as cause:  # those that only end a program too: SystemExit, and a file's own
+        raise KernelFileExecutionError(path, cause) from cause
+    finally:
+        sys.argv, os._exit = arguments, leave
+        with suppress(ValueError):
+            sys.path.remove(str(folder))
+        _beside.update((name, folder) for name in set(sys.modules) - known if _lies_in(folder, sys.modules[name]))
+
+
+def _module_name(path: Path) -> str:
+    """Name of the file's module: no other's, and the same in each process, since Loopy's caches on disk keep it."""
+    digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:8]
+    return f"{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{digest}"
+
+
+def _forget_namesakes(folder: Path) -> None:
+    """Let modules of this folder be found, where a module of that name lies beside another kernel file."""
+    for name, home in list(_beside.items()):
+        top = name.partition(".")[0]
+        if home != folder and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):
+            sys.modules.pop(name, None)
+            del _beside[name]
+
+
+def _lies_in(folder: Path, module: ModuleType | None) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and folder in Path(file).parents

@@ -1,0 +1,83 @@
+"""A kernel file runs as a program of its own would, and leaves the process as it was."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from perfmodel.errors import KernelFileExecutionError
+from perfmodel.kernels.execution import execute, surroundings
+from tests.machine import ROOT
+
+
+def names(folder, text: str, name: str = "mine.py"):
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    return execute(path)
+
+
+def test_modules_beside_a_file_are_its_own(tmp_path):
+    for folder, value in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "namesake.py").write_text(f"value = {value}")
+    found = [names(tmp_path / folder, "from namesake import value")["value"] for folder in ("a", "b", "a")]
+    assert [1, 2, 1] == found
+
+
+def test_a_function_may_import_what_lies_beside_it_when_it_is_called(tmp_path):
+    (tmp_path / "later.py").write_text("value = 3")
+    found = names(tmp_path, "def kernel():\n    from later import value\n    return value\n")
+    with surroundings(tmp_path / "mine.py"):
+        assert 3 == found["kernel"]()
+
+
+def test_what_a_file_defines_is_a_module_of_its_own(tmp_path):
+    found = names(
+        tmp_path,
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass Tile:\n    width: int\n"
+        "tile = Tile(8)\nplace = __file__\nas_a_program = __name__ == '__main__'\n",
+    )
+    assert found["tile"] == pickle.loads(pickle.dumps(found["tile"]))
+    assert (str(tmp_path / "mine.py"), False) == (found["place"], found["as_a_program"])
+
+
+def test_the_process_is_left_as_it_was(tmp_path):
+    before = list(sys.path), sys.argv, os._exit
+    (tmp_path / "mine.py").write_text("import sys\narguments = sys.argv\nfirst = sys.path[0]\n")
+    found = execute(tmp_path / "mine.py")
+    assert ([str(tmp_path / "mine.py")], str(tmp_path)) == (found["arguments"], found["first"])
+    with pytest.raises(KernelFileExecutionError):
+        names(tmp_path, "raise GeneratorExit")
+    assert before == (sys.path, sys.argv, os._exit)
+
+
+def test_a_process_that_a_file_starts_may_end_itself(tmp_path):
+    text = "import os\nchild = os.fork()\nif not child: os._exit(3)\nstatus = os.waitpid(child, 0)[1]\n"
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom perfmodel.kernels.execution import execute\n"
+        "print(execute(Path(sys.argv[1]))['status'])"
+    )
+    (tmp_path / "k.py").write_text(text)
+    command = [sys.executable, "-c", program, str(tmp_path / "k.py")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"{3 << 8}\n" == done.stdout
+
+
+def test_an_error_beside_the_file_names_that_line(tmp_path):
+    tmp_path.joinpath("helping.py").write_text("def divide(a, b):\n    return a / b\n")
+    with pytest.raises(KernelFileExecutionError) as caught:
+        names(tmp_path, "import helping\nhelping.divide(1, 0)\n")
+    assert f"'{tmp_path / 'helping.py'}' line 2: raised ZeroDivisionError (division by zero) in 'return a / b'" in str(
+        caught.value
+    )
+
+
+def test_an_interrupt_passes(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        names(tmp_path, "raise KeyboardInterrupt")
