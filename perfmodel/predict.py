@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import FactsFormatError, UnmeasuredFeatureError
-from perfmodel.facts import SCHEMA, DeviceFacts
-from perfmodel.facts.documents import FACTS_FILE, read_facts
+from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.facts import DeviceFacts
+from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
 from perfmodel.fitting.uncertainty.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.uncertainty.measured_range import measured_range
@@ -273,7 +272,7 @@ def load(path: str | Path, family: Family | None = None) -> FittedModel:
         If the file is missing or is no weights file of this schema.
     UnknownFamilyError, FamilyFileError, ExpressionError
         If it belongs to a family that does not exist.
-    FactsFormatError
+    StoreFormatError, FactsFileError
         If ``device.json`` is no description of a device, or ``facts.yaml`` not what it should be.
     """
     fitted = read_weights(path, family=family)
@@ -285,9 +284,5 @@ def _facts_beside(path: Path) -> DeviceFacts | None:
     device = path.with_name("device.json")
     if not device.is_file():
         return None
-    try:
-        document = json.loads(device.read_bytes())
-    except ValueError as error:
-        raise FactsFormatError(f"is no JSON ({error})", SCHEMA) from error
-    facts, written = DeviceFacts.from_json(document), path.with_name(FACTS_FILE)
+    facts, written = read_device(device), path.with_name(FACTS_FILE)
     return facts.updated(read_facts(written)) if written.is_file() else facts
