@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import PerfModelError, SetAsideWarning
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
@@ -60,7 +61,9 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
+                command(*args, **kwargs)
         except PerfModelError as error:
             print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
             raise typer.Exit(USER_ERROR) from None
@@ -69,6 +72,14 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded
+
+
+def _show_warning(otherwise: Callable[..., None], message: Any, category: type[Warning], *place: Any) -> None:
+    """Print that lines of a store were left out as one line on standard error; other warnings as Python does."""
+    if issubclass(category, SetAsideWarning):
+        print(f"perfmodel: note: {message}", file=sys.stderr)
+    else:
+        otherwise(message, category, *place)
 
 
 def _show_version(wanted: bool) -> None:

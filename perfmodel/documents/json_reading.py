@@ -73,7 +73,7 @@ def _no_number(text: str) -> float:
 def _check_depth(document: Any) -> None:
     level, depth = [document], 0
     while level:
-        if depth > LIMITS.depth:
+        if depth >= LIMITS.depth:
             raise _too_deep()
         depth += 1
         level = [

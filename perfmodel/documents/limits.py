@@ -30,11 +30,11 @@ def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
     Examples
     --------
     >>> shortened("a" * 50, 21), shortened(17)
-    ("'aaaaaaa...aaaaaaaaa'", '17')
+    ("'aaaaaaaa...aaaaaaaa'", '17')
     """
     try:
         text = repr(value) if quoted else str(value)
     except (ValueError, RecursionError):  # an integer of too many digits for Python
         text = f"{type(value).__name__} that is too long to show"
-    half = (most - 3) // 2
-    return text if len(text) <= most else f"{text[: half - 1]}...{text[-half - 1 :]}"
+    head = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:head]}...{text[head + 3 - most :]}"

@@ -49,7 +49,7 @@ def read_plans(path: Path) -> dict[str, Plan]:
     SetAsideWarning
         A line is no plan of this schema. It is left out, so that the sizes are searched again.
     """
-    plans = read_lines(path, _read_plan)[0] if path.is_file() else ()
+    plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
     return {plan.key: Plan(plan.parameters, plan.seconds) for _, plan in plans}
 
 

@@ -6,7 +6,7 @@ import json
 from statistics import median
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from perfmodel.documents import EXACT
 
@@ -63,15 +63,6 @@ class Measurement(BaseModel):
     place_in_order: int | None = Field(default=None, ge=0)
     remeasured: int = Field(default=0, ge=0)
     flags: tuple[str, ...] = ()
-
-    @model_validator(mode="after")
-    def _has_times(self) -> Measurement:
-        runs = len(self.samples_s)
-        if self.status == "ok" and runs <= self.dropped:
-            raise ValueError(f"a record that is ok needs more samples than the {self.dropped} dropped, and has {runs}")
-        if self.device_samples_s and len(self.device_samples_s) != runs:
-            raise ValueError(f"device_samples_s has {len(self.device_samples_s)} times, and samples_s has {runs}")
-        return self
 
     @property
     def kept_s(self) -> tuple[float, ...]:

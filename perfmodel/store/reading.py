@@ -21,7 +21,9 @@ Lines = tuple[tuple[int, Value], ...]
 _SHOWN = 3  # damaged lines that a message names
 
 
-def read_lines(path: Path, read: Callable[[bytes], Value]) -> tuple[Lines[Value], tuple[str, ...]]:
+def read_lines(
+    path: Path, read: Callable[[bytes], Value], needed: bool = True
+) -> tuple[Lines[Value], tuple[str, ...]]:
     """Values of a JSON Lines file with their line numbers, and a sentence if lines are damaged and were left out.
 
     The sentence is also given as a :class:`~perfmodel.errors.SetAsideWarning`. Empty lines say nothing.
@@ -32,13 +34,15 @@ def read_lines(path: Path, read: Callable[[bytes], Value]) -> tuple[Lines[Value]
         The file.
     read
         Gives the value of a line, or raises :class:`~perfmodel.errors.DocumentError`.
+    needed
+        Whether it is an error if every line is damaged.
 
     Raises
     ------
     NewerSchemaError
         A newer version of perfmodel wrote a line.
     StoreFormatError
-        No line can be read, though one ends as a whole line does; or the file itself cannot be read.
+        The lines are needed and none can be read, though one ends as a whole line does; or the file cannot be read.
     """
     found: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
@@ -51,7 +55,7 @@ def read_lines(path: Path, read: Callable[[bytes], Value]) -> tuple[Lines[Value]
         except DocumentError as error:
             torn = number == len(lines)
             damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
-    if damaged and not found and damaged[0][0] < len(lines):
+    if needed and damaged and not found and damaged[0][0] < len(lines):
         raise StoreFormatError(path, *damaged[0])
     return tuple(found), _told(path, damaged)
 

@@ -29,7 +29,13 @@ def read_row(line: bytes) -> Measurement:
     DocumentError
         If it is none.
     """
-    return value_of(Measurement, line, RECORD)
+    row = value_of(Measurement, line, RECORD)
+    runs = len(row.samples_s)
+    if row.status == "ok" and runs <= row.dropped:
+        raise DocumentError(f"has {runs} samples, of which {row.dropped} are dropped; a record that is ok needs more")
+    if row.device_samples_s and len(row.device_samples_s) != runs:
+        raise DocumentError(f"has {runs} samples_s and {len(row.device_samples_s)} device_samples_s; both have one a run")
+    return row
 
 
 def read_counts(line: bytes) -> StoredCounts:
