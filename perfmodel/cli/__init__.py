@@ -62,6 +62,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
             with warnings.catch_warnings():
+                warnings.simplefilter("default", SetAsideWarning)
                 warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 command(*args, **kwargs)
         except PerfModelError as error:

@@ -6,7 +6,7 @@ import ast
 
 MOST_CHARACTERS = 20_000
 MOST_LEVELS = 100  # of nesting: the walkers of trees recurse
-MOST_NODES = 2_000  # numbers, names and operations: derivatives take the square of it
+MOST_NODES = 1_200  # numbers, names and operations: derivatives take the square of it
 
 
 def unwieldy(body: ast.expr) -> str:

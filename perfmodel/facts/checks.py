@@ -48,7 +48,8 @@ def _fact(shown: str, key: str, row: Any) -> Fact:
     if unit == "share" and not (isinstance(value, int | float) and 0 <= value <= 1):
         raise DocumentError(f"gives '{shown}' as {shortened(value)}, no share from 0 to 1")
     if key in WHOLE and not (value == int(value) and 1 <= value <= WHOLE[key]):
-        raise DocumentError(f"gives '{shown}' as {shortened(value)}, no integer from 1 to {WHOLE[key]}")
+        upper = f"to {WHOLE[key]}" if math.isfinite(WHOLE[key]) else "up"
+        raise DocumentError(f"gives '{shown}' as {shortened(value)}, no integer from 1 {upper}")
     return Fact(value, unit, source)
 
 
