@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors",), ("io",), ("documents",), ("facts",), ("counts",), ("kernels",), ("store",), ("features",), ("quantities",),
+    ("errors",), ("io",), ("documents",), ("facts",), ("counts",), ("kernels",), ("store",), ("features",),
+    ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("predict",), ("ranking", "compare"), ("analyses",), ("report",),
     ("calibration",), ("tuning",), ("cli",), ("__main__",),
 )  # fmt: skip

@@ -11,11 +11,11 @@ import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from perfmodel.errors import PerfModelError, SetAsideWarning
+from perfmodel.errors import FileAccessError, PerfModelError, SetAsideWarning
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
@@ -56,7 +56,7 @@ def application() -> typer.Typer:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Print a :class:`PerfModelError` as one line on standard error, and end with an exit status."""
+    """Print a :class:`PerfModelError`, or a file that cannot be used, as one line on standard error, and end."""
 
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
@@ -66,13 +66,21 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
                 command(*args, **kwargs)
         except PerfModelError as error:
-            print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
-            raise typer.Exit(USER_ERROR) from None
+            _refuse(error)
+        except OSError as error:
+            if error.filename is None:  # a stream, not a file that was given
+                raise
+            _refuse(FileAccessError(str(error.filename), error.strerror or str(error)))
         except KeyboardInterrupt:
             print("perfmodel: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded
+
+
+def _refuse(error: PerfModelError) -> NoReturn:
+    print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
+    raise typer.Exit(USER_ERROR) from None
 
 
 def _show_warning(otherwise: Callable[..., None], message: Any, category: type[Warning], *place: Any) -> None:

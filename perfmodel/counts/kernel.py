@@ -14,9 +14,9 @@ from perfmodel.counts.counters.banks import bank_conflicts
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
+from perfmodel.counts.parts import given, lanes, reading_counts
 from perfmodel.counts.program.program import Access, Domain, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
-from perfmodel.counts.parts import given, lanes, reading_counts
 from perfmodel.counts.program.tree import Node
 from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.quasipoly.count import Count

@@ -26,7 +26,7 @@ def reading_counts() -> Iterator[None]:
         raise CountsFormatError(f"holds a part that is no count ({said})") from error
 
 
-def given(document: Mapping[str, Any], name: str, kind: type, each: type = object) -> Any:
+def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
     """Return a part of a document, which must be of a type, and the items of a list too."""
     found = document[name]
     if not isinstance(found, kind) or (kind is list and not all(isinstance(one, each) for one in found)):

@@ -51,12 +51,13 @@ def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) ->
     if schema is not None:
         schema.check(document)
     try:
-        return _adapter(kind).validate_json(content, strict=True)
+        found: Value = _adapter(kind).validate_json(content, strict=True)  # type: ignore[arg-type]  # a class is hashable
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = f"field '{'.'.join(map(str, first['loc']))}'" if first["loc"] else "the document"
         said = first["msg"].removeprefix("Value error, ")
         raise DocumentError(f"is not valid: {where}: {said}{_found(first)}") from error
+    return found
 
 
 def _found(problem: Any) -> str:
@@ -67,7 +68,7 @@ def _found(problem: Any) -> str:
 
 
 @lru_cache(maxsize=64)
-def _adapter(kind: type[Value]) -> TypeAdapter[Value]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

@@ -21,7 +21,7 @@ def yaml_document(content: bytes) -> Any:
     if len(content) > LIMITS.yaml_bytes:
         raise DocumentError(f"has more than {LIMITS.yaml_bytes} bytes, the most that is read")
     try:
-        return yaml.load(content.decode(), _Loader)  # noqa: S506 -- a safe loader
+        return yaml.load(content.decode(), _Loader)
     except UnicodeDecodeError as error:
         raise DocumentError("holds bytes that are not UTF-8") from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
@@ -44,7 +44,7 @@ class _Loader(yaml.SafeLoader):
         if self.level > LIMITS.depth:
             raise DocumentError(f"nests lists and mappings more than {LIMITS.depth} levels deep")
         self.level += 1
-        node = super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+        node = super().compose_node(parent, index)
         self.level -= 1
         return node
 
@@ -66,7 +66,7 @@ class _Loader(yaml.SafeLoader):
             raise DocumentError(f"holds {node.value:.40} in line {node.start_mark.line + 1}, which is no number")
         if len(node.value) > LIMITS.digits:
             raise DocumentError(f"holds an integer of {len(node.value)} digits; {LIMITS.digits} are read at most")
-        return super().construct_yaml_int(node)  # type: ignore[no-untyped-call]
+        return super().construct_yaml_int(node)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)

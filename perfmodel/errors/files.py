@@ -18,6 +18,14 @@ class OutputError(PerfModelError, OSError):
     message = "cannot write '{path}': {problem}; {advice}."
 
 
+class FileAccessError(PerfModelError, OSError):
+    """A file or folder that was given cannot be used."""
+
+    path: str | Path
+    problem: str  # the system's message
+    message = "'{path}' cannot be used: {problem}; give another path, or make this one accessible."
+
+
 class StoreReadOnlyError(OutputError):
     """A store may be read but not written."""
 

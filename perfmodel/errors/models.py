@@ -7,7 +7,6 @@ from pathlib import Path
 
 from perfmodel.errors.base import PerfModelError, UnknownNameError
 
-
 LINE = 160
 """Characters of an expression's line that a message shows."""
 

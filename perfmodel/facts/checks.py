@@ -47,7 +47,7 @@ def _fact(shown: str, key: str, row: Any) -> Fact:
     value = _value(f"gives '{shown}' as {shortened(row['value'])}", key, row["value"])
     if unit == "share" and not (isinstance(value, int | float) and 0 <= value <= 1):
         raise DocumentError(f"gives '{shown}' as {shortened(value)}, no share from 0 to 1")
-    if key in WHOLE and not (value == int(value) and 1 <= value <= WHOLE[key]):
+    if key in WHOLE and not (isinstance(value, int | float) and value % 1 == 0 and 1 <= value <= WHOLE[key]):
         upper = f"to {WHOLE[key]}" if math.isfinite(WHOLE[key]) else "up"
         raise DocumentError(f"gives '{shown}' as {shortened(value)}, no integer from 1 {upper}")
     return Fact(value, unit, source)

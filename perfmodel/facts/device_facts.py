@@ -151,11 +151,11 @@ class DeviceFacts:
         """
         try:
             _SCHEMA.check(document)
-            names = [_word(document, part) for part in ("name", "platform", "driver")]
+            name, platform, driver = (_word(document, part) for part in ("name", "platform", "driver"))
             rows = document.get("facts")
             if not isinstance(rows, dict):
                 raise DocumentError("lacks 'facts', or they are no object")
-            return cls.from_mapping(*names, checked_facts(rows))
+            return cls.from_mapping(name, platform, driver, checked_facts(rows))
         except DocumentError as error:
             raise FactsFormatError(error.problem, SCHEMA) from error
 

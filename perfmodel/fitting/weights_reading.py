@@ -59,7 +59,9 @@ def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWei
     own = {one.name: one for one in family.weights}
     if name not in own and not family.takes(name):
         raise WeightsFileError(str(path), f"has '{name}', no weight of {family.name}")
-    low, high = (own[name].lower, own[name].upper) if name in own else (-math.inf if family.plain_sum else 0.0, math.inf)
+    low, high = -math.inf if family.plain_sum else 0.0, math.inf
+    if name in own:
+        low, high = own[name].lower, own[name].upper
     if not low <= weight.value <= high:
         raise WeightsFileError(str(path), f"has '{name}' = {weight.value!r}, not from {low} to {high}")
     try:

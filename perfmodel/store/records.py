@@ -34,7 +34,7 @@ def read_row(line: bytes) -> Measurement:
     if row.status == "ok" and runs <= row.dropped:
         raise DocumentError(f"has {runs} samples, of which {row.dropped} are dropped; a record that is ok needs more")
     if row.device_samples_s and len(row.device_samples_s) != runs:
-        raise DocumentError(f"has {runs} samples_s and {len(row.device_samples_s)} device_samples_s; both have one a run")
+        raise DocumentError(f"has {runs} samples_s, and {len(row.device_samples_s)} device_samples_s of these runs")
     return row
 
 

@@ -47,6 +47,30 @@ def test_a_torn_last_line_is_told_once_and_the_fit_is_made(store):
     assert (0, True) == (found.exit_code, (store / "out.json").exists())
 
 
+def test_a_path_that_no_system_takes_is_one_line(tmp_path):
+    for command in ("fit", "evaluate", "export"):
+        options = {"fit": ["-o", str(tmp_path / "w.json")], "export": ["--csv", "-"]}.get(command, [])
+        found = CliRunner().invoke(application(), [command, "--from", "x" * 5000, *options])
+        (line,) = found.stderr.splitlines()
+        assert (2, True, True) == (found.exit_code, "File name too long; give another path" in line, len(line) < 1200)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("w_a", "there is no feature in it"),
+        ("exp(w_a*launches)*1e300", "none of 8 starting points gives finite times"),
+        ("launches" + "+launches" * 5000, "45008 characters"),
+        ("9" * 400 + "*w_a*launches", "beyond every double"),
+    ],
+)
+def test_expressions_that_cannot_be_fitted_are_refused_without_a_traceback(tmp_path, text, said):
+    options = ["--from", str(DATA), "--family", f"expr:{text}", "-o", str(tmp_path / "w.json")]
+    found = CliRunner().invoke(application(), ["fit", *options])
+    assert (2, 1) == (found.exit_code, len(found.stderr.splitlines())), found.exception
+    assert said in found.stderr
+
+
 @pytest.mark.parametrize("size", ["9" * 17, "9" * 400, "9" * 5000])
 def test_a_size_beyond_doubles_is_one_line(size):
     found = CliRunner().invoke(application(), ["predict", "k.py", "-w", "w.json", "-p", f"n={size}"])

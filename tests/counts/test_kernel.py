@@ -15,9 +15,9 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.reading.affine import affine_form
 from perfmodel.errors import (
-    CountsFormatError,
     AssumptionError,
     BudgetError,
+    CountsFormatError,
     CountsSchemaError,
     GranularityError,
     IncompleteKernelError,

@@ -9,7 +9,8 @@ from perfmodel.errors import DocumentError
 
 
 def test_what_json_knows_is_read_as_it_is():
-    assert {"a": [1, -2.5, True, None, "é"], "b": {}} == json_document('{"a": [1, -2.5, true, null, "é"], "b": {}}'.encode())
+    text = '{"a": [1, -2.5, true, null, "é"], "b": {}}'
+    assert {"a": [1, -2.5, True, None, "é"], "b": {}} == json_document(text.encode())
     assert 10**99 == json_document(b"1" + 99 * b"0")
 
 

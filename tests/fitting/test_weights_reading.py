@@ -74,14 +74,14 @@ def both(name):
         (lambda document: document["weights"]["launches"].update(unit="s/year"), "in s/year, not s/launch"),
         (lambda document: document["weights"]["launches"].update(marks=["odd"]), "weights.launches.marks"),
         (lambda document: document["weights"]["launches"].update(value="1e-9"), "weights.launches.value"),
-        (lambda document: document["weights"]["launches"].update(standard_error=-1.0), "weights.launches.standard_error"),
+        (lambda document: document["weights"]["launches"].update(standard_error=-1.0), "launches.standard_error"),
         (lambda document: document.update(subgroup_size=0), "field 'subgroup_size'"),
         (lambda document: document.update(subgroup_size=2**20), "field 'subgroup_size'"),
         (lambda document: document.pop("subgroup_size"), "field 'subgroup_size': Field required"),
         (lambda document: document.update(conformal={"scores": [0.1], "groups": []}), "1 scores and 0 groups"),
-        (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0 is empty"),
-        (lambda document: document.update(facts={"name": "x"}), "has facts of a device that cannot be used: it has no schema"),
-        (lambda document: document.update(schema="perfmodel.weights/9"), "newer than 'perfmodel.weights/2': update perfmodel"),
+        (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
+        (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: it has no"),
+        (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2': update perfmodel"),
     ],
 )  # fmt: skip
 def test_files_that_are_not_right(path, change, problem):
@@ -107,7 +107,7 @@ def test_a_weight_outside_of_its_bounds(tmp_path):
             read_weights(path, family=bounded)
 
 
-@pytest.mark.parametrize("text", ['{"a": ' * 5000, '{"rows": 1, "rows": 1}', '{"rows": NaN}', '{"rows": 1e999}', "9" * 5000])
+@pytest.mark.parametrize("text", ['{"a": ' * 5000, '{"a": 1, "a": 1}', '{"a": NaN}', '{"a": 1e999}', "9" * 5000])
 def test_a_file_that_has_no_meaning_or_is_too_much(tmp_path, text):
     path = tmp_path / "w.json"
     path.write_text(text)

@@ -25,7 +25,8 @@ def digest(content) -> str:
 class Counts:
     """Has of KernelCounts what the store needs."""
 
-    content: dict[str, object] = {"a": 1}
+    def __init__(self):
+        self.content: dict[str, object] = {"a": 1}
 
     @property
     def hash(self):
@@ -168,7 +169,7 @@ def test_a_damaged_line_in_the_middle_is_left_out_and_told_with_its_number(tmp_p
     changed = DAMAGE[damage](lines[1])
     assert changed != lines[1]
     path.write_text("\n".join([lines[0], changed, lines[2]]) + "\n")
-    with pytest.warns(errors.SetAsideWarning, match=r"measurements.jsonl': 1 line .*\(line 2 .*; mend or remove") as told:
+    with pytest.warns(errors.SetAsideWarning, match=r"1 line .*\(line 2 .*; mend or remove") as told:
         found = store.read(tmp_path)
     assert [{"n": 1}, {"n": 3}] == [row.parameters for row in found.rows]
     assert 1 == len(told)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.documents import json_document
-from perfmodel.errors import DiskFullError, OutputError, StoreFormatError, StoreReadOnlyError
+from perfmodel.errors import DiskFullError, OutputError, StoreReadOnlyError
 from perfmodel.store.lines import append_line, failure, opened, write_line
 from perfmodel.store.reading import read_lines
 
