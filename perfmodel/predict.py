@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import FactsFormatError, UnmeasuredFeatureError
-from perfmodel.facts import SCHEMA, DeviceFacts
-from perfmodel.facts.documents import FACTS_FILE, read_facts
+from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.facts import DeviceFacts
+from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
 from perfmodel.fitting.uncertainty.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.uncertainty.measured_range import measured_range
@@ -280,7 +279,7 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
         If it belongs to a family in a Python file, and `family` is not given.
     FamilyDiffersError
         If `family` is not the family of the fit, or has changed since.
-    FactsFormatError
+    StoreFormatError, FactsFileError
         If ``device.json`` is no description of a device, or ``facts.yaml`` not what it should be.
     """
     given = None if family is None else find_family(family)
@@ -293,9 +292,5 @@ def _facts_beside(path: Path) -> DeviceFacts | None:
     device = path.with_name("device.json")
     if not device.is_file():
         return None
-    try:
-        document = json.loads(device.read_bytes())
-    except ValueError as error:
-        raise FactsFormatError(f"is no JSON ({error})", SCHEMA) from error
-    facts, written = DeviceFacts.from_json(document), path.with_name(FACTS_FILE)
+    facts, written = read_device(device), path.with_name(FACTS_FILE)
     return facts.updated(read_facts(written)) if written.is_file() else facts

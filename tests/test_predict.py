@@ -7,7 +7,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import FactsFormatError, LevelError, ParameterError, UnmeasuredFeatureError
+from perfmodel.errors import LevelError, ParameterError, StoreFormatError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.uncertainty.conformal import Conformal
 from perfmodel.fitting.uncertainty.measured_range import Measured
@@ -98,6 +98,18 @@ def test_a_wrong_size_is_named(name, sizes):
     with pytest.raises(ParameterError) as caught:
         MODEL.predict(KERNELS["add"], **sizes)
     assert name == caught.value.name
+
+
+@pytest.mark.parametrize(
+    "size",
+    [2**53 + 1, 2**60, 10**400, 10**5000, 2.0**60, [1, 2**60], np.array([2**62]), np.array([10**30], object)],
+    ids=range(8),
+)
+def test_a_size_that_no_double_holds_exactly_is_named(size):
+    assert MODEL.predict(KERNELS["add"], n=2**53).seconds > 0
+    with pytest.raises(ParameterError, match="above 2\\*\\*53 and so not exact as a double") as caught:
+        MODEL.predict(KERNELS["add"], n=size)
+    assert len(str(caught.value)) < 300
 
 
 SCORED = FittedModel(
@@ -195,7 +207,7 @@ def test_facts_beside_weights_that_hold_none(tmp_path):
     (tmp_path / "facts.yaml").write_text("facts: {banks: {value: 32, unit: '', source: by hand}}")
     assert UNITS.updated({"banks": Fact(32, "", "by hand")}) == load(tmp_path / "w.json").facts
     (tmp_path / "device.json").write_text("{")
-    with pytest.raises(FactsFormatError):
+    with pytest.raises(StoreFormatError, match=r"device.json' line 1: is no JSON"):
         load(tmp_path / "w.json")
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from perfmodel.compare.shares import Shares, shares
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
-from perfmodel.measuring.size_plan_file import plan_path
+from perfmodel.measuring.size_plan_file import plan_path, read_plans
 from perfmodel.report.isolation import isolation_page
 from perfmodel.report.shares import picture_shares, shares_page, shares_text
-from perfmodel.store import Key, canonical, read_lines
+from perfmodel.store import Key, canonical
 from perfmodel.store.isolation import FILE, read_isolations
 
 
@@ -37,11 +37,10 @@ def _device_shares(folder: Path, draws: int) -> Shares:
 
 def trial_seconds(folder: Path) -> dict[Key, float]:
     """Return the times of the trials that found the sizes [s], by the keys of the records."""
-    path = plan_path(folder)
     found: dict[Key, float] = {}
-    for _, plan in read_lines(path)[0] if path.is_file() else ():
-        (device, platform, driver), members, _ = json.loads(plan["key"])
+    for key, plan in read_plans(plan_path(folder)).items():
+        (device, platform, driver), members, _ = json.loads(key)
         for kernel, variant, code in members:
-            for sizes, seconds in zip(plan["parameters"], plan["seconds"], strict=True):
+            for sizes, seconds in zip(plan.parameters, plan.seconds, strict=True):
                 found[device, platform, kernel, canonical(variant), canonical(sizes), driver, code] = seconds
     return found

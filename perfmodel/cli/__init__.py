@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from perfmodel.caches import cache_folder, settle_caches
 from perfmodel.cli.streams import careful_streams
-from perfmodel.errors import CacheError, PerfModelError
+from perfmodel.errors import CacheError, FileAccessError, PerfModelError, SetAsideWarning
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
@@ -61,27 +62,45 @@ def application() -> typer.Typer:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Print a :class:`PerfModelError` as one line on standard error, and end with an exit status."""
+    """Print a :class:`PerfModelError`, or a file that cannot be used, as one line on standard error, and end."""
 
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
             settle_caches()
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("default", SetAsideWarning)
+                warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
+                command(*args, **kwargs)
         except PerfModelError as error:
-            print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
-            raise typer.Exit(USER_ERROR) from None
+            _refuse(error)
+        except OSError as error:
+            if error.filename is None:  # a stream, not a file that was given
+                raise
+            _refuse(FileAccessError(str(error.filename), error.strerror or str(error)))
         except Exception as error:
             if type(error).__module__ != "sqlite3":
                 raise
             # Loopy's caches: the disk was full only later, for example.
-            print(f"perfmodel: error: {CacheError(cache_folder(), str(error))}", file=sys.stderr)
-            raise typer.Exit(USER_ERROR) from None
+            _refuse(CacheError(cache_folder(), str(error)))
         except KeyboardInterrupt:
             print("perfmodel: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
     return guarded
+
+
+def _refuse(error: PerfModelError) -> NoReturn:
+    print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
+    raise typer.Exit(USER_ERROR) from None
+
+
+def _show_warning(otherwise: Callable[..., None], message: Any, category: type[Warning], *place: Any) -> None:
+    """Print that lines of a store were left out as one line on standard error; other warnings as Python does."""
+    if issubclass(category, SetAsideWarning):
+        print(f"perfmodel: note: {message}", file=sys.stderr)
+    else:
+        otherwise(message, category, *place)
 
 
 def _show_version(wanted: bool) -> None:

@@ -12,13 +12,16 @@ import typer
 from perfmodel.cli.drawings import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
 from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, dtypes, sizes
 from perfmodel.cli.output import print_document, sizes_text
+from perfmodel.documents.limits import MOST_LANES
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, KernelCounts
 
 SCHEMA = "perfmodel.count/1"
 
-SubgroupSize = Annotated[int, typer.Option("--subgroup-size", min=1, help="Work-items in a sub-group of the device.")]
+SubgroupSize = Annotated[
+    int, typer.Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
+]
 
 Within = Annotated[
     str, typer.Option("--within", metavar="EXPR", help="Count only these instructions, as 'id:f*' or 'writes:out'.")

@@ -66,8 +66,6 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
             yield f"{row['status']}: {row['kernel']} {row['variant']} {row['parameters']}: {row['message']}"
     for flag, number in sorted(document["flags"].items()):
         yield f"note: {number} flagged '{flag}': {FLAGS.get(flag, 'see docs/measuring.md')}"
-    for note in document["set_aside"]:
-        yield f"note: {note}"
 
 
 def repeatability_document(found: Repeatability, device: str, campaign: str) -> dict[str, Any]:

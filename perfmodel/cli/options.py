@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perfmodel.documents.limits import EXACT, shortened
 from perfmodel.errors import OptionError, SizeOptionError, UnknownVariantError
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def sizes(options: Iterable[str] | None) -> dict[str, int]:
     ------
     SizeOptionError
         If one is not of the form NAME=INTEGER.
+    OptionError
+        If one is too large to be exact as a double.
 
     Examples
     --------
@@ -85,7 +88,12 @@ def sizes(options: Iterable[str] | None) -> dict[str, int]:
                 raise ValueError
             found[name] = int(value)
         except ValueError:
-            raise SizeOptionError(text) from None
+            raise SizeOptionError(shortened(text, quoted=False)) from None
+        if found[name] > EXACT:
+            raise OptionError(
+                f"'-p {shortened(text, quoted=False)}' is above 2**53, so that it is not exact as a double",
+                "give a smaller size",
+            )
     return found
 
 

@@ -14,6 +14,7 @@ from perfmodel.counts.counters.banks import bank_conflicts
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
+from perfmodel.counts.parts import given, lanes, reading_counts
 from perfmodel.counts.program.program import Access, Domain, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.program.tree import Node
@@ -90,7 +91,10 @@ class KernelCounts:
     @cached_property
     def program(self) -> Program:
         """The domains, accesses and barriers that were counted."""
-        return self.source if isinstance(self.source, Program) else read_program(self.source)
+        if isinstance(self.source, Program):
+            return self.source
+        with reading_counts():
+            return read_program(self.source)
 
     @property
     def schedule(self) -> tuple[Node, ...]:
@@ -289,16 +293,25 @@ class KernelCounts:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
-        """Read what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote.
+
+        Raises
+        ------
+        CountsSchemaError
+            If the document has another schema.
+        CountsFormatError
+            If it lacks a part, or a part is not what it should be.
+        """
         if document.get("schema") != SCHEMA:
             raise CountsSchemaError(document.get("schema"), SCHEMA)
-        return cls(
-            name=document["name"], parameters=tuple(document["parameters"]),
-            assumptions=document["assumptions"], subgroup_size=document["subgroup_size"],
-            launch=read_row(LaunchShape, document["launch"]), source=document["source"],
-            budget=document.get("budget", 1.0),
-            **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
-        )
+        with reading_counts():
+            return cls(
+                name=given(document, "name", str), parameters=tuple(given(document, "parameters", list, str)),
+                assumptions=given(document, "assumptions", str), subgroup_size=lanes(document["subgroup_size"]),
+                launch=read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
+                budget=document.get("budget", 1.0),
+                **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
+            )
 
     @cached_property
     def hash(self) -> str:

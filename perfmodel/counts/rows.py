@@ -7,9 +7,11 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import groupby
 from math import prod
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.documents import shortened
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 DEFERRED = ("footprint", "filled")  # of an access row: counted when they are asked for
@@ -159,8 +161,35 @@ def write_row(row: Any) -> dict[str, Any]:
 
 
 def read_row(kind: type[Row], data: Mapping[str, Any]) -> Row:
-    """Read what :func:`write_row` wrote."""
-    return kind(**{name: _read(value) for name, value in data.items()})
+    """Read what :func:`write_row` wrote; each part must be of its field's type.
+
+    Raises
+    ------
+    TypeError
+        If a part is missing, unknown, or of another type.
+    """
+    row = kind(**{name: _read(value) for name, value in data.items()})
+    for field in fields(row):  # type: ignore[arg-type]  # each kind is a dataclass
+        if not _OF_TYPE[str(field.type)](getattr(row, field.name)):
+            raise TypeError(f"{field.name} is {shortened(data[field.name])}, not of type {field.type}")
+    return row
+
+
+def _whole(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+#: Whether a value is of a field's type, by the type as the rows write it.
+_OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType(
+    {
+        "str": lambda value: isinstance(value, str),
+        "bool": lambda value: isinstance(value, bool),
+        "int": _whole,
+        "tuple[int, ...]": lambda value: isinstance(value, tuple) and all(map(_whole, value)),
+        "Count": lambda value: isinstance(value, Count),
+        "Count | None": lambda value: value is None or isinstance(value, Count),
+    }
+)
 
 
 def _written(value: Any) -> Any:

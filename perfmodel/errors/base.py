@@ -27,8 +27,12 @@ class _ErrorText(Formatter):
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, tuple):
             return (format_spec or ", ").join(self.format_field(one, "") for one in value) or "none"
-        return super().format_field(value, format_spec)
+        text: str = super().format_field(value, format_spec)
+        return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
+
+LONGEST = 1000
+"""Characters of a field that a text shows; the middle of a longer one is left out."""
 
 _TEXT = _ErrorText()
 

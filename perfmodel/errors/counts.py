@@ -57,6 +57,14 @@ class UnknownArrayError(PerfModelError, KeyError):
     {allowed}."""
 
 
+class CountsFormatError(PerfModelError, ValueError):
+    """A document is no stored counts, or holds something that they cannot."""
+
+    problem: str
+    message = """stored counts cannot be read: the document {problem}. Count the kernel again (measure it again where
+    they are in a store), or give a document of KernelCounts.to_json()."""
+
+
 class CountsSchemaError(PerfModelError, ValueError):
     """Stored counts have a schema that this version does not read."""
 

@@ -28,6 +28,12 @@ class OutputFullError(OutputError):
     """No space is left for a file; what the file held before is unchanged."""
 
     advice = "make room, or give a place on another disk"
+class FileAccessError(PerfModelError, OSError):
+    """A file or folder that was given cannot be used."""
+
+    path: str | Path
+    problem: str  # the system's message
+    message = "'{path}' cannot be used: {problem}; give another path, or make this one accessible."
 
 
 class StoreReadOnlyError(OutputError):
@@ -112,3 +118,22 @@ class MissingCountsError(PerfModelError, LookupError):
     counts_hash: str
     message = """the counts of '{label}' (hash {counts_hash:.12}) are not in the store; keep counts.jsonl beside
     measurements.jsonl, or measure again."""
+
+
+class DocumentError(PerfModelError, ValueError):
+    """A document cannot be read, or is not what it should be; the reader of a file says which file it is."""
+
+    problem: str
+    message = "the document {problem}; mend it, or give one that perfmodel wrote."
+
+
+class NewerDocumentError(DocumentError):
+    """A newer version of perfmodel wrote a document."""
+
+    problem: str = field(init=False, default="has schema '{found}', newer than '{known}': update perfmodel to read it")
+    found: str
+    known: str
+
+
+class SetAsideWarning(UserWarning):
+    """Lines of a store are damaged and were left out; what else it holds is used."""

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from perfmodel.errors.base import PerfModelError, UnknownNameError
 
+LINE = 160
+"""Characters of an expression's line that a message shows."""
+
 
 class UnknownFeatureError(PerfModelError, ValueError):
     """No feature has this name."""
@@ -69,6 +72,8 @@ class ExpressionError(PerfModelError, ValueError):
         first = self.text.rfind("\n", 0, self.start) + 1
         line = self.text[first:].split("\n", 1)[0]
         indent = self.start - first
+        cut = max(0, indent - LINE // 2)  # of a long line, the part around the place
+        line, indent = line[cut : cut + LINE], indent - cut
         width = max(1, min(self.end - self.start, len(line) - indent))
         return f"{self.problem}\n    {line}\n    {' ' * indent}{'^' * width}\n{self.advice}."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -13,6 +14,7 @@ import pymbolic.primitives as prim
 
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions import ranges
+from perfmodel.expressions.chains import MOST_CHARACTERS, chain, unwieldy
 from perfmodel.expressions.functions import FUNCTIONS, Function, Interval, call
 from perfmodel.features import nearest_names
 
@@ -47,6 +49,8 @@ class Parser:
 
     def parse(self) -> Term:
         """Return the term of the whole text."""
+        if len(self.text) > MOST_CHARACTERS:
+            self._refuse(f"this expression has {len(self.text)} characters, and {MOST_CHARACTERS} are read at most")
         try:
             # Parentheses let an expression run over several lines.
             body = ast.parse(f"({self.text or '?'}\n)", mode="eval").body
@@ -56,7 +60,14 @@ class Parser:
             raise ExpressionError(
                 self.text, at, at + 1, f"this is no expression ({error.msg})", _LANGUAGE
             ) from error
+        except (RecursionError, MemoryError):
+            self._refuse("this expression nests too deep")
+        if problem := unwieldy(body):
+            self._refuse(problem)
         return self.term(body)
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise ExpressionError(self.text, 0, len(self.text), problem, "write a shorter one, or sum features by patterns")
 
     def term(self, node: ast.expr) -> Term:
         """Return the term of a node of Python's syntax tree."""
@@ -92,6 +103,8 @@ class Parser:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fail(node, f"{value!r} is no number", _LANGUAGE)
+        if not abs(value) <= sys.float_info.max:
+            self.fail(node, "this number is beyond every double", f"write one up to {sys.float_info.max:.1e}")
         return Term(value, (float(value), float(value)))
 
     def _name(self, node: ast.Name) -> Term:
@@ -118,16 +131,27 @@ class Parser:
         tree = -inner.tree if isinstance(inner.tree, int | float) else prim.Product((-1, inner.tree))
         return self._watched(node, Term(tree, ranges.negative(inner.range), inner.weighted), inner)
 
+    def _sum(self, node: ast.BinOp) -> Term:
+        """Return the term of a chain of sums and differences, as one sum."""
+        first, links = chain(node)
+        total = self.term(first)
+        trees = [total.tree]
+        for link in links:
+            right = self.term(link.right)
+            minus = isinstance(link.op, ast.Sub)
+            trees.append(prim.Product((-1, right.tree)) if minus else right.tree)
+            interval = ranges.plus(total.range, ranges.negative(right.range) if minus else right.range)
+            made = Term(prim.Sum(tuple(trees)), interval, total.weighted or right.weighted)
+            total = self._watched(link, made, total, right)
+        return total
+
     def _binary(self, node: ast.BinOp) -> Term:
+        if isinstance(node.op, ast.Add | ast.Sub):
+            return self._sum(node)
         left, right = self.term(node.left), self.term(node.right)
         a, b = left.tree, right.tree
         weighted = left.weighted or right.weighted
         match node.op:
-            case ast.Add():
-                tree, interval = prim.Sum((a, b)), ranges.plus(left.range, right.range)
-            case ast.Sub():
-                tree = prim.Sum((a, prim.Product((-1, b))))
-                interval = ranges.plus(left.range, ranges.negative(right.range))
             case ast.Mult():
                 tree, interval = prim.Product((a, b)), ranges.times(left.range, right.range)
             case ast.Div():

@@ -4,6 +4,7 @@ A model reads numbers of the device only from here, so that a prediction can say
 comes from.
 """
 
-from perfmodel.facts.device_facts import SCHEMA, VARYING, DeviceFacts, Fact, FactValue
+from perfmodel.facts.device_facts import SCHEMA, VARYING, DeviceFacts
+from perfmodel.facts.fact import Fact, FactValue
 
 __all__ = ["SCHEMA", "VARYING", "DeviceFacts", "Fact", "FactValue"]

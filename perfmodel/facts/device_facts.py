@@ -7,13 +7,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from typing import Any
 
-from perfmodel.errors import FactsFormatError, UnknownFactError
-
-FactValue = Union[int, float, str, bool, tuple[int, ...]]  # noqa: UP007 -- evaluated, not annotated
+from perfmodel.documents import Schema
+from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
+from perfmodel.facts.checks import checked_facts
+from perfmodel.facts.fact import Fact
 
 SCHEMA = "perfmodel.device/1"
+_SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
 
 #: Facts that differ from run to run: PoCL reports the memory that is free at the moment, and the clock of a processor
 #: depends on its load.
@@ -26,25 +28,6 @@ _PLATFORM_NAMES = {
     "intel(r) opencl": "intel",
 }
 _DECORATIONS = re.compile(r"\((?:r|tm|c)\)|\b(?:cpu|processor)\b|^(?:pthread|cpu)-|@.*$", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One fact of a device.
-
-    Parameters
-    ----------
-    value : int, float, str, bool or tuple of int
-        The number or word.
-    unit : str
-        Its unit; empty for a pure number or a word.
-    source : str
-        Where the value comes from: an OpenCL query, a data sheet, a measurement.
-    """
-
-    value: FactValue
-    unit: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -166,19 +149,22 @@ class DeviceFacts:
         FactsFormatError
             If the document has another schema, or lacks a part.
         """
-        found = document.get("schema")
-        if found != SCHEMA:
-            raise FactsFormatError(f"has schema {found!r}", SCHEMA)
         try:
-            facts = {key: _read_fact(row) for key, row in document["facts"].items()}
-            return cls.from_mapping(document["name"], document["platform"], document["driver"], facts)
-        except KeyError as error:
-            raise FactsFormatError(f"lacks {error}", SCHEMA) from error
+            _SCHEMA.check(document)
+            name, platform, driver = (_word(document, part) for part in ("name", "platform", "driver"))
+            rows = document.get("facts")
+            if not isinstance(rows, dict):
+                raise DocumentError("lacks 'facts', or they are no object")
+            return cls.from_mapping(name, platform, driver, checked_facts(rows))
+        except DocumentError as error:
+            raise FactsFormatError(error.problem, SCHEMA) from error
 
 
-def _read_fact(row: Mapping[str, Any]) -> Fact:
-    value = row["value"]
-    return Fact(tuple(value) if isinstance(value, list) else value, row["unit"], row["source"])
+def _word(document: Mapping[str, Any], part: str) -> str:
+    found = document.get(part)
+    if not isinstance(found, str):
+        raise DocumentError(f"lacks '{part}', or it is no text")
+    return found
 
 
 def _words(text: str) -> list[str]:

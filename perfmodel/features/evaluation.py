@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import ParameterError
 from perfmodel.features.names import FEATURE_NAMES, matches
 from perfmodel.features.sources import FeatureSources, find_sources
@@ -66,8 +67,8 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
     Raises
     ------
     ParameterError
-        If a size parameter is left out, is unknown to the kernel, or is not a non-negative
-        integer.
+        If a size parameter is left out, is unknown to the kernel, is not a non-negative integer, or is too large to
+        be exact as a double (above 2**53).
     AssumptionError
         If a size breaks the kernel's assumptions.
     """
@@ -97,6 +98,7 @@ def _check_names(sources: FeatureSources, parameters: Mapping[str, Any]) -> None
     for name in parameters:
         if name not in allowed:
             raise ParameterError(name, "is unknown", allowed)
+        check_exact(name, parameters[name], allowed)
 
 
 def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, float]:

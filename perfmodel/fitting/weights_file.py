@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from perfmodel.documents import MOST_LANES
 from perfmodel.errors import FamilyUnaskedError
 from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.options import FitOptions
@@ -43,7 +44,7 @@ class FittedWeight(BaseModel):
     model_config = STRICT
     value: Finite
     unit: str
-    standard_error: Finite | None = None
+    standard_error: Annotated[Finite, Field(ge=0)] | None = None
     marks: tuple[Mark, ...] = ()
 
 
@@ -103,11 +104,11 @@ class FittedWeights(BaseModel):
     )
     family: str
     device: str
-    subgroup_size: int
+    subgroup_size: int = Field(ge=1, le=MOST_LANES)
     options: FitOptions
-    rows: int
+    rows: int = Field(ge=0)
     measurements: str
-    rank: int
+    rank: int = Field(ge=0)
     condition: Finite
     degrees_of_freedom: Finite
     converged: bool

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import json
+import math
 import os
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from perfmodel.errors import FamilyDiffersError, UnknownFeatureError, WeightsDeviceError, WeightsFileError
+from perfmodel.documents import Schema, read_file, value_of
+from perfmodel.errors import (
+    DocumentError,
+    FactsFormatError,
+    FamilyDiffersError,
+    UnknownFeatureError,
+    WeightsDeviceError,
+    WeightsFileError,
+)
+from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.weights_file import SCHEMA, FittedWeight, FittedWeights, family_of, folder_of
 from perfmodel.models.model import Family
+
+WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDER -o FILE)")
 
 
 def read_weights(path: str | Path, device: str | None = None, family: Family | None = None) -> FittedWeights:
@@ -23,7 +32,7 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
     ------
     WeightsFileError
         If it is missing, is no weights file of this schema, lacks a weight, or has one that does not belong to
-        the family or has another unit.
+        the family, has another unit, or is outside of its bounds.
     WeightsDeviceError
         If it belongs to another device.
     FamilyUnaskedError
@@ -34,15 +43,13 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         If its family does not exist.
     """
     try:
-        text = Path(path).read_bytes()
-        _check_schema(path, text)
-        found = FittedWeights.model_validate_json(text)
-    except OSError as error:
-        raise WeightsFileError(str(path), f"cannot be read ({error.strerror})") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise WeightsFileError(str(path), f"is not valid at {where}: {first['msg']}") from error
+        found = value_of(FittedWeights, read_file(path), WEIGHTS)
+        if found.facts is not None:
+            DeviceFacts.from_json(found.facts)
+    except DocumentError as error:
+        raise WeightsFileError(str(path), error.problem) from error
+    except FactsFormatError as error:
+        raise WeightsFileError(str(path), f"has facts of a device that cannot be used: it {error.problem}") from error
     _check_names(path, found)
     if found.family_file:
         file = os.path.normpath(folder_of(path) / found.family_file)
@@ -56,20 +63,6 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
     if device is not None and device != found.device:
         raise WeightsDeviceError(str(path), found.device, device)
     return found
-
-
-def _check_schema(path: str | Path, text: bytes) -> None:
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return  # pydantic says what is wrong with it
-    schema = document.get("schema") if isinstance(document, dict) else None
-    if schema == "perfmodel.weights/1":
-        raise WeightsFileError(
-            str(path),
-            f"has the old schema {schema}, without standard errors; this is {SCHEMA}: fit the "
-            "measurements again (perfmodel fit --from the folder with measurements.jsonl)",
-        )
 
 
 def _check_family(path: str | Path, found: FittedWeights, given: Family) -> None:
@@ -96,9 +89,14 @@ def _check_names(path: str | Path, found: FittedWeights) -> None:
 
 
 def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWeight) -> None:
-    own = {one.name for one in family.weights}
+    own = {one.name: one for one in family.weights}
     if name not in own and not family.takes(name):
         raise WeightsFileError(str(path), f"has '{name}', no weight of {family.name}")
+    low, high = -math.inf if family.plain_sum else 0.0, math.inf
+    if name in own:
+        low, high = own[name].lower, own[name].upper
+    if not low <= weight.value <= high:
+        raise WeightsFileError(str(path), f"has '{name}' = {weight.value!r}, not from {low} to {high}")
     try:
         unit = family.weight_unit(name)
     except UnknownFeatureError as error:

@@ -125,8 +125,8 @@ class Family:
         Raises
         ------
         ExpressionError
-            If the expression has no weight, an unknown name, or lacks a weight of `weights`; if it cannot be
-            differentiated or can be negative. The message points to the place.
+            If the expression has no weight, no feature, an unknown name, or lacks a weight of `weights`; if it
+            cannot be differentiated or can be negative. The message points to the place.
 
         Examples
         --------
@@ -206,6 +206,9 @@ def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...
     if not found.weights:
         advice = "multiply features by weights, named w_..."
         raise ExpressionError(text, 0, len(text), "there is no weight in it, so nothing to fit", advice)
+    if not found.features:
+        advice = "multiply weights by features, named like op_float32_add or launches"
+        raise ExpressionError(text, 0, len(text), "there is no feature in it, so all kernels take as long", advice)
     units, sharp = weight_units(found), set(_sharpnesses(found.tree))
     own = {
         name: Weight(name, "", start=4.0, lower=1.0, upper=64.0)

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from perfmodel.errors import (
-    FactsFormatError,
+    DocumentError,
     ForeignDeviceError,
+    NewerDocumentError,
     NewerSchemaError,
-    StoreFormatError,
     StoreMissingError,
 )
 from perfmodel.facts import DeviceFacts
-from perfmodel.facts.documents import FACTS_FILE, read_facts
+from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.io import replace_file
 from perfmodel.store.hash_index import read_index
-from perfmodel.store.lines import failure, opened, read_lines, write_line
-from perfmodel.store.measurement import SCHEMA, Measurement
+from perfmodel.store.lines import failure, opened, write_line
+from perfmodel.store.measurement import Measurement
 from perfmodel.store.measurements import Measurements
+from perfmodel.store.reading import Lines, read_lines
+from perfmodel.store.records import StoredCounts, read_counts, read_row
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -63,24 +62,27 @@ def read(path: Path | str) -> Measurements:
     NewerSchemaError
         A newer version of perfmodel wrote it.
     StoreFormatError
-        A line other than a torn last one is no record of a schema known here.
+        No line of a file can be read, or ``device.json`` is no description of a device.
     FactsFileError
         The folder's ``facts.yaml`` is not what it should be.
+
+    Warns
+    -----
+    SetAsideWarning
+        A line is torn, is no record of a schema known here, or holds counts that do not have their hash. It is left
+        out, and named in ``Measurements.set_aside`` too.
     """
     rows_path, counts_path = paths(path)
     if not rows_path.is_file():
         raise StoreMissingError(path)
-    documents, torn = read_lines(rows_path)
-    rows = tuple(_row(rows_path, line, document) for line, document in documents)
-    counts: dict[str, Mapping[str, Any]] = {}
+    rows, set_aside = read_lines(rows_path, read_row)
+    counts: Lines[StoredCounts] = ()
     if counts_path.is_file():
-        documents, torn_counts = read_lines(counts_path)
-        torn += torn_counts
-        for line, document in documents:
-            if not isinstance(document, dict) or not {"hash", "counts"} <= set(document):
-                raise StoreFormatError(counts_path, line, "is no record of counts by hash")
-            counts[document["hash"]] = document["counts"]
-    return Measurements(rows, counts, torn, _facts(rows_path, rows))
+        counts, more = read_lines(counts_path, read_counts)
+        set_aside += more
+    records = tuple(row for _, row in rows)
+    documents = {one.hash: one.counts for _, one in counts}
+    return Measurements(records, documents, set_aside, _facts(rows_path, records))
 
 
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
@@ -149,17 +151,25 @@ def append_counts(path: Path | str, counts: KernelCounts) -> None:
 
 
 def _check_owner(path: Path, file: FileIO, device: str, platform: str) -> None:
-    """Check that the first record, if there is one, is of this device."""
-    file.seek(0)
-    line = b""
-    while b"\n" not in line and (block := file.read(2**16)):
-        line += block
-    try:
-        document = json.loads(line.split(b"\n", 1)[0])
-    except ValueError:  # empty, or torn and soon set aside; `read` reports damage
+    """Check that the first record that can be read, if there is one, is of this device."""
+    for number, line in enumerate(_lines(file), start=1):
+        try:
+            first = read_row(line)
+        except NewerDocumentError as error:
+            raise NewerSchemaError(path, number, error.found, error.known) from error
+        except DocumentError:  # torn and soon set aside, or damaged; `read` reports it
+            continue
+        _compare(path, (first.device, first.platform), (device, platform))
         return
-    first = _row(path, 1, document)
-    _compare(path, (first.device, first.platform), (device, platform))
+
+
+def _lines(file: FileIO) -> Iterator[bytes]:
+    rest = b""
+    file.seek(0)
+    while block := file.read(2**16):
+        *whole, rest = (rest + block).split(b"\n")
+        yield from whole
+    yield rest
 
 
 def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None:
@@ -184,14 +194,7 @@ def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None
 
 
 def _read_device(path: Path) -> DeviceFacts | None:
-    if not path.is_file():
-        return None
-    try:
-        return DeviceFacts.from_json(json.loads(path.read_bytes()))
-    except FactsFormatError as error:
-        raise StoreFormatError(path, 1, error.problem) from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise StoreFormatError(path, 1, f"is no description of a device ({error})") from error
+    return read_device(path) if path.is_file() else None
 
 
 def _replace(path: Path, text: str) -> None:
@@ -199,19 +202,3 @@ def _replace(path: Path, text: str) -> None:
         replace_file(path, text.encode())
     except OSError as error:
         raise failure(path, error) from error
-
-
-def _row(path: Path, line: int, document: Any) -> Measurement:
-    found = document.get("schema") if isinstance(document, dict) else None
-    if found != SCHEMA:
-        name, _, version = SCHEMA.partition("/")
-        newer = re.fullmatch(rf"{re.escape(name)}/(\d+)", str(found))
-        if newer and int(newer[1]) > int(version):
-            raise NewerSchemaError(path, line, str(found), SCHEMA)
-        raise StoreFormatError(path, line, f"has schema {found!r}, known here is '{SCHEMA}'")
-    try:
-        return Measurement.model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise StoreFormatError(path, line, f"field '{where}': {first['msg']}") from error

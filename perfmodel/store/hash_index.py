@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from io import FileIO
+
+from perfmodel.errors import DocumentError
+from perfmodel.store.records import read_counts
 
 _SAMPLE = 256
 
@@ -52,8 +54,8 @@ def read_index(file: FileIO) -> HashIndex:
     whole = added.rfind(b"\n") + 1
     for line in added[:whole].splitlines():
         try:
-            index.hashes.add(str(json.loads(line)["hash"]))
-        except (ValueError, LookupError, TypeError):  # `store.read` reports it, with its line
+            index.hashes.add(read_counts(line).hash)
+        except DocumentError:  # `store.read` reports it, with its line
             continue
     if whole:
         index.advance(file, index.read_to + whole)

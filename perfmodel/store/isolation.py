@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import median
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from perfmodel.errors import StoreFormatError, StoreMissingError
+from perfmodel.documents import Schema, value_of
+from perfmodel.errors import StoreMissingError
 from perfmodel.store.files import paths
-from perfmodel.store.lines import read_lines
-from perfmodel.store.measurement import JsonObject, Status, canonical
+from perfmodel.store.measurement import JsonObject, Seconds, Size, Status, canonical
+from perfmodel.store.reading import read_lines
 
 SCHEMA: Final = "perfmodel.isolation/1"
+PROOF = Schema(SCHEMA, "prove it again: perfmodel isolate --store FOLDER")
 FILE = "isolation.jsonl"
 
 
@@ -31,9 +33,9 @@ class Isolation(BaseModel):
     variant: JsonObject
     feature: str
     doubles: str | None
-    raises: float
-    parameters: dict[str, int] = {}
-    rounds_s: tuple[tuple[float, float], ...] = ()
+    raises: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    parameters: dict[str, Size] = {}
+    rounds_s: tuple[tuple[Seconds, Seconds], ...] = ()
     device: str
     platform: str
     driver: str
@@ -93,17 +95,16 @@ def read_isolations(path: Path | str) -> tuple[Isolation, ...]:
     StoreMissingError
         There is none.
     StoreFormatError
-        A line is no record of this schema.
+        No line is a record of this schema.
+
+    Warns
+    -----
+    SetAsideWarning
+        A line is none; it is left out.
     """
     file = isolation_path(path)
     if not file.is_file():
         raise StoreMissingError(file)
-    newest: dict[tuple[str, str], Isolation] = {}
-    for number, document in read_lines(file)[0]:
-        try:
-            proof = Isolation.model_validate(document)
-        except ValidationError as error:
-            problem = f"is no record of schema '{SCHEMA}' ({error.errors()[0]['msg']})"
-            raise StoreFormatError(file, number, problem) from error
-        newest[proof.place] = proof
+    proofs, _ = read_lines(file, lambda line: value_of(Isolation, line, PROOF))
+    newest = {proof.place: proof for _, proof in proofs}
     return tuple(newest[place] for place in sorted(newest))

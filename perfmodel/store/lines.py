@@ -12,35 +12,14 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from perfmodel.errors import DiskFullError, OutputError, PerfModelError, StoreFormatError, StoreReadOnlyError
+from perfmodel.documents import json_document
+from perfmodel.errors import DiskFullError, DocumentError, OutputError, PerfModelError, StoreReadOnlyError
 from perfmodel.io import FULL, check_regular
-
-Lines = tuple[tuple[int, Any], ...]
 
 #: How long to wait for another process that writes [s]; one line takes milliseconds.
 WAIT_S = 60.0
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 _BLOCK = 2**16
-
-
-def read_lines(path: Path) -> tuple[Lines, tuple[str, ...]]:
-    """Documents of a JSON Lines file with their line numbers, and a sentence for a torn last line.
-
-    Raises
-    ------
-    StoreFormatError
-        A line other than the last is not JSON.
-    """
-    lines = path.read_bytes().splitlines()
-    documents = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            documents.append((number, json.loads(line)))
-        except ValueError as error:
-            if number == len(lines):
-                return tuple(documents), (f"'{path}' line {number} is torn and was left out.",)
-            raise StoreFormatError(path, number, f"is not JSON ({error})") from error
-    return tuple(documents), ()
 
 
 def append_line(path: Path, document: Any) -> None:
@@ -125,8 +104,8 @@ def _mend(path: Path, file: FileIO) -> int:
         return 0
     start, last = _last_line(file, end)
     try:
-        json.loads(last)
-    except ValueError:
+        json_document(last)
+    except DocumentError:
         with path.with_name(path.name + ".torn").open("ab") as aside:
             aside.write(last.rstrip(b"\n") + b"\n")
         file.truncate(start)

@@ -8,12 +8,17 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from perfmodel.documents import EXACT
+
 SCHEMA: Final = "perfmodel.measurement/1"
 
 Status = Literal["ok", "compile", "runtime", "timeout", "correctness", "constraint"]
 Key = tuple[str, ...]
 #: A dict as it is read back from JSON: tuples are lists.
 JsonObject: TypeAlias = Annotated[dict[str, Any], AfterValidator(lambda value: json.loads(json.dumps(value)))]
+
+Seconds: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Size: TypeAlias = Annotated[int, Field(ge=0, le=EXACT)]
 
 
 def canonical(value: Any) -> str:
@@ -40,17 +45,17 @@ class Measurement(BaseModel):
     tags: tuple[str, ...] = ()
     isolates: str | None = None
     variant: JsonObject
-    parameters: dict[str, int]
+    parameters: dict[str, Size]
     device: str
     platform: str
     driver: str
     versions: dict[str, str]
     kernel_hash: str
     counts_hash: str
-    samples_s: tuple[float, ...]
-    device_samples_s: tuple[float, ...] = ()
-    dropped: int
-    launch_overhead_s: float | None = None
+    samples_s: tuple[Seconds, ...]
+    device_samples_s: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
+    dropped: int = Field(ge=0)
+    launch_overhead_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     seed: int | None = None
     taken_at: str = ""
     status: Status

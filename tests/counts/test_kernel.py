@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from fractions import Fraction
 
 import loopy as lp
@@ -16,6 +17,7 @@ from perfmodel.counts.reading.affine import affine_form
 from perfmodel.errors import (
     AssumptionError,
     BudgetError,
+    CountsFormatError,
     CountsSchemaError,
     GranularityError,
     IncompleteKernelError,
@@ -162,6 +164,49 @@ def test_reading_what_was_written() -> None:
     assert counts.lines("a", 64, per="subgroup")(n=37) == again.lines("a", per="subgroup")(n=37)
     assert counts.schedule == again.schedule
     assert counts.hash == pickle.loads(pickle.dumps(counts)).hash
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        (("subgroup_size",), None, "subgroup_size = None; it is an integer from 1 to 1024"),
+        (("subgroup_size",), 0, "subgroup_size = 0"),
+        (("subgroup_size",), 2000, "subgroup_size = 2000"),
+        (("subgroup_size",), "32", "subgroup_size = '32'"),
+        (("parameters",), [1], "parameters = "),
+        (("name",), 7, "name = 7"),
+        (("operation_table", 0, "kind"), 3, "kind is 3, not of type str"),
+        (("operation_table", 0, "surprise"), 3, "surprise"),
+        (("operation_table", 0, "count"), 3, "count is 3, not of type Count"),
+        (("operation_table", 0, "count", "exact"), 1, "exact = 1"),
+        (("operation_table", 0, "count", "polynomial"), "{ what }", "no count"),
+        (("access_table", 0, "bits"), -32, "bits is -32"),
+        (("launch", "group_shape"), ["8"], "group_shape is"),
+        (("launch_table",), None, "no count"),
+    ],
+)
+def test_a_part_that_counts_cannot_have_is_named(place, value, said) -> None:
+    document = json.loads(json.dumps(count(axpy()).to_json()))
+    inside = document
+    for name in place[:-1]:
+        inside = inside[name]
+    inside[place[-1]] = value
+    with pytest.raises(CountsFormatError, match=re.escape(said)):
+        KernelCounts.from_json(document)
+
+
+@pytest.mark.parametrize("name", ["name", "parameters", "launch", "source", "access_table", "subgroup_size"])
+def test_counts_that_lack_a_part_are_refused(name) -> None:
+    document = dict(count(axpy()).to_json())
+    del document[name]
+    with pytest.raises(CountsFormatError, match=f"lacks '{name}'"):
+        KernelCounts.from_json(document)
+
+
+def test_a_program_that_is_none_is_refused_when_it_is_needed() -> None:
+    counts = KernelCounts.from_json({**count(axpy()).to_json(), "source": {"name": "a"}})
+    with pytest.raises(CountsFormatError, match="lacks 'parameters'"):
+        counts.lines("a")
 
 
 def test_counts_of_a_later_schema_are_refused() -> None:

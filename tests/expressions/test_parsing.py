@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from perfmodel.errors import ExpressionError
 from perfmodel.expressions.parsing import Parser, Term
 
 
@@ -31,6 +32,34 @@ def test_ranges(text, low, high):
 )
 def test_whether_a_weight_is_in_it(text, weighted):
     assert weighted is term(text).weighted
+
+
+LIMIT = {
+    "5000 terms": "x" + "+x" * 5000,
+    "5000 factors": "x" + "*x" * 5000,
+    "501 weighted terms": "+".join(f"w_{i}*x" for i in range(501)),
+    "5000 parentheses": "(" * 5000 + "x" + ")" * 5000,
+    "5000 signs": "-" * 5000 + "x",
+    "101 levels": "sqrt(" * 100 + "x" + ")" * 100,
+    "102 arguments": "max(" + ", ".join(["x"] * 102) + ")",
+    "many characters": "w_" + 20_000 * "a",
+    "400 digits": "9" * 400 + "*x",
+    "5000 digits": "9" * 5000 + "*x",
+    "beyond doubles": "1e999*x",
+}
+
+
+@pytest.mark.parametrize("case", LIMIT)
+def test_what_is_too_large_is_one_short_message(case):
+    with pytest.raises(ExpressionError, match=r"too|more than|at most|beyond|[Ee]xceeds") as caught:
+        term(LIMIT[case])
+    assert len(str(caught.value)) < 800
+
+
+def test_a_long_sum_is_one_node_and_not_deep():
+    found = term(" - 1 + ".join(["x*w_a"] * 200)).tree
+    assert 399 == len(found.children)
+    assert ["x*w_a", "(-1)*1", "x*w_a"] == [str(one) for one in found.children[:3]]
 
 
 def test_functions_of_many_arguments_take_two_at_a_time():

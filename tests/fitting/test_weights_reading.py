@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -12,6 +13,8 @@ from perfmodel.errors import (
     WeightsFileError,
 )
 from perfmodel.fitting import fit_weights, read_weights
+from perfmodel.fitting.weights_file import FittedWeight
+from perfmodel.models.model import Family, Weight
 from perfmodel.predict import fit, load
 from tests.fitting.test_weights import measurements
 
@@ -70,7 +73,15 @@ def both(name):
         (both("global_load_7"), "'global_load_7', which is no feature"),
         (lambda document: document["weights"]["launches"].update(unit="s/year"), "in s/year, not s/launch"),
         (lambda document: document["weights"]["launches"].update(marks=["odd"]), "weights.launches.marks"),
-        (lambda document: document.update(schema="perfmodel.weights/9"), "not valid at schema"),
+        (lambda document: document["weights"]["launches"].update(value="1e-9"), "weights.launches.value"),
+        (lambda document: document["weights"]["launches"].update(standard_error=-1.0), "launches.standard_error"),
+        (lambda document: document.update(subgroup_size=0), "field 'subgroup_size'"),
+        (lambda document: document.update(subgroup_size=2**20), "field 'subgroup_size'"),
+        (lambda document: document.pop("subgroup_size"), "field 'subgroup_size': Field required"),
+        (lambda document: document.update(conformal={"scores": [0.1], "groups": []}), "1 scores and 0 groups"),
+        (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
+        (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: it has no"),
+        (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2': update perfmodel"),
     ],
 )  # fmt: skip
 def test_files_that_are_not_right(path, change, problem):
@@ -79,6 +90,30 @@ def test_files_that_are_not_right(path, change, problem):
         read_weights(path)
     assert problem in caught.value.problem
     assert str(path) == caught.value.path
+
+
+def test_a_weight_outside_of_its_bounds(tmp_path):
+    path = tmp_path / "w.json"
+    bounded = Family("toy", "", ("launches",), weights=(Weight("w_a", "s", upper=2.0),), expression="total + w_a")
+    found = fit_weights(measurements(), "stevens_kloeckner_2016")
+    launches = found.weights["launches"]
+    for value, problem in ((1.0, ""), (2.5, "'w_a' = 2.5, not from 0.0 to 2.0")):
+        weights = {"launches": launches, "w_a": FittedWeight(value=value, unit="s")}
+        found.model_copy(update={"family": "toy", "weights": weights, "features": tuple(weights)}).save(path)
+        if not problem:
+            assert weights == read_weights(path, family=bounded).weights
+            continue
+        with pytest.raises(WeightsFileError, match=re.escape(problem)):
+            read_weights(path, family=bounded)
+
+
+@pytest.mark.parametrize("text", ['{"a": ' * 5000, '{"a": 1, "a": 1}', '{"a": NaN}', '{"a": 1e999}', "9" * 5000])
+def test_a_file_that_has_no_meaning_or_is_too_much(tmp_path, text):
+    path = tmp_path / "w.json"
+    path.write_text(text)
+    with pytest.raises(WeightsFileError) as caught:
+        read_weights(path)
+    assert len(str(caught.value)) < 400
 
 
 def changed(document: dict, **changes: object) -> dict:
@@ -108,7 +143,7 @@ def test_a_file_that_is_no_json_or_is_not_there(tmp_path):
     with pytest.raises(WeightsFileError, match="cannot be read"):
         load(tmp_path / "none.json")
     (tmp_path / "w.json").write_text("{")
-    with pytest.raises(WeightsFileError, match="not valid"):
+    with pytest.raises(WeightsFileError, match="is no JSON"):
         load(tmp_path / "w.json")
 
 

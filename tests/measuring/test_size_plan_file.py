@@ -1,10 +1,13 @@
-"""Size plans on disk: what is written is read back, and another schema is passed over."""
+"""Size plans on disk: what is written is read back, and a line that is no plan is left out."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pytest
+
+from perfmodel.errors import SetAsideWarning
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.size_plan import Plan
 from perfmodel.measuring.size_plan_file import append_plan, plan_key, plan_path, read_plans
@@ -19,12 +22,31 @@ def test_plans_are_kept(tmp_path):
     assert {"a": kept} == read_plans(path)
 
 
-def test_the_last_plan_of_a_key_holds_and_other_schemas_are_passed_over(tmp_path):
+def test_the_last_plan_of_a_key_holds(tmp_path):
     path = tmp_path / "p.jsonl"
-    append_line(path, {"schema": "perfmodel.plan/1", "key": "b"})
     for n in (1, 2):
         append_plan(path, "a", Plan(({"n": n},), (float(n),)))
     assert {"a": Plan(({"n": 2},), (2.0,))} == read_plans(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"schema": "perfmodel.plan/1", "key": "b"}, "older schema .* 'perfmodel measure' searches the sizes again"),
+        ({"key": "b", "parameters": [{"n": 1}], "seconds": [1.0]}, "has no schema"),
+        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": -1}], "seconds": [1.0]}, "parameters.0.n"),
+        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": ["1"]}, "seconds.0"),
+        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": []}, "1 sizes and 0 times"),
+    ],
+)
+def test_lines_that_are_no_plans_are_left_out_and_told(tmp_path, line, said):
+    path = tmp_path / "p.jsonl"
+    append_line(path, line)
+    with pytest.warns(SetAsideWarning, match=said):
+        assert {} == read_plans(path)
+    append_plan(path, "a", Plan(({"n": 2},), (2.0,)))
+    with pytest.warns(SetAsideWarning, match="line 1"):
+        assert ["a"] == list(read_plans(path))
 
 
 def test_the_file_lies_beside_the_rows(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -14,15 +15,29 @@ import pytest
 from perfmodel import errors, store
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurement
+from perfmodel.store.records import read_counts
+
+
+def digest(content) -> str:
+    return hashlib.sha256(store.canonical(content).encode()).hexdigest()
 
 
 class Counts:
     """Has of KernelCounts what the store needs."""
 
-    hash = "abc"
+    def __init__(self):
+        self.content: dict[str, object] = {"a": 1}
+
+    @property
+    def hash(self):
+        return digest(self.content)
 
     def to_json(self):
-        return {"a": 1}
+        return self.content
+
+
+def counts_line(content) -> str:
+    return json.dumps({"hash": digest(content), "counts": content}) + "\n"
 
 
 def measurement(**changes) -> Measurement:
@@ -49,7 +64,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
     store.append(tmp_path, row, Counts())
     found = store.read(tmp_path)
     assert (row,) == found.rows
-    assert {"abc": {"a": 1}} == found.counts_documents
+    assert {digest({"a": 1}): {"a": 1}} == found.counts_documents
     assert () == found.set_aside
 
 
@@ -84,10 +99,11 @@ def test_a_torn_last_line_is_left_out_and_told(tmp_path, cut):
         store.append(tmp_path, measurement(parameters={"n": n}))
     path = tmp_path / "measurements.jsonl"
     path.write_bytes(path.read_bytes()[: -cut - 1])
-    found = store.read(tmp_path)
+    with pytest.warns(errors.SetAsideWarning, match="line 2 is torn") as told:
+        found = store.read(tmp_path)
     assert [{"n": 1}] == [row.parameters for row in found.rows]
-    assert 1 == len(found.set_aside)
-    assert "line 2" in found.set_aside[0]
+    assert found.set_aside == tuple(str(one.message) for one in told)
+    assert 1 == len(told)
 
 
 def test_the_torn_line_is_set_aside_before_the_next_record(tmp_path):
@@ -111,6 +127,7 @@ def test_a_last_line_that_only_lost_its_newline_is_kept(tmp_path):
     assert 2 == len(store.read(tmp_path).rows)
 
 
+@pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
 def test_every_cut_of_the_file_leaves_the_whole_records(tmp_path):
     for n in (1, 2, 3):
         store.append(tmp_path, measurement(parameters={"n": n}))
@@ -122,21 +139,79 @@ def test_every_cut_of_the_file_leaves_the_whole_records(tmp_path):
         assert kept <= len(store.read(tmp_path).rows) <= kept + 1
 
 
-def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path):
+DAMAGE = {
+    "cut": lambda line: line[:40],
+    "no samples": lambda line: line.replace("[9.0, 8.0, 3.0, 2.0, 4.0]", "[9.0, 8.0]"),
+    "a time of zero": lambda line: line.replace("9.0", "0.0"),
+    "a negative time": lambda line: line.replace("3.0", "-3.0"),
+    "no number": lambda line: line.replace("3.0", "NaN"),
+    "beyond doubles": lambda line: line.replace("3.0", "1e999"),
+    "text for a number": lambda line: line.replace("9.0", '"9.0"'),
+    "dropped below zero": lambda line: line.replace('"dropped": 2', '"dropped": -2'),
+    "a key twice": lambda line: line.replace('"dropped": 2', '"dropped": 2, "dropped": 3'),
+    "no schema": lambda line: line.replace('"schema"', '"scheme"'),
+    "an older schema": lambda line: line.replace("measurement/1", "measurement/0"),
+    "a size beyond doubles": lambda line: line.replace('{"n": 2}', f'{{"n": {2**53 + 1}}}'),
+    "400 digits": lambda line: line.replace('{"n": 2}', f'{{"n": {10**400}}}'),
+    "5000 digits": lambda line: line.replace('{"n": 2}', f'{{"n": {"9" * 5000}}}'),
+    "deep": lambda line: line.replace('{"work_group"', '{"deep": ' + 5000 * "[" + 5000 * "]" + ', "work_group"'),
+    "device times of other runs": lambda line: line.replace('"device_samples_s": []', '"device_samples_s": [1.0]'),
+    "half a character": lambda line: line.replace('"copy"', r'"\ud800"'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_line_in_the_middle_is_left_out_and_told_with_its_number(tmp_path, damage):
     for n in (1, 2, 3):
         store.append(tmp_path, measurement(parameters={"n": n}))
     path = tmp_path / "measurements.jsonl"
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([lines[0], lines[1][:40], lines[2]]) + "\n")
-    with pytest.raises(errors.StoreFormatError, match="line 2"):
-        store.read(tmp_path)
+    changed = DAMAGE[damage](lines[1])
+    assert changed != lines[1]
+    path.write_text("\n".join([lines[0], changed, lines[2]]) + "\n")
+    with pytest.warns(errors.SetAsideWarning, match=r"1 line .*\(line 2 .*; mend or remove") as told:
+        found = store.read(tmp_path)
+    assert [{"n": 1}, {"n": 3}] == [row.parameters for row in found.rows]
+    assert 1 == len(told)
+    assert len(str(told[0].message)) < 600
+
+
+def test_counts_that_were_changed_are_left_out_and_told(tmp_path):
+    store.append(tmp_path, measurement(), Counts())
+    path = tmp_path / "counts.jsonl"
+    path.write_text(path.read_text().replace('"a"', '"b"') + counts_line({"c": 2}))
+    with pytest.warns(errors.SetAsideWarning, match="line 1 was changed"):
+        found = store.read(tmp_path)
+    assert {digest({"c": 2}): {"c": 2}} == found.counts_documents
+
+
+def test_damaged_counts_are_written_again(tmp_path):
+    store.append_counts(tmp_path, Counts())
+    path = tmp_path / "counts.jsonl"
+    path.write_text(path.read_text().replace("1}", "2}"))
+    store.append_counts(tmp_path, Counts())
+    with pytest.warns(errors.SetAsideWarning, match="line 1 was changed"):
+        assert not store.read_lines(path, read_counts)[0][0][1].counts["a"] - 1
+
+
+def test_a_store_whose_first_record_is_damaged_still_has_its_owner(tmp_path):
+    for n in (1, 2):
+        store.append(tmp_path, measurement(parameters={"n": n}))
+    path = tmp_path / "measurements.jsonl"
+    path.write_text(path.read_text()[30:])
+    with pytest.raises(errors.ForeignDeviceError):
+        store.append(tmp_path, measurement(device="E"))
+    store.append(tmp_path, measurement(parameters={"n": 3}))
+    with pytest.warns(errors.SetAsideWarning, match="line 1"):
+        assert [{"n": 2}, {"n": 3}] == [row.parameters for row in store.read(tmp_path).rows]
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"schema": "perfmodel.measurement/0"}, "perfmodel.measurement/0"),
-        ({"schema": None}, "None"),
+        ({"schema": "perfmodel.measurement/0"}, "older schema .*: measure again: perfmodel measure"),
+        ({"schema": "perfmodel.plan/1"}, "perfmodel.plan/1"),
+        ({"schema": None}, "no schema"),
         ({"status": "fine"}, "status"),
         ({"surprise": 1}, "surprise"),
     ],
@@ -226,29 +301,28 @@ def test_a_disk_that_fills_up_within_a_record_leaves_whole_records(tmp_path):
 
 class Numbered(Counts):
     def __init__(self, number):
-        self.hash = str(number)
+        self.content = {"number": number}
 
 
-def hashes(folder):
-    return [json.loads(line)["hash"] for line in (folder / "counts.jsonl").read_text().splitlines()]
+def numbers(folder):
+    return [json.loads(line)["counts"]["number"] for line in (folder / "counts.jsonl").read_text().splitlines()]
 
 
 def test_counts_of_another_process_are_not_written_again(tmp_path):
     store.append_counts(tmp_path, Numbered(1))
     with (tmp_path / "counts.jsonl").open("a") as file:
-        file.write('{"hash": "2", "counts": {}}\n')
+        file.write(counts_line({"number": 2}))
     for number in (2, 1, 3):
         store.append_counts(tmp_path, Numbered(number))
-    assert ["1", "2", "3"] == hashes(tmp_path)
+    assert [1, 2, 3] == numbers(tmp_path)
 
 
 def test_a_counts_file_that_was_replaced_is_read_again(tmp_path):
     for number in (1, 2):
         store.append_counts(tmp_path, Numbered(number))
-    (tmp_path / "counts.jsonl").write_text('{"hash": "7", "counts": {"long": "' + 300 * "x" + '"}}\n')
-    for number in (7, 2):
-        store.append_counts(tmp_path, Numbered(number))
-    assert ["7", "2"] == hashes(tmp_path)
+    (tmp_path / "counts.jsonl").write_text(counts_line({"number": 7, "long": 300 * "x"}))
+    store.append_counts(tmp_path, Numbered(2))
+    assert [7, 2] == numbers(tmp_path)
 
 
 def append_many(folder, first):
@@ -262,7 +336,7 @@ def test_two_processes_write_whole_lines_and_counts_once(tmp_path):
     found = store.read(tmp_path)
     assert {*range(20), *range(100, 120)} == {row.parameters["n"] for row in found.rows}
     assert 40 == len(found.rows)
-    assert sorted(map(str, range(20))) == sorted(hashes(tmp_path))
+    assert [*range(20)] == sorted(numbers(tmp_path))
 
 
 def test_a_long_torn_line_is_set_aside(tmp_path):

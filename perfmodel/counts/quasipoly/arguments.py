@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from perfmodel.documents import EXACT, shortened
 from perfmodel.errors import ParameterError
 
 
@@ -16,20 +19,33 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
     except (TypeError, ValueError, OverflowError):
         same, result = False, -1
     if not same or isinstance(value, (bool, str)):
-        raise ParameterError(name, f"is {value!r}, not an integer", allowed)
+        raise ParameterError(name, f"is {shortened(value)}, not an integer", allowed)
     if result < 0:
-        raise ParameterError(name, f"is {result}, which is negative", allowed)
+        raise ParameterError(name, f"is {shortened(result)}, which is negative", allowed)
     return result
+
+
+def check_exact(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Raise :class:`ParameterError` if a size, or one in an array of them, is too large to be exact as a double."""
+    if type(value) is int and value <= EXACT:  # by far the most frequent case, and predictions have to be quick
+        return
+    several = isinstance(value, np.ndarray | list | tuple)
+    try:
+        largest = np.max(value, initial=0) if several else value
+        beyond = largest > EXACT
+    except (TypeError, ValueError):  # no number; `whole` says so
+        return
+    if beyond:
+        raise ParameterError(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
 
 
 def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:
     """Return ``values`` as an int64 array, or raise :class:`ParameterError`."""
     array = np.asarray(values)
-    if array.dtype.kind not in "iu":
-        floats = np.asarray(array, dtype=np.float64)
-        wrong = floats != np.floor(floats)
-        if array.dtype.kind != "f" or wrong.any() or not np.isfinite(floats).all():
-            raise ParameterError(name, f"has values of type {array.dtype}", allowed)
+    if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and not (array == np.floor(array)).all()):
+        raise ParameterError(name, f"has values of type {array.dtype}", allowed)
+    if array.size and array.max() >= 2**63:
+        raise ParameterError(name, f"is {array.max()} somewhere, which is more than 64 bits hold", allowed)
     if array.size and array.min() < 0:
         raise ParameterError(name, f"is {array.min()} somewhere, which is negative", allowed)
     return array.astype(np.int64)

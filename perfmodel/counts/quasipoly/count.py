@@ -12,6 +12,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from perfmodel.counts.parts import given
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.cardinality import Unexpanded, multiplied, simplified
 from perfmodel.counts.quasipoly.arguments import whole_array
@@ -124,7 +125,7 @@ class Count:
         """Read what :meth:`to_json` wrote."""
         texts = data["polynomial"], data["assumptions"]
         return cls(
-            isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), data["exact"], data["granularity"],
+            isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), given(data, "exact", bool), given(data, "granularity", str),
             tuple(read(one) for one in data.get("unexpanded", ())), _texts=texts,
         )
 

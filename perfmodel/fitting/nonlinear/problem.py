@@ -90,11 +90,11 @@ class Problem:
     def solve(
         self, start: Array, effort: tuple[float, int] = POLISH, loss: str = "linear", bend: float = 1.0
     ) -> OptimizeResult | None:
-        """Run from one starting point, in weights divided by it; None where it is not finite there."""
+        """Run from one starting point, in weights divided by it; None where its squares are not finite there."""
         gain, evaluations = effort
         scale = np.where(start != 0, np.abs(start), 1.0)
         with np.errstate(all="ignore"):
-            if not (np.isfinite(self.residuals(start)).all() and np.isfinite(self.slopes(start)).all()):
+            if not all(np.isfinite(np.sum(found**2)) for found in (self.residuals(start), self.slopes(start))):
                 return None
             found = minimise(
                 lambda u: self.residuals(u * scale),

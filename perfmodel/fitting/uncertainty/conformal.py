@@ -29,7 +29,7 @@ from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from perfmodel.errors import LevelError
 from perfmodel.fitting.heldout import Unseen
@@ -71,7 +71,13 @@ class Conformal(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     scores: tuple[Score, ...]
     groups: tuple[str, ...]
-    withheld: int = 0
+    withheld: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _has_a_group_each(self) -> Conformal:
+        if len(self.scores) != len(self.groups):
+            raise ValueError(f"there are {len(self.scores)} scores and {len(self.groups)} groups; each score has one")
+        return self
 
     @property
     def limits(self) -> str:

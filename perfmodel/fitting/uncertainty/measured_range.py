@@ -6,11 +6,20 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from perfmodel.fitting.design import Design
 
-Range = tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _ordered(found: tuple[float, float]) -> tuple[float, float]:
+    if found[0] > found[1]:
+        raise ValueError(f"a range from {found[0]} to {found[1]} is empty; the smaller number stands first")
+    return found
+
+
+Range = Annotated[tuple[Positive, Positive], AfterValidator(_ordered)]
 
 FAR = 10.0
 """Beyond this times the largest, or under the smallest over this, is far outside."""

@@ -1,0 +1,79 @@
+"""What commands say about damaged files: one line, with what was left out and what to do."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel.cli import application
+
+DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+
+
+@pytest.fixture
+def store(tmp_path):
+    shutil.copytree(DATA, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def fit(store):
+    found = CliRunner().invoke(application(), ["fit", "--from", str(store), "-o", str(store / "out.json")])
+    assert isinstance(found.exception, SystemExit | None), found.exception
+    return found
+
+
+def test_a_changed_operation_name_does_not_change_weights_in_silence(store):
+    counts = store / "counts.jsonl"
+    assert '"kind": "mul"' in counts.read_text()
+    counts.write_text(counts.read_text().replace('"kind": "mul"', '"kind": "add"', 1))
+    found = fit(store)
+    note, error = found.stderr.splitlines()
+    assert "was changed: its hash is" in note
+    assert note.startswith("perfmodel: note: ")
+    assert "are not in the store" in error
+    assert (2, False) == (found.exit_code, (store / "out.json").exists())
+
+
+def test_a_torn_last_line_is_told_once_and_the_fit_is_made(store):
+    rows = store / "measurements.jsonl"
+    number = len(rows.read_text().splitlines())
+    rows.write_text(rows.read_text()[:-40])
+    found = fit(store)
+    (note,) = found.stderr.splitlines()
+    assert f"line {number} is torn" in note
+    assert (0, True) == (found.exit_code, (store / "out.json").exists())
+
+
+def test_a_path_that_no_system_takes_is_one_line(tmp_path):
+    for command in ("fit", "evaluate", "export"):
+        options = {"fit": ["-o", str(tmp_path / "w.json")], "export": ["--csv", "-"]}.get(command, [])
+        found = CliRunner().invoke(application(), [command, "--from", "x" * 5000, *options])
+        (line,) = found.stderr.splitlines()
+        assert (2, True, True) == (found.exit_code, "File name too long; give another path" in line, len(line) < 1200)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("w_a", "there is no feature in it"),
+        ("exp(w_a*launches)*1e300", "none of 8 starting points gives finite times"),
+        ("launches" + "+launches" * 5000, "45008 characters"),
+        ("9" * 400 + "*w_a*launches", "beyond every double"),
+    ],
+)
+def test_expressions_that_cannot_be_fitted_are_refused_without_a_traceback(tmp_path, text, said):
+    options = ["--from", str(DATA), "--family", f"expr:{text}", "-o", str(tmp_path / "w.json")]
+    found = CliRunner().invoke(application(), ["fit", *options])
+    assert (2, 1) == (found.exit_code, len(found.stderr.splitlines())), found.exception
+    assert said in found.stderr
+
+
+@pytest.mark.parametrize("size", ["9" * 17, "9" * 400, "9" * 5000])
+def test_a_size_beyond_doubles_is_one_line(size):
+    found = CliRunner().invoke(application(), ["predict", "k.py", "-w", "w.json", "-p", f"n={size}"])
+    (line,) = found.stderr.splitlines()
+    assert (2, True) == (found.exit_code, len(line) < 300)
+    assert "perfmodel: error: '-p n=9999" in line
