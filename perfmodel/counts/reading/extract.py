@@ -18,7 +18,8 @@ from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.grid import from_zero, grid_and_group
-from perfmodel.counts.reading.schedule import refusal, schedule_tree
+from perfmodel.counts.reading.refusals import refusal
+from perfmodel.counts.reading.schedule import schedule_tree
 from perfmodel.counts.reading.statements import Statements
 from perfmodel.counts.reading.target.declared import Declared
 
