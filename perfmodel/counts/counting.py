@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import cache as once
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.counts import building
-from perfmodel.counts.building import BuildCheck
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.reading.checks import building
+from perfmodel.counts.reading.checks.building import BuildCheck
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import extract

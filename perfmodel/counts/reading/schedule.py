@@ -19,7 +19,7 @@ from loopy.schedule import (
 )
 
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
-from perfmodel.counts.reading.refusals import refusals, untyped
+from perfmodel.counts.reading.checks.refusals import refusals, untyped
 from perfmodel.errors import ArgumentTypesError, IncompleteKernelError, UnboundedLoopError, UntypedArgumentsError
 
 SET = isl.dim_type.set

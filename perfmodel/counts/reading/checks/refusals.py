@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 
+import islpy as isl
 import loopy as lp
 from loopy.diagnostic import (
     DependencyCycleFound,
@@ -45,6 +46,7 @@ class Refusal:
 TYPES = "give the variable that it names a type, with loopy.add_dtypes"
 ORDER = """let all instructions agree on the order of their loops: change loopy.prioritize_loops or the dependences, or
 give an instruction loops of its own with loopy.duplicate_inames"""
+LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it with loopy.fix_parameters"
 #: The first kind that fits is taken.
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(LoopyIndexError, "out-of-bounds", "mend the index, the array's shape, or the assumptions on the sizes"),
@@ -70,11 +72,9 @@ REFUSALS: tuple[Refusal, ...] = (
         "add that barrier between the two instructions, or make them independent", "{1}",
     ),
     Refusal(LoopyError, r"(Kernel does not have a schedulable iname nesting)", ORDER, "{1}"),
-    Refusal(LoopyError, "Cannot schedule loop nest|cannot be nested outside", ORDER),
     Refusal(RuntimeError, "no valid schedules found", ORDER, "no order of its loops and instructions was found"),
     Refusal(EOFError, "", ORDER, "no order of its loops and instructions was found"),  # it asks the user for a hint
     Refusal(LoopyError, "has multiple inames tagged", "tag all but one of these inames with other axes"),
-    Refusal(LoopyError, "illegal combination of tags", "keep one of these tags"),
     Refusal(
         LoopyError, r"(instruction '.*' does not use all \w+ hw axes .*?\))",
         "let it run along these axes too, as loopy.add_inames_for_unused_hw_axes does", "{1}",
@@ -83,20 +83,12 @@ REFUSALS: tuple[Refusal, ...] = (
         LoopyError, r"axis \d+ unused",
         "let every instruction run along this axis, or number the axes of each launch from 0",
     ),
-    Refusal(LoopyError, "does not depend on", "let the instruction run inside of that loop, with {{inames=...}}"),
     Refusal(LoopyError, "wrong number of indices", "give one index for each axis of the array"),
     Refusal(LoopyError, "data-dependent parameter", "make the loop sequential, or let sizes bound it"),
-    Refusal(
-        StaticValueFindingError, "",
-        "give the loop a constant length: split it with loopy.split_iname, or fix the size with loopy.fix_parameters",
-    ),
-    Refusal(
-        LoopyError, r"(iname '.*' used in more than one reduction)",
-        "give each reduction a loop of its own, with loopy.make_reduction_inames_unique", "{1}",
-    ),
-    Refusal(LoopyError, "may not be written", "write to an argument or a temporary instead"),
+    Refusal(StaticValueFindingError, "", LENGTH),
+    Refusal(isl.Error, "unbounded optimum", LENGTH, "a loop that is unrolled or vectorised has no constant length"),
     Refusal(LoopyError, "depends on non-argument", "make each size in it an integer argument of the kernel"),
-    Refusal(LoopyError, "agree on the the desired address space", "set it with loopy.set_temporary_address_space"),
+    Refusal(LoopyError, "Non-integral array indices", "use integers as indices"),
 )
 
 
@@ -112,8 +104,7 @@ def refusal(t_unit: lp.TranslationUnit, error: Exception) -> IncompleteKernelErr
             reason, advice = (words.format(text, *found.groups()) for words in (kind.reason, kind.advice))
             return IncompleteKernelError(reason, " ".join(advice.split()))
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    is_loopys = isinstance(error, LoopyError) and first
-    return IncompleteKernelError(first if is_loopys else f"{type(error).__name__} {first}".strip())
+    return IncompleteKernelError(first if " " in first else f"{type(error).__name__} {first}".strip())
 
 
 def untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:

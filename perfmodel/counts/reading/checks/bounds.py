@@ -20,7 +20,7 @@ from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.symbolic import IdentityMapper, LinearSubscript
 
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
-from perfmodel.counts.reading.refusals import refusal
+from perfmodel.counts.reading.checks.refusals import refusal
 from perfmodel.errors import OutOfBoundsError
 
 
@@ -34,7 +34,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     Parameters
     ----------
     t_unit : loopy.TranslationUnit
-        Scheduled, with one entry point. Nothing is checked where its option
+        Preprocessed, with one entry point. Nothing is checked where its option
         ``enforce_array_accesses_within_bounds`` is off.
 
     Raises
@@ -108,7 +108,6 @@ class _Flat(IdentityMapper):  # type: ignore[misc]
         return p.Subscript(expr.aggregate, indices)
 
     def map_linear_subscript(self, expr: LinearSubscript) -> Any:
-        index = self.rec(expr.index)
         if expr.aggregate.name in self.cells:
-            return p.Subscript(expr.aggregate, (index,))
-        return LinearSubscript(expr.aggregate, index)
+            return p.Subscript(expr.aggregate, (self.rec(expr.index),))
+        return super().map_linear_subscript(expr)

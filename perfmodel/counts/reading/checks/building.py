@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import loopy as lp
 
-from perfmodel.counts.reading.bounds import refuse_outside
-from perfmodel.counts.reading.refusals import refusals
+from perfmodel.counts.reading.checks.bounds import refuse_outside
+from perfmodel.counts.reading.checks.refusals import refusals
 from perfmodel.errors import IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError
 
 Refused: TypeAlias = IncompleteKernelError | OutOfBoundsError
