@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
@@ -141,6 +141,8 @@ class FittedModel:
         ------
         UnmeasuredFeatureError
             If the kernel needs such a feature.
+        LaunchLimitError
+            If its work-groups have more work-items or local memory than the device is known to allow.
         ParameterError
             If a size is left out, unknown, negative or no integer.
         LevelError
@@ -149,7 +151,9 @@ class FittedModel:
             If the family needs an unknown fact of the device, or does not compute what it declares.
         """
         half_width = self.half_width(level)
-        case = Case(self.counted(kernel), {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
+        counts = self.counted(kernel)
+        self._refuse_too_large(counts)
+        case = Case(counts, {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
         unmeasured = self._unmeasured(case.features)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
@@ -169,6 +173,19 @@ class FittedModel:
         from perfmodel.counts import count
 
         return count(kernel, subgroup_size=self.fitted.subgroup_size)
+
+    def _refuse_too_large(self, counts: KernelCounts) -> None:
+        """Raise where a work-group does not fit on the device, as far as its facts are known."""
+        if self.facts is None:
+            return
+        shape = counts.launch
+        needs = {
+            "max_work_group_size": (math.prod(shape.group_shape), "work-items"),
+            "local_memory_bytes": (shape.local_bytes, "bytes of local memory"),
+        }
+        for key, (needed, what) in needs.items():
+            if key in self.facts and needed > self.facts.value(key):
+                raise LaunchLimitError(counts.name, needed, what, self.device, self.facts.value(key))
 
     @cached_property
     def _run_time(self) -> RunTime:

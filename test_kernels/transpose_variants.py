@@ -37,10 +37,18 @@ def build(form: str = "load", tile: int = 16, height: int = 16, pad: int = 0) ->
             default_tag=None,
         )
         t_unit = lp.split_iname(lp.tag_inames(t_unit, "column:l.0"), "row", height, inner_tag="l.1", outer_tag="unr")
-        if pad:
-            t_unit = lp.tag_array_axes(t_unit, "a_tile", f"stride:{tile + pad}, stride:1")
+        t_unit = padded(t_unit, "a_tile", pad)
     t_unit = lp.tag_inames(t_unit, "j_in:l.0")
     return lp.split_iname(t_unit, "i_in", height, inner_tag="l.1", outer_tag="unr")
+
+
+def padded(t_unit: lp.TranslationUnit, name: str, pad: int) -> lp.TranslationUnit:
+    """Let the rows of a temporary be `pad` cells longer than they are used."""
+    kernel = t_unit.default_entrypoint
+    array = kernel.temporary_variables[name]
+    rows, columns = array.shape
+    longer = array.copy(shape=(rows, columns + pad), dim_tags=None)
+    return t_unit.with_kernel(kernel.copy(temporary_variables={**kernel.temporary_variables, name: longer}))
 
 
 def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:

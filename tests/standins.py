@@ -12,6 +12,7 @@ from typing import Any
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.rows import LaunchShape
 from perfmodel.facts import DeviceFacts
 
 EMPTY: Mapping[str, Any] = {}
@@ -42,13 +43,16 @@ class Access:
     indirect: bool = False
 
 
+ONE_ITEM = LaunchShape((), 0, 0)
+
+
 @dataclass(frozen=True, eq=False)
 class Counts(KernelCounts):
     name: str = "stand-in"
     parameters: tuple[str, ...] = ("n",)
     assumptions: str = "{ : }"
     subgroup_size: int = 16
-    launch: Any = None
+    launch: LaunchShape = ONE_ITEM
     launch_table: tuple[Any, ...] = ()
     operation_table: tuple[Operation, ...] = ()
     access_table: tuple[Access, ...] = ()

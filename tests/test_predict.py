@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import LevelError, ParameterError, StoreFormatError, UnmeasuredFeatureError
+from perfmodel.errors import LaunchLimitError, LevelError, ParameterError, StoreFormatError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.uncertainty.conformal import Conformal
 from perfmodel.fitting.uncertainty.measured_range import Measured
@@ -68,6 +69,29 @@ def test_a_kernel_is_counted_on_the_way():
     found = MODEL.predict(t_unit, n=100, allow_unmeasured=True)
     assert pytest.approx(99 * PLANTED["op_float32_add"], rel=1e-8) == found.terms["op_float32_add"]
     assert pytest.approx(7 * PLANTED["work_groups"], rel=1e-8) == found.terms["work_groups"]
+
+
+def in_groups(items, local_cells):
+    code = ["t[i] = a[i] {id=w}", "out[i] = t[i] + 1 {dep=w}"] if local_cells else "out[i] = a[i] + 1"
+    tile = [lp.TemporaryVariable("t", np.float32, local_cells, address_space=lp.AddressSpace.LOCAL)] * bool(local_cells)
+    t_unit = lp.make_kernel(
+        f"{{[i]: 0 <= i < {items}}}", code, [lp.GlobalArg("out, a", np.float32, shape=items), *tile],
+        lang_version=(2018, 2), name="work",
+    )
+    return lp.tag_inames(t_unit, "i:l.0")
+
+
+def test_what_does_not_fit_on_the_device_is_not_predicted():
+    limits = {"max_work_group_size": Fact(64, "work-items", "made up"), "local_memory_bytes": Fact(256, "B", "made up")}
+    limited = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", limits))
+    for fits in (in_groups(64, 0), in_groups(32, 64)):
+        assert limited.predict(fits, allow_unmeasured=True).seconds > 0
+    with pytest.raises(LaunchLimitError, match=r"a work-group of 'work' needs 65 work-items, and '.*' has 64; make"):
+        limited.predict(in_groups(65, 0), allow_unmeasured=True)
+    with pytest.raises(LaunchLimitError, match=r"needs 260 bytes of local memory, and '.*' has 256"):
+        limited.predict(in_groups(32, 65), allow_unmeasured=True)
+    unknown = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", {}))
+    assert unknown.predict(in_groups(65, 0), allow_unmeasured=True).seconds > 0
 
 
 def test_sizes_as_a_mapping():

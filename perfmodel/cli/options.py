@@ -154,6 +154,8 @@ def counted_variants(
         If there is no such variant.
     KernelFileMissingError, KernelFileSyntaxError, KernelFileContentError, ...
         If the file is not what it should be.
+    IncompleteKernelError, OutOfBoundsError
+        If a kernel cannot be built.
     """
     from rich.console import Console
 
@@ -166,7 +168,7 @@ def counted_variants(
             raise UnknownVariantError(variant, tuple(units))
         units = {variant: units[variant]}
     with Console(stderr=True).status("counting ..."):  # silent where there is no terminal
-        return {name: count(unit, subgroup_size, **options) for name, unit in units.items()}
+        return {name: count(unit, subgroup_size, check=True, **options) for name, unit in units.items()}
 
 
 def ranked(

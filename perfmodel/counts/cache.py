@@ -1,4 +1,4 @@
-"""The cache of counts: in memory, and on disk for later processes.
+"""The cache of counts, and of checks whether kernels can be built: in memory, and on disk for later processes.
 
 An entry's name is a hash of all that the counts depend on: the kernel's content (Loopy's own
 persistent key), the options of the count, the versions of the libraries and the source of this
@@ -19,11 +19,10 @@ from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from loopy.tools import LoopyKeyBuilder
 
-from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.points.barvinok import can_count, warn_once
 from perfmodel.counts.reading.target.vectors import structured_types
 from perfmodel.io import replace_file
@@ -32,8 +31,20 @@ SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; the least recently used are dropped
 ON_DISK_BYTES = 128 * 2**20
 
-_memory: OrderedDict[str, KernelCounts] = OrderedDict()
+_memory: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
+
+
+class Storable(Protocol):
+    """What an entry can hold: counts, or the check of a kernel."""
+
+    def to_json(self) -> Any: ...
+
+    @classmethod
+    def from_json(cls, document: Any) -> Any: ...
+
+
+T = TypeVar("T", bound=Storable)
 
 
 def key_of(t_unit: Any, *options: object) -> str | None:
@@ -54,27 +65,27 @@ def key_of(t_unit: Any, *options: object) -> str | None:
     return hashlib.sha256("\0".join([content, *texts, _environment()]).encode()).hexdigest()
 
 
-def remembered(key: str | None, make: Callable[[], KernelCounts]) -> KernelCounts:
-    """Return the counts with this key, made where no cache has them."""
+def remembered(key: str | None, make: Callable[[], T], kind: type[T]) -> T:
+    """Return the value of a kind with this key, made where no cache has it."""
     if not can_count():
         warn_once()
     if key is None:
         return make()
     with _lock:
-        counts = _memory.get(key)
-        if counts is not None:
+        found: T | None = _memory.get(key)
+        if found is not None:
             _memory.move_to_end(key)
-            return counts
+            return found
     path = folder() / f"{key}.json"
-    counts = _read(path)
-    if counts is None:
-        counts = make()
-        _write(path, counts)
+    found = _read(path, kind)
+    if found is None:
+        found = make()
+        _write(path, found)
     with _lock:
-        _memory[key] = counts
+        _memory[key] = found
         while len(_memory) > IN_MEMORY:
             _memory.popitem(last=False)
-    return counts
+    return found
 
 
 def folder() -> Path:
@@ -102,20 +113,20 @@ def _version(library: str) -> str:
 
 # {{{ on disk
 
-def _read(path: Path) -> KernelCounts | None:
+def _read(path: Path, kind: type[T]) -> T | None:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         counts = document["counts"]
         if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
             return None
-        found = KernelCounts.from_json(counts)
+        found: T = kind.from_json(counts)
         os.utime(path)  # the least recently used is dropped first
     except Exception:  # the counts are made again, whatever is wrong with the entry
         return None
     return found
 
 
-def _write(path: Path, counts: KernelCounts) -> None:
+def _write(path: Path, counts: Storable) -> None:
     content = counts.to_json()
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
     with suppress(OSError):  # read-only, full, or another process removed the file

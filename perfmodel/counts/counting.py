@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from fractions import Fraction
+from functools import cache as once
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.reading.checks import building
+from perfmodel.counts.reading.checks.building import BuildCheck
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import extract
@@ -38,6 +41,7 @@ def count(
     within: str = "",
     access_tags: Collection[str] = (),
     budget: float = 1.0,
+    check: bool = False,
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
@@ -78,6 +82,10 @@ def count(
         How much work a formula may take; 1 is half a million operations of isl for each set, about a
         second. A count that needs more is evaluated at given sizes only; it is as exact, and its
         text says so. The work is counted and not timed, so that equal kernels have equal counts.
+    check : bool
+        Whether the kernel is built first, once: Loopy checks it and writes its code, and each access is compared with
+        the memory that the code declares. The command line always does so. It takes about as long as scheduling; its
+        result is in the cache too.
 
     Returns
     -------
@@ -86,7 +94,9 @@ def count(
     Raises
     ------
     IncompleteKernelError
-        Loopy cannot complete or schedule the kernel; the message holds its reason.
+        Loopy cannot complete or schedule the kernel, or (with ``check``) write its code; the message holds its reason.
+    OutOfBoundsError
+        With ``check``: an access lies outside of the memory that the code declares.
     UntypedArgumentsError, ArgumentTypesError
         Arguments have no type, or ``dtypes`` does not fit the kernel.
     StatisticsNeededError
@@ -118,15 +128,18 @@ def count(
     if not 0 < budget < math.inf:
         raise BudgetError(budget)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
+    scheduled = once(lambda: schedule(t_unit))
+    if check:
+        key = key_of(t_unit, BuildCheck.__name__) if cache else None
+        remembered(key, lambda: building.check(scheduled), BuildCheck).refuse()
     key = key_of(t_unit, *arguments, float(budget)) if cache else None
-    return remembered(key, lambda: _count(t_unit, *arguments, float(budget)))
+    return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
 
 
 def _count(
-    t_unit: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
+    scheduled: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number],
     declared: Declared, options: Options, budget: float,
 ) -> KernelCounts:
-    scheduled = schedule(t_unit)
     program = extract(scheduled, _fractions(statistics), declared, options)
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))

@@ -78,7 +78,7 @@ class ProbabilityError(StatisticsError):
 
 
 class IncompleteKernelError(PerfModelError, ValueError):
-    """Loopy cannot complete, check or schedule a kernel."""
+    """Loopy cannot complete, check, schedule or write the code of a kernel."""
 
     reason: str  # Loopy's message
     advice: str = ""
@@ -86,7 +86,7 @@ class IncompleteKernelError(PerfModelError, ValueError):
     def __str__(self) -> str:
         advice = self.advice or "change the kernel until loopy.generate_code_v2 accepts it"
         reason = " ".join(self.reason.split()).rstrip(".;")
-        return f"Loopy cannot complete and schedule the kernel: {reason}; {advice}."
+        return f"Loopy cannot build the kernel: {reason}; {advice}."
 
 
 class UntypedArgumentsError(IncompleteKernelError):
@@ -100,6 +100,17 @@ class UntypedArgumentsError(IncompleteKernelError):
         super().__post_init__()
         given = ", ".join(f"{name!r}: numpy.float32" for name in self.names[:3]) + ", ..." * (len(self.names) > 3)
         vars(self)["advice"] = f"give each its type, as in count(..., dtypes={{{given}}}) or with loopy.add_dtypes"
+
+
+class OutOfBoundsError(PerfModelError, IndexError):
+    """An access lies outside of the memory that the generated code declares for its array."""
+
+    access: str  # with one index: the cell counted from the first
+    instruction: str
+    cells: int  # those declared
+    message = """'{access}' in instruction '{instruction}' lies outside of the array, for which the code declares
+    {cells} cells; give the array a shape (or lp.TemporaryVariable's storage_shape) that holds its strides, or mend the
+    index."""
 
 
 class ArgumentTypesError(PerfModelError, ValueError):

@@ -127,6 +127,18 @@ class UnmeasuredFeatureError(PerfModelError, ValueError):
     and fit again, or pass allow_unmeasured=True (--allow-unmeasured) to count it as free."""
 
 
+class LaunchLimitError(PerfModelError, ValueError):
+    """A kernel's work-groups are too large for a device."""
+
+    kernel: str
+    needed: int
+    what: str
+    device: str
+    allowed: int
+    message = """a work-group of '{kernel}' needs {needed} {what}, and '{device}' has {allowed}; make the work-groups
+    smaller."""
+
+
 class NoCommonSizeError(PerfModelError, ValueError):
     """No size in a range meets the assumptions of all variants."""
 

@@ -87,7 +87,7 @@ class Timekeeper:
         generated = subject.generated
         if generated.hash not in self.counted:
             with stage("constraint"):
-                counts = count(generated.t_unit, subgroup_size=self.bench.fact("subgroup_size"))
+                counts = count(generated.t_unit, subgroup_size=self.bench.fact("subgroup_size"), check=True)
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 

@@ -8,7 +8,8 @@ the same unit, caches on; disk is the first call in a process after another has 
 clock is the process's CPU time: neither side waits for anything.
 
 ``loopy`` is what Loopy takes to preprocess and schedule the kernel, ``count`` is ``pm.count`` of the
-scheduled unit: perfmodel's own share. ``ours`` is that and all that the peer's four counters give too,
+scheduled unit: perfmodel's own share. ``check`` is what ``pm.count(..., check=True)`` takes beside that the first time.
+``ours`` is that and all that the peer's four counters give too,
 footprints included; the peer, too, starts from the scheduled unit. ``total`` is the same from the unit
 as its author wrote it. ``all`` adds the other granularities, idle lanes, the lines of every array for
 each unit, bank conflicts and utilisation; it, and what is warm, is timed for realistic kernels only. The
@@ -30,6 +31,7 @@ from typing import Any, TextIO
 import loopy as lp
 
 from perfmodel.counts.points.barvinok import can_count
+from perfmodel.counts.reading.checks.building import check
 from perfmodel.counts.reading.schedule import schedule
 from scripts.benchmarks.counters import everything, ours, own_share, peer
 from scripts.benchmarks.evaluation import evaluation
@@ -155,6 +157,7 @@ def _ours_disk(pickled: bytes) -> list[float]:
 COLD: dict[str, tuple[str, Callable[[Any], object]]] = {
     "loopy cold": ("written", schedule),
     "count cold": ("scheduled", own_share),
+    "check cold": ("scheduled", lambda unit: check(lambda: unit).refuse()),
     "ours cold": ("scheduled", lambda unit: ours(unit, False)),
     "peer cold": ("scheduled", peer),
     "ours total": ("written", lambda unit: ours(unit, False)),

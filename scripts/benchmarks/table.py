@@ -7,7 +7,7 @@ from math import exp, log
 from typing import Any
 
 COLUMNS = (
-    ("kernel", "{}"), ("instr.", "{}"), ("loopy", "{:.4f}"), ("count", "{:.4f}"),
+    ("kernel", "{}"), ("instr.", "{}"), ("loopy", "{:.4f}"), ("count", "{:.4f}"), ("check", "{:.4f}"),
     ("ours", "{:.4f}"), ("peer", "{:.4f}"), ("ratio", "{:.1f}"),
     ("total", "{:.4f}"), ("peer tot.", "{:.4f}"), ("ratio", "{:.1f}"),
     ("warm", "{:.6f}"), ("peer warm", "{:.4f}"), ("ratio", "{:.0f}"), ("disk", "{:.4f}"),
@@ -35,7 +35,7 @@ def table(result: dict[str, Any]) -> str:
 def _values(row: dict[str, Any]) -> list[Any]:
     speed = row["evaluation"]
     return [
-        row["kernel"], row["instructions"], row["loopy_cold_s"], row["count_cold_s"],
+        row["kernel"], row["instructions"], row["loopy_cold_s"], row["count_cold_s"], row["check_cold_s"],
         row["ours_cold_s"], row["peer_cold_s"], ratio(row, "cold"),
         row["ours_total_s"], row["peer_total_s"], ratio(row, "total"),
         row["ours_warm_s"], row["peer_warm_s"], ratio(row, "warm"), row["ours_disk_s"],

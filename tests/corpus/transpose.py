@@ -37,7 +37,9 @@ def transpose_tiled_remainder() -> lp.TranslationUnit:
 def transpose_padded() -> lp.TranslationUnit:
     """A column more in the tile, so that its columns fall into different banks."""
     unit = _through_local("n>=16 and n mod 16 = 0")
-    return lp.tag_array_axes(unit, "a_fetch", "stride:17,stride:1")
+    kernel = unit.default_entrypoint
+    tile = kernel.temporary_variables["a_fetch"].copy(shape=(16, 17), dim_tags=None)
+    return unit.with_kernel(kernel.copy(temporary_variables={**kernel.temporary_variables, "a_fetch": tile}))
 
 
 KERNELS = (

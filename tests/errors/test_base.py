@@ -226,12 +226,12 @@ FITTED = "or have w_b fitted in its place: without --given-facts, or by FitOptio
         ),
         (
             IncompleteKernelError("it\nloops. "),
-            "Loopy cannot complete and schedule the kernel: it loops; change the kernel until loopy.generate_code_v2 "
+            "Loopy cannot build the kernel: it loops; change the kernel until loopy.generate_code_v2 "
             "accepts it.",
         ),
         (
             UntypedArgumentsError(("a", "b", "c", "d")),
-            "Loopy cannot complete and schedule the kernel: no type is known for a, b, c, d; give each its type, as in "
+            "Loopy cannot build the kernel: no type is known for a, b, c, d; give each its type, as in "
             "count(..., dtypes={'a': numpy.float32, 'b': numpy.float32, 'c': numpy.float32, ...}) or with "
             "loopy.add_dtypes.",
         ),

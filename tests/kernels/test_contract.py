@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
+from perfmodel.counts.reading.checks.bounds import refuse_outside
 from perfmodel.features import evaluate, feature
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
@@ -131,6 +132,14 @@ def test_code_has_the_groups_asked_for_and_no_double_by_accident(kernel):
             assert f"reqd_work_group_size({', '.join(map(str, shape))})" in subject.generated.text
         if not re.search("float64|double|complex128", str(subject.variant)):
             assert "double" not in subject.generated.text, subject.variant
+
+
+@every_class
+def test_no_access_leaves_the_memory_that_the_code_declares(kernel):
+    """Only temporaries can, as Loopy compares indices with shapes, and not strides with what it declares."""
+    for subject in subjects(kernel):
+        if any(array.shape for array in subject.generated.kernel.temporary_variables.values()):
+            refuse_outside(lp.preprocess_program(subject.generated.t_unit))
 
 
 @every_class

@@ -29,6 +29,7 @@ def row(kernel: str, ours: float | None, peer: float | None, **changed: Any) -> 
     times = {"loopy_cold_s": 0.04, "count_cold_s": ours and ours / 2, "ours_total_s": ours, "peer_total_s": peer}
     times |= {"ours_cold_s": ours, "peer_cold_s": peer, "ours_warm_s": 1e-5, "peer_warm_s": peer and peer / 2}
     speed = {"slowest_evaluations_per_s": 2e6, "slowest_call_us": 3.0}
+    times["check_cold_s"] = 0.0625
     rest = {"ours_disk_s": 0.01, "all_cold_s": 0.1, "failures": {}, "peak_bytes": 80_000_000, "instructions": 2}
     return {"kernel": kernel, **times, **rest, "evaluation": speed, **changed}
 
@@ -75,6 +76,7 @@ def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
     failed = row("b", 0.01, None, failures={"peer cold": "TypeError: no"})
     assert (None, 4.0) == (ratio(failed, "cold"), ratio(row("a", 0.01, 0.04), "cold"))
     text = table(result(row("a", 0.01, 0.04), failed))
+    assert "0.0050    0.0625    0.0100" in text, "count, check, ours"
     assert "b: peer cold failed: TypeError: no" in text
     assert "cold, scheduled before, geometric mean 4.0 times faster (goal 4)" in text
     assert "count's own share, geometric mean 1/8.0 of Loopy's (goal 1/4)" in text
@@ -103,7 +105,7 @@ def test_one_kernel_as_json() -> None:
     (found,) = json.loads(ran.stdout)["kernels"]
     assert ("matmul_naive", {}) == (found["kernel"], found["failures"])
     times = [value for name, value in found.items() if name.endswith("_s")]
-    assert 10 == len(times)
+    assert 11 == len(times)
     assert all(0 < value < 60 for value in times)
     assert 0 < found["evaluation"]["slowest_call_us"] < 1e6
 

@@ -14,11 +14,12 @@ from loopy.symbolic import get_dependencies
 from perfmodel.counts.program.program import BarrierSite, Launch, Program
 from perfmodel.counts.program.steps import Dataflow
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, has_barrier, instructions_in
+from perfmodel.counts.reading.checks.refusals import refusal
 from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.grid import from_zero, grid_and_group
-from perfmodel.counts.reading.schedule import refusal, schedule_tree
+from perfmodel.counts.reading.schedule import schedule_tree
 from perfmodel.counts.reading.statements import Statements
 from perfmodel.counts.reading.target.declared import Declared
 

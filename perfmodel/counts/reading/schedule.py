@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
 from typing import Any
 
 import islpy as isl
 import loopy as lp
-from loopy.diagnostic import (
-    DependencyCycleFound,
-    LoopyError,
-    MissingBarrierError,
-    MissingDefinitionError,
-    TypeInferenceFailure,
-)
 from loopy.kernel import KernelState
 from loopy.kernel.function_interface import CallableKernel
 from loopy.schedule import (
@@ -28,16 +19,10 @@ from loopy.schedule import (
 )
 
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.reading.checks.refusals import refusals, untyped
 from perfmodel.errors import ArgumentTypesError, IncompleteKernelError, UnboundedLoopError, UntypedArgumentsError
 
 SET = isl.dim_type.set
-#: What helps against a refusal of Loopy's, by the type of its error.
-ADVICE: tuple[tuple[type[Exception], str], ...] = (
-    (TypeInferenceFailure, "give the variable that it names a type, with loopy.add_dtypes"),
-    (MissingDefinitionError, "add an instruction that writes the variable first, or a dependence on it"),
-    (MissingBarrierError, "add a barrier between the two instructions, or a dependence"),
-    (DependencyCycleFound, "remove a dependence from the cycle"),
-)
 
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
@@ -53,24 +38,31 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     for kernel in t_unit.callables_table.values():
         if isinstance(kernel, CallableKernel):
             refuse_unbounded(kernel.subkernel.domains)
-    try:
-        with redirect_stdout(sys.stderr):  # where Loopy fails it prints the kernel
-            t_unit = _with_callees_inlined(t_unit)
-            if t_unit.state < KernelState.PREPROCESSED:
-                t_unit = lp.preprocess_program(t_unit)
-            if t_unit.state < KernelState.LINEARIZED:
-                t_unit = lp.linearize(t_unit)
-    except (LoopyError, ValueError) as error:  # its scheduler raises either
-        raise refusal(t_unit, error) from error
+    with refusals(t_unit):
+        t_unit = _with_callees_inlined(t_unit)
+        if t_unit.state < KernelState.PREPROCESSED:
+            t_unit = lp.preprocess_program(t_unit)
+        if t_unit.state < KernelState.LINEARIZED:
+            t_unit = lp.linearize(t_unit)
     if len(t_unit.entrypoints) != 1:
         raise IncompleteKernelError(
             f"it has {len(t_unit.entrypoints)} entry points, not one",
             "name the kernel to count, with t_unit.with_entrypoints(...)",
         )
-    untyped = _untyped(t_unit)
-    if untyped:
-        raise UntypedArgumentsError(untyped)
+    if names := untyped(t_unit):
+        raise UntypedArgumentsError(names)
+    _refuse_unplaced(t_unit)
     return t_unit
+
+
+def _refuse_unplaced(t_unit: lp.TranslationUnit) -> None:
+    """Raise where Loopy does not know in which memory a temporary lies, for which it has no code."""
+    for temporary in t_unit.default_entrypoint.temporary_variables.values():
+        if temporary.address_space is lp.auto:
+            raise IncompleteKernelError(
+                f"the temporary '{temporary.name}' is never written, so that its address space is not known",
+                "add an instruction that writes it first, or make it an argument",
+            )
 
 
 def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.TranslationUnit:
@@ -98,25 +90,6 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
             raise ArgumentTypesError(name, problem, tuple(kernel.arg_dict))
     new = {name: given for name, given in dtypes.items() if known[name].dtype is None}
     return t_unit.with_kernel(lp.add_dtypes(kernel, new)) if new else t_unit
-
-
-def refusal(t_unit: lp.TranslationUnit, error: Exception) -> IncompleteKernelError:
-    """Return the error to raise where Loopy refuses a kernel: its reason, and what helps against that."""
-    untyped = _untyped(t_unit) if isinstance(error, TypeInferenceFailure) else ()
-    if untyped:
-        return UntypedArgumentsError(untyped)
-    reason = str(error) or type(error).__name__
-    return IncompleteKernelError(reason, next(
-        (advice for kind, advice in ADVICE if isinstance(error, kind)), ""
-    ))
-
-
-def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
-    """Return the arguments that have no type."""
-    return tuple(
-        argument.name for entry in sorted(t_unit.entrypoints) for argument in t_unit[entry].args
-        if argument.dtype is None
-    )
 
 
 def refuse_unbounded(domains: Iterable[isl.BasicSet]) -> None:

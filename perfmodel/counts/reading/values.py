@@ -54,10 +54,9 @@ def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
     (entry,) = t_unit.entrypoints
     sizes: dict[Any, int] = {lp.AddressSpace.LOCAL: 0, lp.AddressSpace.PRIVATE: 0}
     for variable in t_unit[entry].temporary_variables.values():
-        if variable.address_space in sizes and all(
-            isinstance(extent, (int, np.integer)) for extent in variable.shape
-        ):
-            sizes[variable.address_space] += prod(map(int, variable.shape)) * memory_type(variable).itemsize
+        shape = variable.storage_shape or variable.shape  # with padding, or without
+        if variable.address_space in sizes and all(isinstance(extent, (int, np.integer)) for extent in shape):
+            sizes[variable.address_space] += prod(map(int, shape)) * memory_type(variable).itemsize
     return sizes[lp.AddressSpace.LOCAL], sizes[lp.AddressSpace.PRIVATE]
 
 
