@@ -18,7 +18,7 @@ from perfmodel.errors import PerfModelError
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
-    "roofline", "export",
+    "roofline", "export", "recount",
 )  # fmt: skip
 
 USER_ERROR = 2

@@ -305,7 +305,8 @@ class KernelCounts:
         """SHA-256 of the canonical JSON: equal for the same generated code on any machine.
 
         Loopy itself generates different code for different values of ``PYTHONHASHSEED`` where it keeps several
-        unrolled loops' results in registers: the order of the private array's axes varies.
+        unrolled loops' results in registers: the order of the private array's axes and the order of these loops vary.
+        The hash follows the code then; :func:`perfmodel.counts.changes.changes` finds the values equal.
         """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
