@@ -223,7 +223,7 @@ class KernelCounts:
         active = active_work_items(self._cardinalities)
         if active.exact:
             return slots + -1 * active
-        return slots.labelled("workitem", exact=False)
+        return slots.labelled("workitem", exact=False, reasons=active.reasons)
 
     def depth(self) -> tuple[OperationCount, ...]:
         """Return the operations on the longest chain of dependences of a work-item.
