@@ -21,7 +21,7 @@ from perfmodel.errors import CacheError, FileAccessError, PerfModelError, SetAsi
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
-    "roofline", "export",
+    "roofline", "export", "recount",
 )  # fmt: skip
 
 USER_ERROR = 2

@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
+from perfmodel.cli.count_options import (
+    AccessTags,
+    DataTypes,
+    DeclaredFile,
+    Statistics,
+    Within,
+    Work,
+    declared,
+    statistics,
+)
 from perfmodel.cli.drawings import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
 from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, dtypes, sizes
 from perfmodel.cli.output import print_document, sizes_text
@@ -21,14 +31,6 @@ SCHEMA = "perfmodel.count/1"
 
 SubgroupSize = Annotated[
     int, typer.Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
-]
-
-Within = Annotated[
-    str, typer.Option("--within", metavar="EXPR", help="Count only these instructions, as 'id:f*' or 'writes:out'.")
-]
-DataTypes = Annotated[
-    list[str] | None,
-    typer.Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more."),
 ]
 
 #: The counts of each variant by its name, with the values of its features where the sizes are known.
@@ -46,11 +48,18 @@ def command(
     facts: DeviceFile = None,
     groups: Groups = 8,
     within: Within = "",
+    access_tag: AccessTags = None,
     dtype: DataTypes = None,
+    statistic: Statistics = None,
+    declared_file: DeclaredFile = None,
+    budget: Work = 1.0,
 ) -> None:
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers."""
     at, device = sizes(size), facts_of(facts)
-    counted = counted_variants(kernel, variant, subgroup_size, within=within, dtypes=dtypes(dtype))
+    counted = counted_variants(
+        kernel, variant, subgroup_size, within=within, access_tags=access_tag or (), dtypes=dtypes(dtype),
+        statistics=statistics(statistic), declared=declared(declared_file), budget=budget,
+    )  # fmt: skip
     found = {name: (counts, _feature_values(counts, at)) for name, counts in counted.items()}
     if json:
         _print_document(str(kernel), found, at)

@@ -227,7 +227,7 @@ class KernelCounts:
         active = active_work_items(self._cardinalities)
         if active.exact:
             return slots + -1 * active
-        return slots.labelled("workitem", exact=False)
+        return slots.labelled("workitem", exact=False, reasons=active.reasons)
 
     def depth(self) -> tuple[OperationCount, ...]:
         """Return the operations on the longest chain of dependences of a work-item.
@@ -318,7 +318,8 @@ class KernelCounts:
         """SHA-256 of the canonical JSON: equal for the same generated code on any machine.
 
         Loopy itself generates different code for different values of ``PYTHONHASHSEED`` where it keeps several
-        unrolled loops' results in registers: the order of the private array's axes varies.
+        unrolled loops' results in registers: the order of the private array's axes and the order of these loops vary.
+        The hash follows the code then; :func:`perfmodel.counts.changes.changes` finds the values equal.
         """
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()

@@ -19,11 +19,12 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
     loops around a launch).
     """
     active: dict[int, isl.Set] = {}
-    exact = True
+    exact, reasons = True, list[str]()
     for statement in cardinalities.program.statements:
         domain = statement.domain
         points = _on_hardware_axes(completed(domain, cardinalities.program.launches[domain.launch]))
         exact = exact and domain.exact and domain.chance == 1
+        reasons += domain.reasons
         known = active.get(domain.launch)
         if known is None:
             active[domain.launch] = points
@@ -31,7 +32,7 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
             active[domain.launch] = known.union(points).coalesce()
     total = Count.constant(0)
     for launch, points in active.items():
-        count = cardinalities.wrap(cardinalities.size(points), exact=exact)
+        count = cardinalities.wrap(cardinalities.size(points), exact=exact, reasons=reasons)
         total = total + count.times(cardinalities.repeats(launch))
     return total
 

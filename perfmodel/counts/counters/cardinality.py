@@ -57,13 +57,14 @@ class Cardinalities:
     def _count_pairs(self, domain: Domain, granularity: str) -> Count:
         launch = self.program.launches[domain.launch]
         if granularity != "workitem" and domain.trips is not None:
-            # lanes make different numbers of trips, each at most those of all its work-items
-            return self.count(domain).labelled(granularity, exact=False)
+            # each lane makes at most the trips of all work-items
+            return self.count(domain).labelled(granularity, False, ("lanes make different numbers of trips",))
         number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
         repeated = self._repeated(domain, launch, granularity)
         if granularity == "workitem":
-            return self.wrap(number, domain.factor * repeated, domain.exact, granularity)
-        return self.wrap(number, Fraction(repeated), domain.exact and domain.chance == 1, granularity)
+            return self.wrap(number, domain.factor * repeated, domain.exact, granularity, domain.reasons)
+        exact = domain.exact and domain.chance == 1
+        return self.wrap(number, Fraction(repeated), exact, granularity, domain.reasons)
 
     def _repeated(self, domain: Domain, launch: Launch, granularity: str) -> int:
         """Return how many units of a group execute the same, as the domain lacks their axes."""
@@ -75,13 +76,14 @@ class Cardinalities:
 
     def wrap(
         self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
-        granularity: str = "workitem",
+        granularity: str = "workitem", reasons: Iterable[str] = (),
     ) -> Count:
         """Return a :class:`Count` under the program's assumptions."""
         polynomial = number.polynomial
         with suppress(BudgetSpentError), limited(self.operations):
             polynomial = simplified(polynomial, self.program.assumptions)
-        count = Count(polynomial, self.program.assumptions, exact and number.exact, granularity, number.unexpanded)
+        exact = exact and number.exact
+        count = Count(polynomial, self.program.assumptions, exact, granularity, number.unexpanded, reasons)
         return count if factor == 1 else factor * count
 
     def _pairs(self, domain: Domain, granularity: str) -> Cardinality:

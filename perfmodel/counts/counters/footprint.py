@@ -91,7 +91,9 @@ class Footprint:
         )
 
     def _count(self, cells: isl.Set) -> Count:
-        return self._cardinalities.wrap(self._cardinalities.size(cells), exact=self.exact, granularity="cell")
+        reasons = [reason for domain, _ in self._sites for reason in domain.reasons]
+        number = self._cardinalities.size(cells)
+        return self._cardinalities.wrap(number, exact=self.exact, granularity="cell", reasons=reasons)
 
 
 def _alike(one: Access, other: Access) -> bool:

@@ -58,7 +58,8 @@ class Lines:
         total = self._total([
             part for key, places in touched.items() for part in _with_a_point_per_line(places.coalesce(), key[-1])
         ])
-        return total.labelled("line", exact and total.exact)
+        reasons = [reason for domain, _ in self.sites for reason in domain.reasons]
+        return total.labelled("line", exact and total.exact, reasons)
 
     def _bound(self) -> Count:
         total = Count.constant(0)
@@ -112,7 +113,8 @@ class Lines:
         if not self.sizes:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
         number = self.cardinalities.total([self._fixed(points) for points in sets])
-        return Count(number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded)
+        count = Count(number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded)
+        return count.at() if number.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:
         for name, value in self.sizes.items():

@@ -130,7 +130,8 @@ class Trips:
             number = self.cardinalities.size(alone)
         else:
             number = Cardinality(_longest(points, len(known)), len(known) == 1)
-        return self.cardinalities.wrap(number, factor, exact, "chain")
+        reasons = [reason for domain in domains for reason in domain.reasons]
+        return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
 
     def _uncoupled(self, points: isl.Set, dims: int) -> bool:
         """Whether no condition couples the first dimensions with the others."""

@@ -34,17 +34,30 @@ def limited(operations: int) -> Iterator[None]:
     ------
     BudgetSpentError
         It needs more.
+    islpy.Error
+        Something else is wrong.
     """
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(operations)
     try:
         yield
-    except isl.Error:  # isl gives no other reason where a result is missing
-        raise BudgetSpentError from None
+    except isl.Error:
+        if _is_spent():
+            raise BudgetSpentError from None
+        raise
     finally:
         context.set_max_operations(0)
         context.reset_operations()
+
+
+def _is_spent() -> bool:
+    """Whether isl refuses every operation now: its message can be of a later error, such as one of syntax."""
+    try:
+        isl.Set("{ : }")
+    except isl.Error:
+        return True
+    return False
 
 
 class BarvinokMissingWarning(UserWarning):

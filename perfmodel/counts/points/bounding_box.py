@@ -41,6 +41,38 @@ def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
     return number.intersect_params(isl.Set.from_basic_set(conditions))
 
 
+def most_points(points: isl.Set) -> int:
+    """Return an upper bound of the number of points of a set without parameters, from boxes around its parts.
+
+    It is the smaller one of the box around the whole set, and of the sum of the boxes around its parts.
+
+    Raises
+    ------
+    InfiniteCountError
+        The set has no lower or no upper bound along an axis.
+
+    Examples
+    --------
+    >>> most_points(isl.Set("{ [i, j] : 0 <= j <= i < 10; [i, j] : i = 1000 and 0 <= j < 5 }"))
+    105
+    """
+    parts = [_ranges(basic) for basic in points.get_basic_sets() if not basic.is_empty()]
+    whole = [(min(low for low, _ in axis), max(high for _, high in axis)) for axis in zip(*parts, strict=True)]
+    return min(sum(map(_points_of, parts)), _points_of(whole)) if parts else 0
+
+
+def _ranges(basic: isl.BasicSet) -> list[tuple[int, int]]:
+    part = basic.to_set()
+    found = [(part.dim_min_val(k), part.dim_max_val(k)) for k in range(basic.dim(SET))]
+    if not all(low.is_int() and high.is_int() for low, high in found):
+        raise InfiniteCountError(str(basic))
+    return [(low.to_python(), high.to_python()) for low, high in found]
+
+
+def _points_of(ranges: list[tuple[int, int]]) -> int:
+    return prod(high - low + 1 for low, high in ranges)
+
+
 def _hull(parts: list[isl.BasicSet]) -> isl.BasicSet:
     """Return a set over the reals, without divisions, around all parts."""
     if len(parts) == 1:

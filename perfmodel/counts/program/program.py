@@ -67,6 +67,8 @@ class Domain:
     tied : frozenset of str
         The sequential inames whose value each lane fixes: loops of a single trip. The lanes of a
         sub-group run such a loop together, also where their values differ.
+    reasons : tuple of str
+        Why it is not exact.
     """
 
     launch: int
@@ -76,6 +78,7 @@ class Domain:
     chance: Fraction = Fraction(1)
     exact: bool = True
     tied: frozenset[str] = frozenset()
+    reasons: tuple[str, ...] = ()
 
     @property
     def factor(self) -> Fraction:

@@ -96,6 +96,7 @@ def _write_domain(domain: Domain) -> Json:
         "launch": domain.launch, "points": str(domain.points), "axes": list(domain.axes),
         "trips": None if domain.trips is None else str(domain.trips),
         "chance": str(domain.chance), "exact": domain.exact, "tied": sorted(domain.tied),
+        **({"reasons": list(domain.reasons)} if domain.reasons else {}),
     }
 
 
@@ -103,7 +104,7 @@ def _read_domain(data: Json) -> Domain:
     trips = None if data["trips"] is None else Fraction(data["trips"])
     return Domain(
         data["launch"], isl.Set(data["points"]), tuple(data["axes"]), trips,
-        Fraction(data["chance"]), data["exact"], frozenset(data["tied"]),
+        Fraction(data["chance"]), data["exact"], frozenset(data["tied"]), tuple(data.get("reasons", ())),
     )
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
-from perfmodel.counts.points.cardinality import Unexpanded
+from perfmodel.counts.points.bounding_box import most_points
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded
 from perfmodel.counts.points.set_counter import count_points
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.translation import quasi_polynomial_of
@@ -21,7 +23,28 @@ from perfmodel.errors import CountTooHardError, ParameterError
 
 PARAM = isl.dim_type.param
 Number = int | Fraction
+TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
 HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
+
+
+class UpperBoundWarning(UserWarning):
+    """A value is an upper bound, as the exact one takes too much work."""
+
+
+def warn_of_bound(sizes: Mapping[str, int]) -> None:
+    """Warn that the value of a count at these sizes is an upper bound."""
+    where = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "constant sizes"
+    warnings.warn(
+        f"the count is an upper bound at {where}: {TOO_MUCH_WORK}; pass a larger budget= to count(), such as "
+        "budget=100, for the exact number", UpperBoundWarning, stacklevel=3,
+    )
+
+
+class Value(NamedTuple):
+    """A value at one size, and whether it is exact or an upper bound."""
+
+    value: Number
+    exact: bool
 
 
 class SummandsAtSizes:
@@ -49,30 +72,43 @@ class SummandsAtSizes:
             self._used.update(parameters_of(part))
         return key
 
-    def at(self, sizes: Mapping[str, int]) -> Number:
-        """Return the exact value at one size."""
+    def at(self, sizes: Mapping[str, int]) -> Value:
+        """Return the value at one size, or an upper bound where the exact one takes too much work.
+
+        Raises
+        ------
+        CountTooHardError
+            There is no finite bound either.
+        """
         for name in self.parameters:
             if name not in sizes:
                 raise ParameterError(name, "was left out", self.parameters)
         return self._value(*(int(sizes[name]) for name in self.parameters))
 
     def at_arrays(self, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
-        """Return the values at arrays of sizes of one shape."""
+        """Return the values at arrays of sizes of one shape; a bound among them is warned of."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
         columns = [np.broadcast_to(sizes[name], shape).ravel().tolist() for name in self.parameters]
-        if not columns:
-            return np.full(shape, float(self._value()))
-        return np.array([float(self._value(*point)) for point in zip(*columns, strict=True)]).reshape(shape)
+        points = list(zip(*columns, strict=True)) if columns else [()]
+        found = [self._value(*point) for point in points]
+        for point, one in zip(points, found, strict=True):
+            if not one.exact:
+                warn_of_bound(dict(zip(self.parameters, point, strict=True)))
+                break
+        values = np.array([float(one.value) for one in found])
+        return values.reshape(shape) if columns else np.full(shape, values[0])
 
-    def _sum(self, *point: int) -> Number:
+    def _sum(self, *point: int) -> Value:
         sizes = dict(zip(self.parameters, point, strict=True))
         values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}
-        total = Fraction(0)
+        total, exact = Fraction(0), True
         for factor, keys in self._products:
+            low, high = factor, factor
             for key in keys:
-                factor = factor * values[key]
-            total += factor
-        return int(total) if total.denominator == 1 else total
+                corners = [end * value for end in (low, high) for value in values[key]]
+                low, high = min(corners), max(corners)
+            total, exact = total + high, exact and low == high
+        return Value(int(total) if total.denominator == 1 else total, exact)
 
 
 def parameters_of(part: isl.Set | isl.PwQPolynomial) -> list[str]:
@@ -81,19 +117,20 @@ def parameters_of(part: isl.Set | isl.PwQPolynomial) -> list[str]:
     return [space.get_dim_name(PARAM, k) for k in range(part.dim(PARAM)) if part.involves_dims(PARAM, k, 1)]
 
 
-def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> Number:
+def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tuple[Number, Number]:
     if isinstance(part, QuasiPolynomial):
-        return part.exact(*(sizes[name] for name in part.parameters))
+        value = part.exact(*(sizes[name] for name in part.parameters))
+        return value, value
     return points_at(part, sizes)
 
 
-def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
-    """Return the number of points of a set at given sizes.
+def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """Return bounds of the number of points of a set at given sizes: equal ones, unless that is too much work.
 
     Raises
     ------
     CountTooHardError
-        The set needs too much work even there.
+        The set needs too much work even there, and its upper bound does so too.
     """
     for name, value in sizes.items():
         index = points.find_dim_by_name(PARAM, name)
@@ -101,12 +138,27 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
             points = points.fix_val(PARAM, index, isl.Val(value))
     points = points.project_out(PARAM, 0, points.dim(PARAM))
     number = count_points(points, OPERATIONS)
-    if number.unexpanded or not number.exact:
+    if not _is_exact(number):
         with suppress(BudgetSpentError), limited(OPERATIONS):
-            return _listed(points)
+            return (_listed(points),) * 2
         number = count_points(points, HARDER * OPERATIONS)
-    if number.unexpanded or not number.exact:
-        raise CountTooHardError(dict(sizes))
+    if _is_exact(number):
+        return (_number(number),) * 2
+    bounds = [] if number.unexpanded else [_number(number)]
+    try:
+        with limited(HARDER * OPERATIONS):
+            bounds.append(most_points(points))
+    except BudgetSpentError:
+        if not bounds:
+            raise CountTooHardError(dict(sizes)) from None
+    return 0, min(bounds)
+
+
+def _is_exact(number: Cardinality) -> bool:
+    return number.exact and not number.unexpanded
+
+
+def _number(number: Cardinality) -> int:
     return int(quasi_polynomial_of(number.polynomial).exact())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
@@ -16,7 +16,7 @@ from perfmodel.counts.parts import given
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.cardinality import Unexpanded, multiplied, simplified
 from perfmodel.counts.quasipoly.arguments import whole_array
-from perfmodel.counts.quasipoly.at_sizes import SummandsAtSizes, read, written
+from perfmodel.counts.quasipoly.at_sizes import TOO_MUCH_WORK, SummandsAtSizes, read, warn_of_bound, written
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
 from perfmodel.counts.quasipoly.printing import as_latex, as_text
@@ -49,6 +49,8 @@ class Count:
     unexpanded : tuple of Unexpanded
         Summands beside the polynomial whose formula takes more work than the budget allows. They
         are exact too, but are counted at given sizes only; ``str`` says so.
+    reasons : tuple of str
+        Why the count is not exact, where that is known; ``str`` shows them.
 
     Notes
     -----
@@ -69,6 +71,7 @@ class Count:
     exact: bool
     granularity: str
     unexpanded: tuple[Unexpanded, ...]
+    reasons: tuple[str, ...]
     _multiple: tuple[Count, Fraction] | None
 
     def __init__(
@@ -78,13 +81,14 @@ class Count:
         exact: bool = True,
         granularity: str = "workitem",
         unexpanded: tuple[Unexpanded, ...] = (),
+        reasons: Iterable[str] = (),
         *,
         _multiple: tuple[Count, Fraction] | None = None,
         _texts: tuple[str, str] | None = None,
     ) -> None:
         vars(self).update(
             polynomial=polynomial, assumptions=assumptions, exact=exact, granularity=granularity,
-            unexpanded=unexpanded, _multiple=_multiple,
+            unexpanded=unexpanded, reasons=tuple(dict.fromkeys(reasons)), _multiple=_multiple,
         )
         if _texts is not None:  # isl may write what it reads in another order
             vars(self)["_texts"] = _texts
@@ -118,6 +122,7 @@ class Count:
             "exact": self.exact,
             "granularity": self.granularity,
             **({"unexpanded": [written(one) for one in self.unexpanded]} if self.unexpanded else {}),
+            **({"reasons": list(self.reasons)} if self.reasons else {}),
         }
 
     @classmethod
@@ -126,7 +131,7 @@ class Count:
         texts = data["polynomial"], data["assumptions"]
         return cls(
             isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), given(data, "exact", bool), given(data, "granularity", str),
-            tuple(read(one) for one in data.get("unexpanded", ())), _texts=texts,
+            tuple(read(one) for one in data.get("unexpanded", ())), tuple(data.get("reasons", ())), _texts=texts,
         )
 
     @cached_property
@@ -149,11 +154,12 @@ class Count:
             raise GranularityError(self.granularity, other.granularity)
         assumptions = self._common_assumptions(other)
         exact = self.exact and other.exact
+        reasons = self.reasons + other.reasons
         unexpanded = self.unexpanded + other.unexpanded
         if not unexpanded:
             (base, times), (same, more) = self._base_and_factor(), other._base_and_factor()
             if assumptions is self.assumptions and base.polynomial.plain_is_equal(same.polynomial):
-                return base._scaled(times + more, assumptions, exact)
+                return base._scaled(times + more, assumptions, exact, reasons)
         try:
             with limited(OPERATIONS):
                 total = self.polynomial.add(other.polynomial)
@@ -162,7 +168,7 @@ class Count:
         except BudgetSpentError:
             total = self.polynomial
             unexpanded = (*unexpanded, Unexpanded(Fraction(1), (other.polynomial,), ()))
-        return Count(total, assumptions, exact, self.granularity, unexpanded)
+        return Count(total, assumptions, exact, self.granularity, unexpanded, reasons)
 
     __radd__ = __add__
 
@@ -173,7 +179,7 @@ class Count:
             return self
         base, times = self._base_and_factor()
         exactly = Fraction(int(factor.numerator), int(factor.denominator))
-        return base._scaled(times * exactly, self.assumptions, self.exact)
+        return base._scaled(times * exactly, self.assumptions, self.exact, self.reasons)
 
     __rmul__ = __mul__
 
@@ -181,11 +187,11 @@ class Count:
         """Return a count and the factor that gives this one: isl scales much faster than it adds."""
         return self._multiple or (self, Fraction(1))
 
-    def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool) -> Count:
+    def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...]) -> Count:
         value = isl.Val(factor.numerator).div(isl.Val(factor.denominator))
         return Count(
             self.polynomial.scale_val(value), assumptions, exact, self.granularity,
-            tuple(one.scaled(factor) for one in self.unexpanded), _multiple=(self, factor),
+            tuple(one.scaled(factor) for one in self.unexpanded), reasons, _multiple=(self, factor),
         )
 
     def times(self, other: Count) -> Count:
@@ -193,13 +199,16 @@ class Count:
         polynomial, unexpanded = multiplied(
             (self.polynomial, self.unexpanded), (other.polynomial, other.unexpanded)
         )
-        exact = self.exact and other.exact
-        return Count(polynomial, self._common_assumptions(other), exact, self.granularity, unexpanded)
+        return Count(
+            polynomial, self._common_assumptions(other), self.exact and other.exact, self.granularity, unexpanded,
+            self.reasons + other.reasons,
+        )
 
-    def labelled(self, granularity: str, exact: bool | None = None) -> Count:
-        """Return the same function as a count of something else; ``exact`` stays if left out."""
+    def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
+        """Return the same function as a count of something else; ``exact`` stays if left out, reasons are added."""
         exact = self.exact if exact is None else exact
-        return Count(self.polynomial, self.assumptions, exact, granularity, self.unexpanded)
+        reasons = (*self.reasons, *reasons)
+        return Count(self.polynomial, self.assumptions, exact, granularity, self.unexpanded, reasons)
 
     def _common_assumptions(self, other: Count) -> isl.Set:
         if self.assumptions is other.assumptions:
@@ -249,7 +258,10 @@ class Count:
         return Evaluator(self._function, indicator_of(self.assumptions), self.assumptions)
 
     def __call__(self, **sizes: int) -> Number:
-        """Return the exact value at one size: an int, or a Fraction where statistics enter.
+        """Return the value at one size: an int, or a Fraction where statistics enter.
+
+        It is as exact as the count. A count without a formula may be too much work even at one size; a bound is
+        then returned, with an :class:`~perfmodel.counts.quasipoly.at_sizes.UpperBoundWarning`.
 
         Raises
         ------
@@ -258,10 +270,30 @@ class Count:
         AssumptionError
             The sizes break an assumption of the kernel.
         CountTooHardError
-            The count has no formula, and is too much work even at these sizes.
+            The count has no formula, is too much work even at these sizes, and no finite bound is found.
         """
         value = self._evaluator.at(sizes)
-        return value + self._summands.at(sizes) if self.unexpanded else value
+        if not self.unexpanded:
+            return value
+        found = self._summands.at(sizes)
+        if not found.exact:
+            warn_of_bound(sizes)
+        return value + found.value
+
+    def at(self, **sizes: int) -> Count:
+        """Return the value at one size as a constant count, which says whether it is exact and else why not.
+
+        Examples
+        --------
+        >>> str(Count.from_text("[n] -> { n^2 }", exact=False).at(n=3))
+        '<= 9'
+        """
+        value, exact, reasons = self._evaluator.at(sizes), self.exact, self.reasons
+        if self.unexpanded:
+            found = self._summands.at(sizes)
+            value, exact = value + found.value, exact and found.exact
+            reasons += (TOO_MUCH_WORK,) * (not found.exact)
+        return Count.constant(value, self.granularity).labelled(self.granularity, exact, reasons)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Return the values at arrays of sizes, broadcast together.
@@ -289,9 +321,10 @@ class Count:
 
     def __str__(self) -> str:
         if self.unexpanded:
-            names = ", ".join(self.parameters)
-            return f"{'' if self.exact else 'at most '}f({names}), evaluated at given sizes only"
-        return as_text(self._function, self.exact)
+            text = f"{'' if self.exact else 'at most '}f({', '.join(self.parameters)}), evaluated at given sizes only"
+        else:
+            text = as_text(self._function, self.exact)
+        return f"{text} ({'; '.join(self.reasons)})" if self.reasons else text
 
     def __repr__(self) -> str:
         return f"<Count per {self.granularity}: {self}>"
@@ -299,7 +332,8 @@ class Count:
     def _repr_latex_(self) -> str:
         if self.unexpanded:
             return rf"\text{{{self}}}"
-        return f"${as_latex(self._function, self.exact)}$"
+        reasons = rf"\quad\text{{({'; '.join(self.reasons)})}}" if self.reasons else ""
+        return f"${as_latex(self._function, self.exact)}{reasons}$"
 
     # }}}
 

@@ -81,27 +81,27 @@ class Domains:
     ) -> Domain:
         if conditions:
             plain = self.domain(launch, inames)
-            points, chance, exact = plain.points, Fraction(1), plain.exact
+            points, chance, reasons = plain.points, Fraction(1), plain.reasons
             for condition in conditions:
-                points, likely, sure = self._restrict(points, condition)
+                points, likely, doubts = self._restrict(points, condition)
                 chance *= likely
-                exact = exact and sure
-            return replace(plain, points=points, chance=chance, exact=exact)
+                reasons += doubts
+            return replace(
+                plain, points=points, chance=chance, exact=not reasons, reasons=tuple(dict.fromkeys(reasons))
+            )
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
-        points, trips, exact = self._projection(names)
+        points, trips, reasons = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
-        return Domain(launch, points, axes, trips, Fraction(1), exact, _tied(points, axes))
+        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons)
 
-    def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, bool]:
-        """Return the projection of the loop domain onto the inames (Algorithm 1)."""
+    def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
+        """Return the projection of the loop domain onto the inames (Algorithm 1), and why it is not exact."""
         projector, data = self._projector(names)
-        exact = True
         counted = [name for name in names if name in self.data_inames]
         known = [name for name in counted if name in self.statistics]
         trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
-        if data:
-            exact = len(known) == len(counted)
+        reasons = tuple(f"the trip count of '{name}' depends on data" for name in counted if name not in known)
         points = self._assumed(projector.onto(kept))
         for position, name in enumerate(kept):
             if name in self.data_inames and not (
@@ -111,7 +111,7 @@ class Domains:
                 self.unknown_loops[name] = None  # goes on, so that all are found: `refuse_unknown`
                 self.statistics = {**self.statistics, name: Fraction(1)}
                 return self._projection(names)
-        return points, trips, exact
+        return points, trips, reasons if data else ()
 
     def refuse_unknown(self) -> None:
         """Raise where a domain that was asked for has a loop that data bounds and statistics do not give."""
@@ -155,20 +155,21 @@ class Domains:
 
     def _restrict(
         self, points: isl.Set, condition: Condition
-    ) -> tuple[isl.Set, Fraction, bool]:
+    ) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
+        """Return the points under a condition, its probability, and why they are not exact."""
         expr, truth = condition
         where = None if _is_fractional(expr) else condition_to_set(points.get_space(), expr)
         if where is not None:
             part = points.intersect(where) if truth else points.subtract(where)
-            return part.coalesce(), Fraction(1), True
+            return part.coalesce(), Fraction(1), ()
         for key in (str(expr), str(expr).replace(" ", "")):
             if key in self.statistics:
                 chance = self.statistics[key]
                 if chance > 1:
                     raise ProbabilityError(key, float(chance))
-                return points, chance if truth else 1 - chance, True
+                return points, chance if truth else 1 - chance, ()
         self.unknown_tests[str(expr)] = None
-        return points, Fraction(1), False
+        return points, Fraction(1), (f"the probability of '{expr}' is not known",)
 
 
 def _is_fractional(expr: object) -> bool:

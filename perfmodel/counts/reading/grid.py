@@ -14,7 +14,7 @@ import islpy as isl
 import loopy as lp
 import pymbolic.primitives as p
 from loopy.kernel.tools import get_hw_axis_base_for_codegen
-from loopy.symbolic import SubstitutionMapper
+from loopy.symbolic import SubstitutionMapper, aff_to_expr
 
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.errors import NotCountableError
@@ -27,34 +27,21 @@ def from_zero(domains: Domains) -> lp.LoopKernel:
 
     The kernel itself is returned where all of them begin at 0 already.
     """
-    firsts: dict[str, dict[str, int]] = {}
+    firsts: dict[str, isl.Aff] = {}
     for name, axis in domains.axes.items():
         line = domains.line(name) if axis else None
         if line is None or all(low.plain_is_zero() for _, low in line.dim_min(0).get_pieces()):
             continue
         first = get_hw_axis_base_for_codegen(domains.kernel, name)
-        found = None if _uses_divs(first) else _terms(first)
-        if found and set(found) - {""} <= set(domains.parameters):
-            firsts[name] = found
+        if not first.plain_is_zero() and set(first.get_var_names(PARAM)) <= set(domains.parameters):
+            firsts[name] = first
     return _moved(domains.kernel, firsts) if firsts else domains.kernel
 
 
-def _terms(aff: isl.Aff) -> dict[str, int]:
-    """Return the coefficients of the parameters of a function, by name; that of "" is the constant."""
-    found = {"": aff.get_constant_val()}
-    for k in range(aff.dim(PARAM)):
-        found[str(aff.get_dim_name(PARAM, k))] = aff.get_coefficient_val(PARAM, k)
-    return {name: int(value.to_python()) for name, value in found.items() if not value.is_zero()}
-
-
-def _moved(kernel: lp.LoopKernel, firsts: Mapping[str, Mapping[str, int]]) -> lp.LoopKernel:
+def _moved(kernel: lp.LoopKernel, firsts: Mapping[str, isl.Aff]) -> lp.LoopKernel:
     """Return the kernel with each iname replaced by its sum with a first value."""
-    texts: dict[str, str] = {}
-    sums: dict[Any, Any] = {}
-    for name, first in firsts.items():
-        texts[name] = " + ".join([name, *(f"{k}*{key}" if key else f"{k}" for key, k in first.items())])
-        terms = [k if not key else p.Variable(key) if k == 1 else k * p.Variable(key) for key, k in first.items()]
-        sums[p.Variable(name)] = p.Sum((p.Variable(name), *terms))
+    texts = {name: f"{name} + {str(first).partition('[(')[2].rpartition(')]')[0]}" for name, first in firsts.items()}
+    sums = {p.Variable(name): p.Sum((p.Variable(name), aff_to_expr(first))) for name, first in firsts.items()}
     substitute = SubstitutionMapper(sums.get)
     return kernel.copy(
         domains=[_moved_domain(domain, texts) for domain in kernel.domains],
@@ -70,7 +57,7 @@ def _moved_domain(domain: isl.BasicSet, texts: Mapping[str, str]) -> isl.BasicSe
         domain = domain.move_dims(SET, domain.dim(SET), PARAM, index, 1)
     names = domain.get_var_names(SET)
     parameters = domain.get_var_names(PARAM)
-    used = {word for text in texts.values() for word in re.findall(r"[A-Za-z_]\w*", text)} - set(names)
+    used = {word for text in texts.values() for word in re.findall(r"[A-Za-z_]\w*", text)} - {"floor", *names}
     known = ", ".join(dict.fromkeys([*parameters, *sorted(used - set(texts))]))
     change = isl.MultiAff(
         f"[{known}] -> {{ [{', '.join(names)}] -> [{', '.join(texts.get(name, name) for name in names)}] }}"

@@ -114,7 +114,8 @@ class Statements:
         domain = self.domains.domain(self.launch, instruction.within_inames, conditions)
         for key, amount in found.operations.items():
             self.operations[domain][key] += amount
-        reached = domain if found.exact else replace(domain, exact=False)
+        assumed = f"the accesses of the C instruction '{instruction.id}' are assumed"
+        reached = domain if found.exact else replace(domain, exact=False, reasons=(*domain.reasons, assumed))
         for event in () if self.options.access_tags else found.accesses:  # which bear no tags
             self.accesses[reached].append(self.indexing.access(event, domain, self.width))
         self.steps.append(opaque_step(self.kernel, instruction, found))

@@ -44,3 +44,16 @@ def test_inexactness_reaches_the_counts(without_barvinok, monkeypatch):
         counts = count(band.build(), cache=False)
     assert any(not row.count.exact for row in counts.operation_table)
     assert any(str(row.count).startswith("<= ") for row in counts.operation_table)
+
+
+def test_a_real_error_of_isl_is_not_taken_for_a_spent_budget():
+    with pytest.raises(isl.Error, match="syntax error"), barvinok.limited(10**6):
+        isl.Set("{ [i] : ")
+
+
+@pytest.mark.parametrize("operations", [1, 10, 200])
+def test_a_spent_budget_is_told_whatever_isl_says(operations):
+    """isl says "syntax error" for a set that it had to stop reading."""
+    with pytest.raises(barvinok.BudgetSpentError), barvinok.limited(operations):
+        isl.Set("[n, m] -> { [i, j, k] : 0 <= j <= i < n and 0 <= k <= j + m and i mod 3 = 0 }").card()
+    assert 0 == isl.DEFAULT_CONTEXT.get_max_operations()

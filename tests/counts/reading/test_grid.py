@@ -75,3 +75,18 @@ def test_ids_of_inames_that_do_not_begin_at_0(domains, code, tags) -> None:
     unit = lp.tag_inames(unit, tags)
     counts = count(unit, subgroup_size=8, cache=False)
     assert [] == compare(oracle.execute(unit, SIZES, 8), counts, SIZES)
+
+
+@pytest.mark.parametrize("k", [1, 5, 8])
+def test_a_first_lane_with_a_floor(k) -> None:
+    """Lanes 0 .. 23 are i = k//2 .. k//2 + 23: three sub-groups of 8, each with an i whose remainder is below 3."""
+    kernel = lp.make_kernel(
+        "{ [i]: floor(k/2) <= i < floor(k/2) + 24 }", "out[i] = 2*a[i] {if=i%8<3}",
+        [lp.GlobalArg("a, out", np.float32, shape="k + 80"), lp.ValueArg("k", np.int32)],
+        assumptions="k >= 1", lang_version=(2018, 2),
+    )
+    kernel = lp.tag_inames(kernel, "i:l.0")
+    counts = count(kernel, subgroup_size=8, cache=False)
+    assert 3 == counts.accesses(array="a", granularity="subgroup")(k=k)
+    executed = oracle.execute(kernel, {"k": k}, 8)
+    assert [] == compare(executed, counts, {"k": k}, sections=("operations", "launch", "idle", "accesses", "footprint"))

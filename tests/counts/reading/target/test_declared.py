@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import warnings
+
 import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import KernelCounts, count
+from perfmodel.counts import KernelCounts, cache, count
 from perfmodel.errors import NotCountableError
 from tests import oracle
 
@@ -62,7 +65,26 @@ def test_undeclared_accesses_are_not_exact_and_not_zero(given) -> None:
     assert (37, True) == (counts.operations("float32", "mul")(n=37), counts.operations().exact)
     assert (37, 37) == (counts.accesses(array="a")(n=37), counts.accesses(array="out")(n=37))
     assert not counts.accesses().exact
-    assert str(counts.accesses()).startswith("<= ")
+    reason = "(the accesses of the C instruction 'code' are assumed)"
+    for found in (counts, KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))):
+        assert f"<= n {reason}" == str(found.accesses(array="a"))
+        assert all(
+            str(bound).startswith("<= ") and str(bound).endswith(reason)
+            for bound in (found.accesses(), found.footprint("a"), found.lines("a"),
+                          found.accesses(granularity="subgroup"), found.bank_conflicts("a"))
+        )
+
+
+def test_the_reason_comes_out_of_the_cache(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    texts = []
+    for _ in range(2):
+        cache._memory.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            texts.append(str(count(opaque(), declared={"code": MUL}).accesses(array="a")))
+    assert ["<= n (the accesses of the C instruction 'code' are assumed)"] * 2 == texts
+    assert 1 == len(list(tmp_path.rglob("*.json")))
 
 
 def test_declared_to_access_nothing() -> None:

@@ -1,0 +1,122 @@
+"""Small stores whose counts are those of today, older ones, or of kernels that are gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from perfmodel import store
+from perfmodel.calibration.recounting import recount, write
+from perfmodel.counts import count
+from perfmodel.errors import StoreMissingError
+from perfmodel.measuring.subject import Subject
+from tests.campaigns import SCALE
+from tests.store.test_files import measurement
+
+GROUP = {"work_group": (64,)}
+
+
+@pytest.fixture(scope="module")
+def subject():
+    return Subject(SCALE, {"factor": 2, **GROUP})
+
+
+@pytest.fixture(scope="module")
+def counts(subject):
+    return count(subject.generated.t_unit, subgroup_size=16)
+
+
+def stored(path, subject, counts, **others):
+    """Store one record of the variant with these counts."""
+    values = {
+        "kernel": "scale", "variant": subject.variant, "kernel_hash": subject.hash, "counts_hash": counts.hash,
+        "parameters": {"n": 256}, **others,
+    }
+    store.append(path, measurement(**values), counts)
+    return path
+
+
+def with_twice_the_operations(counts):
+    (row,) = counts.operation_table
+    return replace(counts, operation_table=(replace(row, count=2 * row.count),))
+
+
+def without_dataflow(counts):
+    return replace(counts, source=replace(counts.program, dataflow=None))
+
+
+def test_counts_of_today_are_the_same(tmp_path, subject, counts):
+    (one,) = recount([stored(tmp_path, subject, counts)], [SCALE])
+    assert ("same", counts.hash, ()) == (one.status, one.new.hash, one.changes)
+    assert 0 == write([one])
+
+
+def test_a_changed_value_is_listed_and_written(tmp_path, subject, counts):
+    """out[i] = 2*a[i] multiplies n times; the store says 2*n."""
+    (one,) = recount([stored(tmp_path, subject, with_twice_the_operations(counts))], [SCALE])
+    assert "changed" == one.status
+    assert [("2*n", "n")] == [(change.old, change.new) for change in one.changes]
+    assert 1 == write([one])
+    found = store.read(tmp_path)
+    assert [counts.hash] == [row.counts_hash for row in found]
+    assert 256 == found.counts[counts.hash].operations()(n=256)
+    assert ["same"] == [again.status for again in recount([tmp_path], [SCALE])]
+
+
+def test_a_hash_that_changes_alone_is_told_with_its_reason(tmp_path, subject, counts):
+    (one,) = recount([stored(tmp_path, subject, without_dataflow(counts))], [SCALE])
+    assert ("rewritten", (), ("source.dataflow",)) == (one.status, one.changes, one.parts)
+    assert one.old_hash != one.new.hash
+    assert 1 == write([one])
+
+
+def test_the_subgroup_size_is_that_of_the_store(tmp_path, subject):
+    counts = count(subject.generated.t_unit, subgroup_size=8)
+    (one,) = recount([stored(tmp_path, subject, counts)], [SCALE])
+    assert ("same", 8) == (one.status, one.new.subgroup_size)
+
+
+def test_code_that_was_not_measured_gets_no_counts(tmp_path, subject, counts):
+    stored(tmp_path, subject, with_twice_the_operations(counts), kernel_hash="another")
+    (one,) = recount([tmp_path], [SCALE])
+    assert "other code" == one.status
+    assert [("2*n", "n")] == [(change.old, change.new) for change in one.changes]
+    assert 0 == write([one])
+
+
+@pytest.mark.parametrize(("others", "reason"), [
+    ({"kernel": "lost"}, "it is in no folder of kernel classes any more"),
+    ({"variant": {"factor": 7, **GROUP}}, "it has no such variant any more"),
+])
+def test_a_kernel_whose_source_is_gone_is_marked(tmp_path, subject, counts, others, reason):
+    (one,) = recount([stored(tmp_path, subject, counts, **others)], [SCALE])
+    assert ("gone", reason, None) == (one.status, one.message, one.new)
+    assert 0 == write([one])
+
+
+def test_a_kernel_that_cannot_be_built_any_more_says_why(tmp_path, subject, counts):
+    def broken(**variant):
+        raise ValueError("no such transform")
+
+    (one,) = recount([stored(tmp_path, subject, counts)], [replace(SCALE, build=broken)])
+    assert ("failed", "ValueError: no such transform") == (one.status, one.message)
+
+
+def test_test_kernels_are_counted_with_the_folder_and_a_file_alone(tmp_path, subject, counts):
+    stored(tmp_path, subject, counts)
+    stored(tmp_path / "test.jsonl", subject, counts)
+    assert 2 == len(recount([tmp_path], [SCALE]))
+    assert 1 == len(recount([tmp_path / "test.jsonl"], [SCALE]))
+
+
+def test_sizes_of_one_kernel_are_counted_once_and_uncounted_records_not(tmp_path, subject, counts):
+    for n in (256, 512):
+        stored(tmp_path, subject, counts, parameters={"n": n})
+    store.append(tmp_path, measurement(counts_hash="", status="compile"))
+    assert 1 == len(recount([tmp_path], [SCALE]))
+
+
+def test_no_store_is_refused(tmp_path):
+    with pytest.raises(StoreMissingError, match="no measurements"):
+        recount([tmp_path], [SCALE])

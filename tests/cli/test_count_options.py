@@ -1,0 +1,121 @@
+"""Options that are arguments of ``count``, as docs/own-kernels.md shows them; bad input is one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.documents import document
+
+RAGGED = '''
+import loopy as lp
+import numpy as np
+
+
+def kernel():
+    return lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: start <= j < stop}"],
+        """
+        for i
+            <> start = row[i]
+            <> stop = row[i+1]
+            y[i] = sum(j, a$matrix[j]*x[j]) {id=product}
+        end
+        z[i] = 2*y[i] {id=scaled, dep=product}
+        w[i] = 3*y[i] {id=guarded, dep=scaled, if=y[i] > 0}
+        """,
+        [lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("a, x, y, z, w", np.float32, shape=None),
+         lp.ValueArg("n", np.int32)],
+        assumptions="n >= 8 and n mod 8 = 0", lang_version=(2018, 2))
+'''
+OPAQUE = '''
+import loopy as lp
+import numpy as np
+
+
+def kernel():
+    code = lp.CInstruction(
+        "i", "out[i] = a[i]*a[i];", read_variables=frozenset(["a", "i"]), assignees=("out[i]",), id="square")
+    return lp.make_kernel(
+        "{[i]: 0 <= i < n}", [code], [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2))
+'''
+KNOWN = ("--statistic", "j=2.5", "--statistic", "y[i] > 0=0.25")
+
+
+@pytest.fixture
+def count(perfmodel):
+    Path("ragged.py").write_text(RAGGED)
+    Path("opaque.py").write_text(OPAQUE)
+    return lambda *arguments: perfmodel("count", *arguments)
+
+
+def expressions(result):
+    rows = document(result)["variants"]["kernel"]["expressions"]
+    return {(row["what"], row["detail"].split(",")[0]): row["count"] for row in rows}
+
+
+def test_statistics(count):
+    """For each i: 2.5 products, one of z, and a quarter of one of w."""
+    found = expressions(count("ragged.py", *KNOWN, "--json"))
+    assert "15/4*n" == found["operations", "float32 mul"]
+    assert "5/2*n" == found["global loads", "a: float32"]
+    assert "1/4*n" == found["global stores", "w: float32"]
+
+
+def test_a_bound_says_why(count):
+    found = expressions(count("ragged.py", "--statistic", "j=2", "--json"))
+    assert "<= n (the probability of 'y[i] > 0' is not known)" == found["global stores", "w: float32"]
+
+
+def test_accesses_with_a_tag(count):
+    found = expressions(count("ragged.py", *KNOWN, "--access-tag", "matrix", "--json"))
+    assert {("global loads", "a: float32")} == {key for key in found if key[0].startswith("global")}
+
+
+def test_declared_c_code(count):
+    Path("square.json").write_text(json.dumps(
+        {"square": {"operations": {"float32 mul": 1}, "loads": {"a[i]": 2}, "stores": {"out[i]": 1}}}
+    ))
+    found = expressions(count("opaque.py", "--declared", "square.json", "--json"))
+    assert ("n", "2*n") == (found["operations", "float32 mul"], found["global loads", "a: float32"])
+
+
+def test_budget(count):
+    found = document(count("ragged.py", *KNOWN, "--budget", "10", "--json"))
+    assert 10 == found["variants"]["kernel"]["counts"]["budget"]
+
+
+@pytest.mark.parametrize(("arguments", "part"), [
+    (("ragged.py",), "statistics={'j': <its mean trip count>}"),
+    (("ragged.py", "--statistic", "j"), "--statistic 'j' is no statistic; give KEY=NUMBER"),
+    (("ragged.py", "--statistic", "j=often"), "--statistic 'j=often' is no statistic"),
+    (("ragged.py", "--statistic", "j=-1"), "statistics['j'] is -1.0; give a non-negative number"),
+    (("ragged.py", "--statistic", "j=nan"), "statistics['j'] is nan; give a non-negative number"),
+    (("ragged.py", "--statistic", "j=inf"), "statistics['j'] is inf; give a non-negative number"),
+    (("ragged.py", *KNOWN[:2], "--statistic", "y[i] > 0=1.5"), "is 1.5; give a test's probability, from 0 to 1"),
+    (("ragged.py", *KNOWN, "-p", "n=12"), "n=12 breaks the kernel's assumption"),
+    (("ragged.py", *KNOWN, "-p", "n=-8"), "size parameter 'n' is -8, which is negative"),
+    (("ragged.py", "--within", "id:gone"), "within='id:gone' matches no instruction; choose among"),
+    (("ragged.py", *KNOWN, "--access-tag", "gone"), "access_tags='gone' is on no access"),
+    (("ragged.py", *KNOWN, "--budget", "0"), "budget=0.0; give a positive number"),
+    (("ragged.py", *KNOWN, "--dtype", "gone=float32"), "dtypes['gone'] names no argument"),
+    (("opaque.py", "--declared", "gone.json"), "--declared 'gone.json' cannot be used"),
+    (("opaque.py", "--declared", "opaque.py"), "--declared 'opaque.py' cannot be used"),
+])
+def test_bad_input_is_one_line(count, arguments, part):
+    result = count(*arguments)
+    assert 2 == result.exit_code
+    (line,) = result.stderr.splitlines()
+    assert part in line
+
+
+def test_a_declaration_of_another_form_is_one_line(count):
+    for text in ("[]", '{"square": 3}', '{"square": {"operations": {"mul": 1}}}'):
+        Path("other.json").write_text(text)
+        result = count("opaque.py", "--declared", "other.json")
+        assert 2 == result.exit_code
+        (line,) = result.stderr.splitlines()
+        assert "--declared 'other.json' cannot be used" in line

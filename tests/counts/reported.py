@@ -1,0 +1,182 @@
+"""Questions that once crashed, did not return or had wrong answers, each asked in a process of at most ten seconds.
+
+``python -m tests.counts.reported`` prints a JSON document of answers by the question's name; null stands for none. The
+time is that of the processor, so that other work on the machine does not matter.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.counts import KernelCounts, count
+from tests.corpus import hard
+
+CPU_S = 10
+SIZES_3D = {"nx": 64, "ny": 64, "nz": 64}
+
+
+def make(domain: str | list[str], body: Any, arguments: Any = (...,), **options: Any) -> lp.TranslationUnit:
+    return lp.make_kernel(domain, body, list(arguments), lang_version=(2018, 2), **options)
+
+
+def counted(unit: lp.TranslationUnit, **options: Any) -> KernelCounts:
+    return count(unit, cache=False, **options)
+
+
+def operations(counts: KernelCounts, **sizes: int) -> dict[str, Any]:
+    return {f"{row.dtype} {row.kind}": row.count(**sizes) for row in counts.operation_table}
+
+
+def atomic_lines_slow() -> Any:
+    arguments = [
+        lp.GlobalArg("out", np.int64, shape=lp.auto, for_atomic=True), lp.GlobalArg("a", np.int64, shape=lp.auto), ...,
+    ]
+    unit = make("{[i]: 0<=i<n}", "out[i%20] = out[i%20] + 2*a[i] {atomic}", arguments, assumptions="n>0")
+    unit = lp.split_iname(lp.split_iname(unit, "i", 512), "i_inner", 128, outer_tag="unr", inner_tag="g.0")
+    counts = counted(unit)
+    return {array: [counts.lines(array)(n=700), counts.lines(array, n=700)()] for array in ("a", "out")}
+
+
+def c_instruction_accesses() -> Any:
+    code = lp.CInstruction(
+        "i", "out[i] = 2.0f*a[i];", read_variables=frozenset(["a", "i"]), assignees=("out[i]",), id="ci"
+    )
+    arguments = [lp.GlobalArg("a,out", np.float32, shape="n"), lp.ValueArg("n", np.int32)]
+    counts = counted(make("{[i]: 0<=i<n}", [code], arguments), declared={"ci": {("float32", "mul"): 1}})
+    accesses = counts.accesses(space="global")
+    return [counts.operations()(n=37), accesses(n=37), accesses.exact, str(accesses)]
+
+
+def float_of_inames() -> Any:
+    found = []
+    for body in ("2.0*i", "0.5*i", "(i+1)*a[i]", "10.0*(i-5.0)", "1.0*a[i] + 1.0*a[i]*a[i]"):
+        unit = make("{[i]: 0<=i<10}", f"out[i] = {body}")
+        types = {name: np.float32 for name in ("a", "out") if name in f"out{body}"}
+        found.append(operations(counted(lp.add_and_infer_dtypes(unit, types))))
+    return found
+
+
+def idle_lanes_shifted() -> Any:
+    body = "<>a[i] = i {id=w_a}\n<>b[j] = 2*a[j] {id=w_b,dep=w_a}"
+    unit = make(["{[i]: 1<=i<17}", "{[j]: 0<=j<16}"], body, seq_dependencies=True)
+    unit = lp.set_temporary_address_space(lp.tag_inames(unit, "i:l.0,j:l.0"), "a,b", "local")
+    idle = counted(unit).idle_lanes()
+    return [idle(), idle.exact]
+
+
+def modulo_footprint_hang() -> Any:
+    footprint = counted(hard.remainders()).footprint("a")
+    return [footprint(n=n) for n in (5, 12, 300)]
+
+
+def nonzero_lane_lower_bound() -> Any:
+    found = []
+    for domain, size in (("{[i]: 1<=i<33}", 32), ("{[i]: 3<=i<35}", 8)):
+        unit = make(domain, "out[i] = 2*a[i]", [lp.GlobalArg("a,out", np.float32, shape=(80,)), ...])
+        counts = counted(lp.tag_inames(unit, "i:l.0"), subgroup_size=size)
+        loads = counts.accesses(array="a", direction="load", granularity="subgroup")
+        found.append([loads(), counts.work_items()(), counts.idle_lanes()(), counts.sub_groups()()])
+    return found
+
+
+def reversed_flattened() -> Any:
+    found = []
+    for body in ("a[m*i+j]", "a[m*i+m-1-j]", "a[m*i+j] + a[m*i+m-1-j]"):
+        arguments = [lp.GlobalArg("a,out", np.float32, shape="n*m"), lp.ValueArg("n,m", np.int32)]
+        footprint = counted(make("{[i,j]: 0<=i<n and 0<=j<m}", f"out[m*i+j] = {body}", arguments)).footprint("a")
+        found.append([footprint(n=7, m=5), footprint.exact])
+    return found
+
+
+def sep_offset_auto() -> Any:
+    a = lp.GlobalArg("a", np.float64, shape="2,n", dim_tags="sep,C", offset=lp.auto)
+    arguments = [a, lp.GlobalArg("out", np.float64, shape="n"), lp.ValueArg("n", np.int32)]
+    counts = counted(make("{[i]: 0<=i<n}", "out[i] = a[0,i] + a[1,i]", arguments))
+    return [counts.accesses(direction="load")(n=9), counts.accesses(direction="store")(n=9)]
+
+
+def shape_none() -> Any:
+    arguments = [lp.GlobalArg("a", np.int32, shape=(None,)), lp.ValueArg("k,n", np.int32)]
+    counts = counted(make("{[i]: k<=i<n}", "a[i] = a[i] + 1", arguments))
+    return counts.accesses(array="a")(k=3, n=10)
+
+
+def skew_subgroup_hang() -> Any:
+    counts, sizes = counted(hard.skewed_plane()), {"steps": 3, "n": 35, "m": 20}
+    return [counts.accesses(array="u", granularity=unit)(**sizes) for unit in ("workitem", "subgroup")]
+
+
+def stencil3d_halo_group_hang() -> Any:
+    return _of_sub_groups(hard.stencil_3d_halo_group())
+
+
+def stencil3d_subgroup_recursionerror() -> Any:
+    return _of_sub_groups(hard.stencil_3d_guarded())
+
+
+def _of_sub_groups(unit: lp.TranslationUnit) -> list[int]:
+    counts = counted(unit)
+    found = [counts.accesses(array=array, granularity="subgroup")(**SIZES_3D) for array in "vu"]
+    return [counts.accesses(array="v")(**SIZES_3D), *found]
+
+
+def true_division_in_test() -> Any:
+    unit = make("{[k]: 0<=k<n}", "out[k] = if(k/2 < m, a[k]*2.0, a[k])")
+    counts = counted(lp.add_and_infer_dtypes(unit, {"a": np.float64, "m": np.int32}))
+    return operations(counts, n=10, m=3)
+
+
+def vector_types() -> Any:
+    import pyopencl.cltypes as ct
+
+    def of(dtype: Any, *names: str) -> lp.GlobalArg:
+        return lp.GlobalArg(",".join(names), dtype, shape="n")
+
+    point = np.dtype([("x", np.float32), ("y", np.float32)])
+    return [operations(counted(make("{[i]: 0<=i<n}", body, [*arguments, ...])), n=10) for body, arguments in (
+        ("out[i] = a[i]*b[i]+a[i]", [of(ct.float4, "a", "b", "out")]),
+        ("out[i] = s[i]*b[i]", [of(ct.float4, "b", "out"), of(np.float32, "s")]),
+        ("out[i] = a[i].s0*2.0f", [of(ct.float4, "a"), of(np.float32, "out")]),
+        ("out[i] = a[i].x*2", [of(point, "a"), of(np.float32, "out")]),
+    )]
+
+
+QUESTIONS: dict[str, Callable[[], Any]] = {
+    question.__name__: question
+    for question in (
+        atomic_lines_slow, c_instruction_accesses, float_of_inames, idle_lanes_shifted, modulo_footprint_hang,
+        nonzero_lane_lower_bound, reversed_flattened, sep_offset_auto, shape_none, skew_subgroup_hang,
+        stencil3d_halo_group_hang, stencil3d_subgroup_recursionerror, true_division_in_test, vector_types,
+    )
+}
+
+
+def answer(question: Callable[[], Any]) -> Any:
+    """Ask in a process that the system ends after ten seconds of the processor; None if there is no answer."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        warnings.simplefilter("ignore")
+        with redirect_stdout(sys.stderr):
+            os.write(writing, json.dumps(question()).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        text = stream.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else None
+
+
+if __name__ == "__main__":
+    json.dump({name: answer(question) for name, question in QUESTIONS.items()}, sys.stdout)
