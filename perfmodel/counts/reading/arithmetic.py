@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,18 +55,19 @@ class ArithmeticWalk(AccessWalk):
         """Combine children from left to right, as C does, with one operation for each after the first.
 
         An integer operation on operands that are made of inames, integer parameters and whole
-        numbers only is index arithmetic.
+        numbers only is index arithmetic, unless all are numbers.
         """
-        total, only_indices, per_lane = scope.literal, True, False
+        total, only_indices, named, per_lane = scope.literal, True, False, False
         for position, child in enumerate(children):
             only_indices = only_indices and is_index(self.kernel, child)
+            named = named or not p.is_constant(child)
             per_lane = per_lane or self.is_per_lane(child)
             dtype = self.rec(child, scope)
             if position == 0:
                 total = dtype
             else:
                 integral = total.kind in "iub" and dtype.kind in "iub"
-                here = scope._replace(in_index=True) if only_indices and integral else scope
+                here = scope._replace(in_index=True) if only_indices and named and integral else scope
                 total = self.combine(kind, total, dtype, here, per_lane)
         return total
 
@@ -125,13 +126,16 @@ class ArithmeticWalk(AccessWalk):
         return None
 
     def map_product(self, expr: p.Product, scope: Scope) -> Type[Any]:
-        factors = [child for child in expr.children if not is_sign(child)]
-        if any(isinstance(factor, p.Product) for factor in factors):
-            flat = [factor for factor in flat_terms(expr) if not is_sign(factor)]
-            # n * (n * a) is (n * n) * a in C code, where n * n is index arithmetic
-            if all(is_index(self.kernel, factor) and not p.is_constant(factor) for factor in flat[:2]):
-                factors = flat
+        factors, flat = [child for child in expr.children if not is_sign(child)], list(_factors(expr))
+        if len(flat) > len(factors) and not any(map(self.is_complex, flat)):  # complex products are nested calls
+            factors = flat
         return self.fold("mul", factors, scope)
+
+    def is_complex(self, expr: Any) -> bool:
+        """Whether an expression is a complex number, or has a complex variable in it."""
+        variables = {**self.kernel.temporary_variables, **self.kernel.arg_dict}
+        known = (variables[name].dtype for name in get_dependencies(expr) if name in variables)
+        return isinstance(expr, complex) or any(dtype.numpy_dtype in COMPLEX for dtype in known)
 
     # }}}
 
@@ -183,6 +187,17 @@ class ArithmeticWalk(AccessWalk):
         dtype = self.rec(expr.child, scope)
         self.note(dtype, "bitwise", scope)
         return dtype
+
+
+def _factors(expr: Any) -> Iterator[Any]:
+    """Yield what C multiplies from left to right: Loopy writes ``a*(b*c)**2`` as ``a * b * c * b * c``."""
+    if isinstance(expr, p.Power) and p.is_constant(expr.exponent) and expr.exponent == 2:
+        yield from (*_factors(expr.base), *_factors(expr.base))
+    elif isinstance(expr, p.Product):
+        for child in expr.children:
+            yield from _factors(child)
+    elif not is_sign(expr):
+        yield expr
 
 
 def _complex_operations(kind: str, left: bool, right: bool) -> Amounts:

@@ -25,6 +25,8 @@ INTEGERS = {"out": np.int32, "a": np.int32, "b": np.int32}
     ("out[i] = a[i]**2", {"mul": 4, "add": 2}),
     ("out[i] = a[i]**4", {"mul": 12, "add": 6}),  # three products
     ("out[i] = a[i]*x[i]*b[i]", {"mul": 2 + 4, "add": 2}),
+    ("out[i] = a[i]*(x[i]*x[i])", {"mul": 1 + 2}),  # cfloat_rmul(x * x, a)
+    ("out[i] = x[i]*(x[i]*a[i])", {"mul": 2 + 2}),  # cfloat_rmul(x, cfloat_rmul(x, a))
     ("out[i] = -a[i]", {}),
 ])  # fmt: skip
 def test_complex_numbers(code: str, expected: dict[str, int]) -> None:
@@ -36,6 +38,8 @@ def test_complex_numbers(code: str, expected: dict[str, int]) -> None:
     ("out[i] = (a[i] & b[i]) | ~a[i]", {("int32", "bitwise"): 3}),
     ("out[i] = a[i] // 3 + b[i] % 3", {("int32", "div"): 2, ("int32", "add"): 1}),
     ("out[i] = a[i]*2*b[i]", {("int32", "mul"): 2}),
+    ("out[i] = 2*(3*a[i])", {("int32", "mul"): 2}),  # numbers alone are no index
+    ("out[i] = i*(2*a[i])", {("int32", "mul"): 1}),  # i * 2 * a[i], where i * 2 is index arithmetic
 ])  # fmt: skip
 def test_integers_from_memory_are_no_index_arithmetic(code: str, expected: dict[tuple[str, str], int]) -> None:
     assert expected == amounts(walked(code, **INTEGERS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import loopy as lp
+import pytest
 
 from tests.counts.flow.small_kernels import (
     ADD,
@@ -55,3 +56,15 @@ def test_declared_operations_of_c_code_wait_for_one_another() -> None:
     unit = lp.add_dependency(unit, "id:code", "id:load")
     flow = flow_of(in_lanes(unit), declared={"code": {MUL: 1, ADD: 1}})
     assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=64)
+
+
+@pytest.mark.parametrize(("product", "multiplied"), [
+    ("a[i]*(b[i]*c[i])", {"a": [2], "b": [2], "c": [1]}),  # a * b * c
+    ("a[i]*b[i]**2", {"a": [2], "b": [1, 2]}),  # a * b * b
+    ("a[i]*(b[i]*c[i])**2", {"a": [4], "b": [2, 4], "c": [1, 3]}),  # a * b * c * b * c
+    ("a[i]*(b[i]/c[i])", {"a": [1], "b": [1], "c": [1]}),  # a * (b / c)
+])
+def test_products_are_multiplied_from_left_to_right_as_they_are_printed(product, multiplied) -> None:
+    (step,) = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", f"out[i] = {product}"))).dataflow.steps
+    found = {name: sorted(r.path.count(MUL) for r in step.readings if r.variable == name) for name in multiplied}
+    assert multiplied == found
