@@ -17,7 +17,8 @@ from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
-from perfmodel.errors import BudgetError, StatisticsError
+from perfmodel.counts.versions import failure_in_library
+from perfmodel.errors import BudgetError, PerfModelError, StatisticsError
 
 if TYPE_CHECKING:
     import loopy as lp
@@ -101,6 +102,8 @@ def count(
         The kernel holds something opaque, such as C instructions that are not ``declared``.
     BudgetError
         The budget is not a positive number.
+    LibraryVersionError
+        Counting failed in a library whose version is not the one that works.
 
     Examples
     --------
@@ -118,8 +121,13 @@ def count(
     if not 0 < budget < math.inf:
         raise BudgetError(budget)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
-    key = key_of(t_unit, *arguments, float(budget)) if cache else None
-    return remembered(key, lambda: _count(t_unit, *arguments, float(budget)))
+    try:
+        key = key_of(t_unit, *arguments, float(budget)) if cache else None
+        return remembered(key, lambda: _count(t_unit, *arguments, float(budget)))
+    except Exception as error:
+        if not isinstance(error, PerfModelError) and (failure := failure_in_library(error)):
+            raise failure from error
+        raise
 
 
 def _count(

@@ -97,6 +97,7 @@ KERNELS = (
     CorpusKernel("integer_64", _each("c[i] = a[i]*b[i] + a[i]", {"a,b": I64}), _N),
     CorpusKernel("complex64", _each("c[i] = a[i]*b[i] + a[i] - b[i]", {"a,b": C64}), _N),
     CorpusKernel("complex128", _each("c[i] = a[i]*b[i] + 2*a[i]", {"a,b": C128}), _N),
+    CorpusKernel("complex_with_reals", _each("c[i] = a[i]*r[i]*q[i] + 1j*r[i]*a[i]", {"a": C128, "r,q": F64}), _N),
     CorpusKernel("complex_division", _each("c[i] = a[i]/b[i]", {"a,b": C64}), _N),
     CorpusKernel("complex_functions", _each("c[i] = exp(a[i])*r[i] + conj(a[i])", {"a": C64, "r": F32}), _N),
     CorpusKernel("complex_parts", _each("c[i] = real(a[i])*imag(a[i]) + r[i]", {"a": C64, "r": F32}), _N),

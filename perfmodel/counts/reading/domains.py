@@ -95,13 +95,11 @@ class Domains:
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, bool]:
         """Return the projection of the loop domain onto the inames (Algorithm 1)."""
         projector, data = self._projector(names)
-        exact = True
-        counted = [name for name in names if name in self.data_inames]
-        known = [name for name in counted if name in self.statistics]
+        known = [name for name in names if name in self.data_inames and name in self.statistics]
         trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
-        if data:
-            exact = len(known) == len(counted)
+        # Around what is outside of a loop that data bounds, Loopy tests in places that the loop runs at all.
+        exact = not data or self.data_inames.intersection(projector.whole.get_var_names(SET)) <= {*known}
         points = self._assumed(projector.onto(kept))
         for position, name in enumerate(kept):
             if name in self.data_inames and not (
