@@ -277,7 +277,7 @@ def test_division_by_zero_ends_nothing() -> None:
 def test_arrays_passed_in_parts_are_gathered() -> None:
     unit = make(
         "{[i]: 0<=i<n}", "out[i] = a[0, i] + a[1, i]",
-        [lp.GlobalArg("a", np.float64, shape="2, n", dim_tags="sep,C"), lp.GlobalArg("out", np.float64, shape="n"), ...],
+        [lp.GlobalArg("a", np.float64, shape="2, n", dim_tags="sep,C"), lp.GlobalArg("out", np.float64), ...],
     )
     result = gathered(execute(unit, {"n": 7}), {"a", "out"})
     assert [("a", "load"), ("out", "store")] == sorted(result.arrays("global"))

@@ -49,7 +49,8 @@ def examine(suite: Suite) -> int:
 
 
 def environment(
-    name: str, oldest: tuple[int, int], requirements: Iterable[str], bare: Collection[str] = (), barvinok: str = BARVINOK
+    name: str, oldest: tuple[int, int], requirements: Iterable[str], bare: Collection[str] = (),
+    barvinok: str = BARVINOK,
 ) -> Path | None:
     """Return the Python of an environment, made if it is not there; None where no Python is new enough.
 
