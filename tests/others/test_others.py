@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
+from tests.others import environments
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
 from tests.others.check import STATUSES, Finding, check, examined, questions
@@ -121,3 +122,14 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_suites_are_pinned() -> None:
     assert {"loopy", "sumpy", "pystella", "feinsum"} == {suite.name for suite in SUITES}
     assert all(suite.version and (suite.tests or suite.scripts) for suite in SUITES)
+
+
+def test_each_call_of_pip_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of the newest Loopy has no package of its own."""
+    calls: list[list[str]] = []
+    monkeypatch.setattr(environments, "PLACE", tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command))
+    (tmp_path / "newest").mkdir()
+    environments.environment("newest", (3, 10), ("loopy", "islpy"), barvinok="islpy-barvinok")
+    installs = [command for command in calls if "pip" in command]
+    assert ["islpy", "islpy-barvinok"] == [command[-1] for command in installs]
