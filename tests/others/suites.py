@@ -71,7 +71,7 @@ SUITES = (
         scripts=("sumpy_driver.py",), plugins=("tests.others.old_names",),
         skipped={
             "test": "it needs an arraycontext of 2022, which is not on PyPI; sumpy_driver.py takes its place",
-            "E2EFromCSR": "this sumpy translates with data that other kernels precompute, which the driver does not make",
+            "E2EFromCSR": "it needs data that other kernels precompute, which the driver does not make",
         },
     ),
     Suite(
