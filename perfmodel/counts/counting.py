@@ -20,7 +20,8 @@ from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
-from perfmodel.errors import BudgetError, StatisticsError
+from perfmodel.counts.versions import failure_in_library
+from perfmodel.errors import BudgetError, PerfModelError, StatisticsError
 
 if TYPE_CHECKING:
     import loopy as lp
@@ -111,6 +112,8 @@ def count(
         The kernel holds something opaque, such as C instructions that are not ``declared``.
     BudgetError
         The budget is not a positive number.
+    LibraryVersionError
+        Counting failed in a library whose version is not the one that works.
 
     Examples
     --------
@@ -129,11 +132,16 @@ def count(
         raise BudgetError(budget)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
     scheduled = once(lambda: schedule(t_unit))
-    if check:
-        key = key_of(t_unit, BuildCheck.__name__) if cache else None
-        remembered(key, lambda: building.check(scheduled), BuildCheck).refuse()
-    key = key_of(t_unit, *arguments, float(budget)) if cache else None
-    return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
+    try:
+        if check:
+            key = key_of(t_unit, BuildCheck.__name__) if cache else None
+            remembered(key, lambda: building.check(scheduled), BuildCheck).refuse()
+        key = key_of(t_unit, *arguments, float(budget)) if cache else None
+        return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
+    except Exception as error:
+        if not isinstance(error, PerfModelError) and (failure := failure_in_library(error)):
+            raise failure from error
+        raise
 
 
 def _count(

@@ -142,3 +142,14 @@ class BudgetError(PerfModelError, ValueError):
 
     found: object
     message = "budget={found!r}; give a positive number: 1 is the default, 10 allows ten times the work."
+
+
+class LibraryVersionError(PerfModelError, RuntimeError):
+    """Counting failed inside a library, and one is installed in a version that perfmodel does not work with."""
+
+    failure: str  # what the library raised
+    found: tuple[str, ...]  # names and versions
+    wanted: tuple[str, ...]  # pip's requirements
+    command: str  # that installs them
+
+    message = "counting failed ({failure}) with {found}; perfmodel needs {wanted}: run {command}."

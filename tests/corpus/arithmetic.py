@@ -69,6 +69,15 @@ def minimum_of_integers() -> lp.TranslationUnit:
     return line(make("{[i]: 0<=i<n}", [smaller], assumes="n>=1", dtypes={"a,b": I32}))
 
 
+def complex_with_reals() -> lp.TranslationUnit:
+    """Products of several factors at once, built by hand; a text makes them of two factors each."""
+    i = prim.Variable("i")
+    a, r, q = (prim.Variable(name)[i] for name in "arq")
+    total = prim.Product((a, r, q)) + prim.Product((1j, r, a, q, 2.0)) + prim.Sum((a, r, q))
+    arrays = {"a": C128, "r,q": F64}
+    return line(make("{[i]: 0<=i<n}", [lp.Assignment("c[i]", total)], assumes="n>=1", dtypes=arrays))
+
+
 _N = at(n=(16, 21))
 KERNELS = (
     CorpusKernel("vector_lanes", vector_lanes, at(n=(8, 11))),
@@ -97,6 +106,7 @@ KERNELS = (
     CorpusKernel("integer_64", _each("c[i] = a[i]*b[i] + a[i]", {"a,b": I64}), _N),
     CorpusKernel("complex64", _each("c[i] = a[i]*b[i] + a[i] - b[i]", {"a,b": C64}), _N),
     CorpusKernel("complex128", _each("c[i] = a[i]*b[i] + 2*a[i]", {"a,b": C128}), _N),
+    CorpusKernel("complex_with_reals", complex_with_reals, _N),
     CorpusKernel("complex_division", _each("c[i] = a[i]/b[i]", {"a,b": C64}), _N),
     CorpusKernel("complex_functions", _each("c[i] = exp(a[i])*r[i] + conj(a[i])", {"a": C64, "r": F32}), _N),
     CorpusKernel("complex_parts", _each("c[i] = real(a[i])*imag(a[i]) + r[i]", {"a": C64, "r": F32}), _N),

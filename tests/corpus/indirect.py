@@ -88,6 +88,30 @@ def csr_product() -> lp.TranslationUnit:
     return line(unit)
 
 
+def only_where_the_loop_runs() -> lp.TranslationUnit:
+    """What is outside of j is in its domain: the generated code tests that j runs at all."""
+    unit = make(
+        ["{[i]: 0<=i<n}", "[first, last] -> {[j, k]: first<=j<last and 0<=k<2}"],
+        """
+        for i
+            <> first = rows[i]
+            <> last = rows[i+1]
+            <> near[k] = x[k, i]
+            y[i] = sum(j, values[j]*q[i] + near[0] + near[1])
+        end
+        """,
+        [
+            lp.GlobalArg("values", F32, shape=None),
+            lp.GlobalArg("y,q", F32, shape="n"),
+            lp.GlobalArg("x", F32, shape="2,n"),
+            lp.GlobalArg("rows", I32, shape="n+1"),
+            ...,
+        ],
+        assumes="n>=1",
+    )
+    return line(unit)
+
+
 def row_lengths(parameters: Mapping[str, int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """Entries of each row of the sparse matrix: 0 to 4."""
     return (np.arange(parameters["n"], dtype=np.int32) * 3 + 1) % 5
@@ -174,6 +198,7 @@ KERNELS = (
     CorpusKernel("gather_through_temporary", gather_through_temporary, at(n=(16, 21)), _indices),
     CorpusKernel("gather_of_rows", gather_of_rows, at(n=(8, 11)), _indices),
     CorpusKernel("csr_product", csr_product, at(n=(20, 35)), _sparse, statistics=_mean_row("j")),
+    CorpusKernel("only_where_the_loop_runs", only_where_the_loop_runs, at(n=(20,)), _sparse, statistics=_mean_row("j")),
     CorpusKernel("data_predicate", data_predicate, at(n=(16, 24)), _flags, statistics=_flagged),
     CorpusKernel("data_if_expression", data_if_expression, at(n=(16, 24)), _flags, statistics=_flagged),
     CorpusKernel("data_trip_count", data_trip_count, at(n=(20, 35)), _lengths, statistics=_mean_row("j")),

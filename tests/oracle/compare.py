@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +13,7 @@ from .executed import Executed, Instance
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 ENOUGH_LANES = 8  # for every stride of a cyclic index to be seen
+_PART = re.compile(r"^(\w+?)((?:_s\d+)+)$")
 SECTIONS = ("operations", "accesses", "launch", "idle", "barriers", "footprint", "strides", "lines", "banks")
 
 
@@ -45,6 +48,22 @@ def compare(
     if "strides" in sections:
         found.extend(_strides(executed, kernel_counts, parameters))
     return found
+
+
+def gathered(executed: Executed, arrays: Collection[str]) -> Executed:
+    """The same with the parts of an array, which Loopy passes one by one as ``a_s0`` and ``a_s1``, under its name."""
+
+    def whole(instance: Instance) -> Instance:
+        part = _PART.match(instance.occurrence.array)
+        if part is None or part.group() in arrays or part.group(1) not in arrays:
+            return instance
+        first = sum(int(number) * 2 ** (30 + 10 * place) for place, number in enumerate(part.group(2).split("_s")[1:]))
+        return instance._replace(
+            occurrence=replace(instance.occurrence, array=part.group(1)),
+            touched=tuple((lane, first + address) for lane, address in instance.touched),
+        )
+
+    return replace(executed, instances=tuple(map(whole, executed.instances)))
 
 
 def _value(count: Any, parameters: Mapping[str, Any]) -> tuple[Any, bool]:

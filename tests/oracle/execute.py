@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,7 @@ from .dtypes import CType
 from .executed import Executed, Grid, Instance
 from .functions import NEGATION, Vec
 from .source import BufferName, Launch, launches, program
-from .statements import BARRIER
+from .statements import BARRIER, ENTERED, REPEATED
 from .translate import KernelCode, kernel_code
 
 Item = tuple[int, int, int]
@@ -103,7 +104,8 @@ class _Execution:
                 bound[f"M_v_{name}"] = self.memory[root]
             else:
                 missing = isinstance(value, BufferName)
-                bound[f"v_{name}"] = self.parameters.get(name, 1.5) if missing else value
+                number = 0 if kind.integral else 1.5  # an offset that the host code passes, or somebody's number
+                bound[f"v_{name}"] = self.parameters.get(name, number) if missing else value
         return bound
 
     def launch(self, code: KernelCode, launch: Launch) -> None:
@@ -143,9 +145,19 @@ def run(
         state.launch(codes[launch.name], launch)
     barriers = state.operations.pop(BARRIER, 0)
     negations = sum(times for (_, kind), times in state.operations.items() if kind == NEGATION)
+    trips = _mean_trips(state.operations)
     operations = tuple(sorted((key, times) for key, times in state.operations.items() if times and key[1] != NEGATION))
-    executed = Executed(subgroup_size, operations, negations, barriers, tuple(state.grids), tuple(state.instances))
+    executed = Executed(
+        subgroup_size, operations, negations, barriers, tuple(state.grids), tuple(state.instances), trips
+    )
     return executed, state.memory
+
+
+def _mean_trips(noted: Counter[tuple[str, str]]) -> tuple[tuple[str, Fraction], ...]:
+    """Take out of what was noted the loops that data bounds: the name of each, and its iterations by execution."""
+    names = sorted(name for name, what in noted if what == ENTERED)
+    counted = [(name, noted.pop((name, ENTERED)), noted.pop((name, REPEATED), 0)) for name in names]
+    return tuple((name, Fraction(repeated, max(entered, 1))) for name, entered, repeated in counted)
 
 
 def execute(

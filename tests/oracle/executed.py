@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
@@ -56,7 +57,7 @@ class Executed:
     Access granularities: work-item (each lane counts), sub-group ((sub-group, instance) pairs with an active lane, an
     instance being one occurrence in one iteration), work-group (likewise). A vector access counts once, with the bits
     of the vector; an operation on vectors counts once for each lane. *negations* are products with -1, which
-    *operations* leave out.
+    *operations* leave out. *mean_trips* has the loops whose bounds are data, with the mean of their iterations.
     """
 
     subgroup_size: int
@@ -65,6 +66,7 @@ class Executed:
     barriers: int
     launched: tuple[Grid, ...]
     instances: tuple[Instance, ...] = field(repr=False)
+    mean_trips: tuple[tuple[str, Fraction], ...] = ()
 
     # {{{ operations, launches
 

@@ -181,6 +181,8 @@ class Expressions:
         self._count(kind, NEGATION if negation else _KINDS[node.op], mode)
         if node.op in "/%" and kind.integral:
             return f"{'quotient' if node.op == '/' else 'remainder'}({left}, {right})", kind
+        if node.op == "/" and not isinstance(node.right, c_ast.Constant):
+            return f"divided({left}, {right})", kind
         return f"({left} {node.op} {right})", kind
 
     def _sometimes(self, node: c_ast.Node, mode: str) -> Translated:
@@ -229,14 +231,21 @@ class Expressions:
         return f"f_{function}({', '.join(text for text, _ in translated)})", result
 
     def helper_call(self, name: str, arguments: list[c_ast.Node], mode: str) -> Translated:
-        """A call of a function of the program that returns a value; scalars and addresses of scalars go in."""
-        parts = [
-            self.scope[argument.expr.name].python
-            if isinstance(argument, c_ast.UnaryOp) and argument.op == "&"
-            else self.translate(argument, mode)[0]
-            for argument in arguments
+        """A call of a function of the program that returns a value; scalars and addresses of scalars go in.
+
+        One that calls a library whose code is not here is one operation with its own name.
+        """
+        by_address = [isinstance(argument, c_ast.UnaryOp) and argument.op == "&" for argument in arguments]
+        values = [
+            (self.scope[argument.expr.name].python, INT) if address else self.translate(argument, mode)
+            for argument, address in zip(arguments, by_address, strict=True)
         ]
-        return f"h_{name}({', '.join(parts)})", c_type(self.notes.helpers[name][0])
+        texts, result = ", ".join(text for text, _ in values), c_type(self.notes.helpers[name][0])
+        if self.notes.helpers[name][1:]:
+            return f"h_{name}({texts})", result
+        kind = next((kind for _, kind in values if kind.complex), result)
+        self._count(kind, name.removesuffix("_complex"), mode)
+        return f"opaque({'complex' if result.complex else 'real'!r}, {texts})", result
 
     def _arrayref(self, node: c_ast.ArrayRef, mode: str) -> Translated:
         variable = self.array(node)

@@ -44,13 +44,13 @@ class Vec(tuple[Any, ...]):
         return self._with(other, lambda left, right: left * right)
 
     def __truediv__(self, other: Any) -> Vec:
-        return self._with(other, lambda left, right: left / right)
+        return self._with(other, divided)
 
     def __rsub__(self, other: Any) -> Vec:
         return self._with(other, lambda left, right: right - left)
 
     def __rtruediv__(self, other: Any) -> Vec:
-        return self._with(other, lambda left, right: right / left)
+        return self._with(other, lambda left, right: divided(right, left))
 
     def __neg__(self) -> Vec:
         return self * -1
@@ -68,6 +68,21 @@ def truncated_quotient(left: int, right: int) -> int:
 def truncated_remainder(left: int, right: int) -> int:
     """C's integer remainder."""
     return left - right * truncated_quotient(left, right)
+
+
+def _never_fails(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """As C: a division of floats by zero is infinite, or no number."""
+
+    def apply(left: Any, right: Any) -> Any:
+        try:
+            return function(left, right)
+        except ZeroDivisionError:
+            return left * math.inf
+
+    return apply
+
+
+divided = _never_fails(lambda left, right: left / right)
 
 
 def _lanewise(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -161,9 +176,9 @@ COMPLEX: dict[str, tuple[Callable[..., Any], tuple[tuple[str, int], ...]]] = {
     "mulr": (lambda x, y: x * y, (("mul", 2),)),
     "rmul": (lambda x, y: x * y, (("mul", 2),)),
     "fma": (lambda x, y, z: x * y + z, (("mul", 4), ("add", 4))),
-    "divide": (lambda x, y: x / y, (("div", 3), ("mul", 4), ("add", 3))),
-    "rdivide": (lambda x, y: x / y, (("div", 3), ("mul", 3), ("add", 1))),
-    "divider": (lambda x, y: x / y, (("div", 2),)),
+    "divide": (divided, (("div", 3), ("mul", 4), ("add", 3))),
+    "rdivide": (divided, (("div", 3), ("mul", 3), ("add", 1))),
+    "divider": (divided, (("div", 2),)),
 }
 COMPLEX_FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(cmath, name) for name in ("sqrt", "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh")
@@ -231,11 +246,21 @@ def random_numbers(counter: Vec, new_counter: list[Any]) -> Vec:
     return Vec((7919 * count + 13) % 101 for count in counter)
 
 
+def opaque(kind: str, *arguments: Any) -> Any:
+    """A number that stands for what a function of somebody's library gives, in its result and in each cell."""
+    number = 0.5 + 0.5j if kind == "complex" else 0.5
+    for cell in arguments:
+        if isinstance(cell, list):
+            cell[0] = number
+    return number
+
+
 def namespace() -> dict[str, Any]:
     """The Python functions that translated code calls, by the name it calls them."""
     names: dict[str, Any] = {f"f_{name}": function for name, function in REAL.items()}
     names.update({f"f_complex_{name}": function for name, (function, _) in COMPLEX.items()})
     names.update({f"f_complex_{name}": _guarded(function) for name, function in COMPLEX_FUNCTIONS.items()})
     names.update(random_numbers=random_numbers)
+    names.update(divided=divided, opaque=opaque)
     names.update(quotient=truncated_quotient, remainder=truncated_remainder, Vec=Vec, inf=math.inf, nan=math.nan)
     return names

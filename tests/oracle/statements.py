@@ -13,6 +13,7 @@ from .scope import Notes, Variable
 from .source import Program, UnsupportedCode
 
 BARRIER = ("", "barrier")
+ENTERED, REPEATED = "entered", "repeated"  # notes of loops whose bounds are data: (iname, one of these)
 
 
 def type_and_form(node: c_ast.Node) -> tuple[CType, str, bool]:
@@ -192,16 +193,19 @@ class Statements:
         declaration = node.init.decls[0]
         expressions, name = self.expressions, declaration.name
         loop, outer = self.mangled(name), dict(self.expressions.scope)
+        by_data = not (self._is_size(declaration.init) and self._is_size(node.cond.right))
+        if by_data:
+            self.note(name, ENTERED)
         first = expressions.index(declaration.init)
         expressions.scope[name] = Variable(loop, type_and_form(declaration.type)[0], "index")
         if self._steps_by_one(node, name) and self._bound_is_fixed(node):
             last = expressions.index(node.cond.right)
             self.emit(f"for {loop} in range({first}, {last}{' + 1' if node.cond.op == '<=' else ''}):")
-            self._iteration(node, loop)
+            self._iteration(node, loop, by_data)
         else:
             self.emit(f"{loop} = {first}")
             self.emit(f"while {expressions.index(node.cond)}:")
-            self._iteration(node, loop)
+            self._iteration(node, loop, by_data)
             self.depth += 1
             step = "1" if node.next.op in ("p++", "++") else expressions.index(node.next.rvalue)
             self.emit(f"{loop} += {step}")
@@ -225,12 +229,26 @@ class Statements:
         names = {part.name for part in bound if isinstance(part, c_ast.ID)}
         return not any(isinstance(part, c_ast.ArrayRef) for part in bound) and not names & _assigned(node.stmt)
 
-    def _iteration(self, node: c_ast.For, loop: str) -> None:
+    def _is_size(self, node: c_ast.Node) -> bool:
+        """Whether a bound is made of sizes and loop variables alone, and of no data."""
+        scope, parts = self.expressions.scope, list(_everything(node))
+        names = {part.name for part in parts if isinstance(part, c_ast.ID)} & set(scope)
+        return not any(isinstance(part, c_ast.ArrayRef) for part in parts) and all(
+            scope[name].role == "index" for name in names
+        )
+
+    def note(self, name: str, what: str) -> None:
+        """Count how often this place is passed."""
+        self.emit(f"H[{self.notes.site(Counter({(name, what): 1}))}] += 1")
+
+    def _iteration(self, node: c_ast.For, loop: str, by_data: bool) -> None:
         outer_key, outer_loops = self.expressions.key, self.loops
         self.loops = (*self.loops, loop)
         self.expressions.key = f"i{len(self.loops)}"
         self.depth += 1
         self.emit(f"{self.expressions.key} = ({', '.join(self.loops)},)")
+        if by_data:
+            self.note(node.init.decls[0].name, REPEATED)
         self.depth -= 1
         self._block(node.stmt)
         self.expressions.key, self.loops = outer_key, outer_loops
@@ -242,7 +260,7 @@ class Statements:
         name = node.name.name
         if name == "barrier":
             self.barriers = True
-            self.emit(f"H[{self.notes.site(Counter({BARRIER: 1}))}] += 1")
+            self.note(*BARRIER)
             self.emit("yield")
         elif name in self.program.functions:
             self._inline(self.program.functions[name], node.args.exprs if node.args else [])

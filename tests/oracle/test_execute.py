@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import loopy as lp
 import numpy as np
 import pytest
+from pycparser import c_parser
 
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.kernel import make
 from tests.oracle import UnsupportedCode, execute, run
+from tests.oracle.compare import gathered
 from tests.oracle.oclgrind import parse, quantities
+from tests.oracle.source import Program
+from tests.oracle.translate import kernel_code
 
 CORPUS = {kernel.name: kernel for kernel in kernels()}
 
@@ -254,6 +260,38 @@ def test_subgroup_size_is_the_callers() -> None:
 def test_private_arrays_are_a_space_of_their_own() -> None:
     result = executed("private_array", n=16)
     assert 64 == result.accesses["private", "load", "t", "float32", 32]
+
+
+def test_mean_trips_of_loops_that_data_bounds() -> None:
+    """Rows of 1, 4, 2, 0, 3 entries and so on: two in the mean; the loop over groups is bounded by a size."""
+    assert (("j", Fraction(2)),) == executed("csr_product", n=20).mean_trips
+    assert () == executed("matmul_naive", n=3).mean_trips
+
+
+def test_division_by_zero_ends_nothing() -> None:
+    unit = make("{[i]: 0<=i<4}", "out[i] = 1/a[i]", [lp.GlobalArg("a,out", np.float64, shape=4)])
+    memory = run(unit, {}, arrays={"a": np.array([0.0, 2.0, 0.0, 4.0])})[1]["out"]
+    assert [np.inf, 0.5, np.inf, 0.25] == [memory[address] for address in range(4)]
+
+
+def test_arrays_passed_in_parts_are_gathered() -> None:
+    unit = make(
+        "{[i]: 0<=i<n}", "out[i] = a[0, i] + a[1, i]",
+        [lp.GlobalArg("a", np.float64, shape="2, n", dim_tags="sep,C"), lp.GlobalArg("out", np.float64), ...],
+    )
+    result = gathered(execute(unit, {"n": 7}), {"a", "out"})
+    assert [("a", "load"), ("out", "store")] == sorted(result.arrays("global"))
+    assert (14, 2) == (result.footprint("a"), result.lines("a", 64, "launch"))
+
+
+def test_a_function_that_calls_a_library_is_one_operation() -> None:
+    text = """
+        double wave(double z, double *second) { *second = bessel_j1(z); return bessel_j0(z); }
+        void k(double *out) { double w; out[0] = 2.0*wave(0.5, &w) + w; }
+    """
+    tree = c_parser.CParser().parse(text)
+    code = kernel_code(Program({node.decl.name: node for node in tree.ext}, (), "", ""), "k")
+    assert {("float64", "wave"): 1, ("float64", "mul"): 1, ("float64", "add"): 1} == sum(code.sites, Counter())
 
 
 def test_unknown_functions_are_refused() -> None:

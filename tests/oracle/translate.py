@@ -10,8 +10,8 @@ from typing import Any
 
 from pycparser import c_ast
 
-from .dtypes import CType
-from .functions import namespace
+from .dtypes import INT, CType
+from .functions import call, namespace
 from .scope import Notes, Occurrence, Variable
 from .source import Program
 from .statements import Statements, parameter_types, return_type, type_and_form
@@ -49,15 +49,26 @@ class KernelCode:
 
 
 def _helper(program: Program, notes: Notes, function: c_ast.FuncDef) -> None:
-    """Translate a function of the program that returns a value; it may not access arrays."""
+    """Translate a function of the program that returns a value; it may not access arrays.
+
+    Of one that calls a library whose code is not here only the type is noted.
+    """
     parameters = parameter_types(function)
     scope = {
         name: Variable(f"v_{name}", kind, "cell" if form == "pointer" else "scalar") for name, kind, form in parameters
     }
-    statements = Statements(program, notes, scope)
+    statements, name = Statements(program, notes, scope), function.decl.name
+    if any(not _is_known(program, called) for called in _called(function.body)):
+        notes.helpers[name] = [return_type(function)]
+        return
     statements.body(function.body)
-    head = f"def h_{function.decl.name}({', '.join(f'v_{name}' for name, _, _ in parameters)}):"
-    notes.helpers[function.decl.name] = [return_type(function), head, *(statements.lines or ["    pass"])]
+    head = f"def h_{name}({', '.join(f'v_{name}' for name, _, _ in parameters)}):"
+    notes.helpers[name] = [return_type(function), head, *(statements.lines or ["    pass"])]
+
+
+def _is_known(program: Program, name: str) -> bool:
+    """Whether a function is one of the program's, or of OpenCL's."""
+    return name in program.functions or call(name, (INT,), minus_one_first=False) is not None
 
 
 def _called(node: c_ast.Node) -> set[str]:

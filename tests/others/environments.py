@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from tests.others.suites import BARVINOK, COMMON, SUITES, Suite
@@ -49,7 +49,8 @@ def examine(suite: Suite) -> int:
 
 
 def environment(
-    name: str, oldest: tuple[int, int], requirements: Iterable[str], bare: Iterable[str] = (), barvinok: str = BARVINOK
+    name: str, oldest: tuple[int, int], requirements: Iterable[str], bare: Collection[str] = (),
+    barvinok: str = BARVINOK,
 ) -> Path | None:
     """Return the Python of an environment, made if it is not there; None where no Python is new enough.
 
@@ -64,7 +65,8 @@ def environment(
         return None
     subprocess.run([base, "-m", "venv", "--clear", str(folder)], check=True)
     pip(python, "install", *requirements)
-    pip(python, "install", "--no-deps", "--no-build-isolation", *bare)
+    if bare:
+        pip(python, "install", "--no-deps", "--no-build-isolation", *bare)
     pip(python, "install", "--force-reinstall", "--no-deps", barvinok)
     (folder / "ready").touch()
     return python

@@ -10,17 +10,23 @@ from perfmodel.counts import KernelCounts
 
 TRIED = (16, 7, 32, 24, 12, 48, 10, 5, 64, 20, 96, 128, 4, 3, 2, 1, 256, 512, 1024)
 MOST_EVENTS = 60_000  # operations and accesses of one execution
+MOST_AT_ALL = 800_000  # where no sizes give fewer, as when all sizes are fixed: then one execution
 
 
-def two_sizes(counts: KernelCounts, names: tuple[str, ...], most: int = MOST_EVENTS) -> list[dict[str, int]]:
-    """Return up to two settings of the size parameters that meet the assumptions and whose execution is short."""
+def two_sizes(
+    counts: KernelCounts, names: tuple[str, ...], most: int = MOST_EVENTS, least: int = 0
+) -> list[dict[str, int]]:
+    """Return up to two settings of the size parameters that meet the assumptions and whose execution is short.
+
+    None is below *least*. Where no execution is short, one that is not too long will do.
+    """
     found: list[dict[str, int]] = []
     for sizes in candidates(counts, names):
-        if sizes not in found and 0 < events(counts, sizes) <= most:
+        if sizes not in found and min(sizes.values(), default=least) >= least and 0 < events(counts, sizes) <= most:
             found.append(sizes)
         if len(found) == 2 or not names:
             break
-    return found
+    return found or (two_sizes(counts, names, MOST_AT_ALL, least)[:1] if most == MOST_EVENTS else [])
 
 
 def candidates(counts: KernelCounts, names: tuple[str, ...]) -> Iterator[dict[str, int]]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
+from tests.others import environments
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
 from tests.others.check import STATUSES, Finding, check, examined, questions
@@ -69,6 +70,10 @@ def test_two_sizes_meet_the_assumptions_and_are_small() -> None:
     assert [{"n": 32}, {"n": 24}] == two_sizes(counts, ("n",))
     assert 3 * 24 + 32 == events(counts, {"n": 24})  # 24 products, loads and stores, two groups of 16
     assert [] == two_sizes(counts, ("n",), most=50)
+    assert [{"n": 64}, {"n": 48}] == sorted(two_sizes(counts, ("n",), least=40), key=lambda sizes: -sizes["n"])
+    fixed = count(doubled("n = 100000"))
+    assert [{"n": 100000}] == two_sizes(fixed, ("n",))
+    assert [] == two_sizes(fixed, ("n",), most=90_000)
     assert {"n": 1000} in candidates(count(doubled("n = 1000")), ("n",))
 
 
@@ -81,7 +86,29 @@ def test_statuses() -> None:
     untyped = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*a[i]", lang_version=LANGUAGE)
     assert "refused" == examined(Captured("k", "s", untyped)).status
     assert "not executed" == examined(Captured("k", "s", doubled("n >= 1000000"))).status
-    assert "timed out" == check(Captured("k", "s", doubled()), kernel_s=0.0).status
+
+
+def test_a_question_that_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process may use one second."""
+    monkeypatch.setattr("tests.others.check.examined", lambda kernel, say: say("depth()") or forever())
+    found = check(Captured("k", "s", doubled()), kernel_s=1)
+    assert ("timed out", "depth() did not return") == (found.status, found.detail)
+
+
+def forever() -> None:
+    while True:
+        pass
+
+
+def test_loops_that_data_bounds_are_executed() -> None:
+    """Counted with the mean of the trips that were executed, and then as the oracle has it."""
+    domains = ["{ [i]: 0 <= i < n }", "[last] -> { [j]: 0 <= j < last }"]
+    code = "for i\n<> last = length[i]\nout[i] = sum(j, x[i]*x[j])\nend"
+    arrays = [lp.GlobalArg("x", np.float32, shape="n"), ...]
+    unit = lp.make_kernel(domains, code, arrays, assumptions="n >= 1", lang_version=LANGUAGE)
+    unit = lp.add_dtypes(unit, {"length": np.int32})
+    found = examined(Captured("k", "s", unit))
+    assert ("agrees", "at [{'n': 16}, {'n': 32}]") == (found.status, found.detail)
 
 
 def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,3 +122,14 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_suites_are_pinned() -> None:
     assert {"loopy", "sumpy", "pystella", "feinsum"} == {suite.name for suite in SUITES}
     assert all(suite.version and (suite.tests or suite.scripts) for suite in SUITES)
+
+
+def test_each_call_of_pip_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of the newest Loopy has no package of its own."""
+    calls: list[list[str]] = []
+    monkeypatch.setattr(environments, "PLACE", tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command))
+    (tmp_path / "newest").mkdir()
+    environments.environment("newest", (3, 10), ("loopy", "islpy"), barvinok="islpy-barvinok")
+    installs = [command for command in calls if "pip" in command]
+    assert ["islpy", "islpy-barvinok"] == [command[-1] for command in installs]

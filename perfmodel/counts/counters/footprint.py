@@ -35,7 +35,7 @@ class Footprint:
         self._sample = min((access for _, access in sites), key=lambda access: access.bits)
         self._alike = all(_alike(self._sample, access) for _, access in sites)
         self.exact = self._alike and all(
-            domain.exact and domain.chance == 1 and a.cells_exact for domain, a in sites
+            domain.exact and domain.chance == 1 and domain.trips is None and a.cells_exact for domain, a in sites
         )
         self.cells = self._union(sites)
 

@@ -20,7 +20,7 @@ from perfmodel.counts.counters.line_runs import lines_of, most_lines
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
 
-SET, OUT, PARAM = isl.dim_type.set, isl.dim_type.out, isl.dim_type.param
+SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
 Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells of a line if not aligned
 
@@ -80,7 +80,8 @@ class Lines:
             whole = completed(domain, self.cardinalities.program.launches[domain.launch])
             places = places_of(access, self.line_bytes, self.sizes, self.cardinalities.program.assumptions)
             exact = exact and places.exact and domain.exact and access.cells_exact and domain.chance == 1
-            target = self._unit(whole, per).flat_range_product(places.of_points)
+            axes_added = len(whole.axes) - len(domain.axes)  # at the end
+            target = self._unit(whole, per).flat_range_product(places.of_points.add_dims(IN, axes_added))
             site = number if per == "instance" else layouts.index(layouts[number])
             for part, points in self._parts(whole, per):
                 key = (domain.launch, site, part, places.cells_per_line)

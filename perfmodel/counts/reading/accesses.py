@@ -74,6 +74,8 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         return None
 
     def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
+        if isinstance(expr, complex) and not isinstance(expr, np.generic):
+            return np.dtype(np.complex64)  # a literal such as 1j has no size of its own
         return expr.dtype if isinstance(expr, np.generic) else scope.literal
 
     map_nan = map_constant

@@ -55,9 +55,11 @@ class ArithmeticWalk(AccessWalk):
         """Combine children from left to right, as C does, with one operation for each after the first.
 
         An integer operation on operands that are made of inames, integer parameters and whole
-        numbers only is index arithmetic, unless all are numbers.
+        numbers only is index arithmetic, unless all are numbers. Where Loopy may reorder, it combines
+        real operands among themselves: ``c*x*y`` is x*y, times c.
         """
         total, only_indices, named, per_lane = scope.literal, True, False, False
+        real: Type[Any] | None = None  # of the real operands so far
         for position, child in enumerate(children):
             only_indices = only_indices and is_index(self.kernel, child)
             named = named or not p.is_constant(child)
@@ -65,11 +67,19 @@ class ArithmeticWalk(AccessWalk):
             dtype = self.rec(child, scope)
             if position == 0:
                 total = dtype
+            elif real is not None and self.reorders(total, dtype):
+                total = promote(total, self.combine(kind, real, dtype, scope, per_lane))
             else:
                 integral = total.kind in "iub" and dtype.kind in "iub"
                 here = scope._replace(in_index=True) if only_indices and named and integral else scope
                 total = self.combine(kind, total, dtype, here, per_lane)
+            if dtype not in COMPLEX:
+                real = dtype if real is None else promote(real, dtype)
         return total
+
+    def reorders(self, total: Type[Any], dtype: Type[Any]) -> bool:
+        """Whether Loopy combines a real operand with the real ones before it, not with their complex total."""
+        return total in COMPLEX and dtype not in COMPLEX and self.kernel.options.allow_fp_reordering
 
     def is_per_lane(self, expr: Any) -> bool:
         """Whether an operation on this operand is made once for each lane of a vector."""

@@ -97,11 +97,13 @@ class Domains:
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
         """Return the projection of the loop domain onto the inames (Algorithm 1), and why it is not exact."""
         projector, data = self._projector(names)
-        counted = [name for name in names if name in self.data_inames]
-        known = [name for name in counted if name in self.statistics]
+        known = [name for name in names if name in self.data_inames and name in self.statistics]
         trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
-        reasons = tuple(f"the trip count of '{name}' depends on data" for name in counted if name not in known)
+        # Around what is outside of a loop that data bounds, Loopy tests in places that the loop runs at all.
+        around = projector.whole.get_var_names(SET) if data else ()
+        unknown = [name for name in around if name in self.data_inames and name not in known]
+        reasons = tuple(f"the trip count of '{name}' depends on data" for name in unknown)
         points = self._assumed(projector.onto(kept))
         for position, name in enumerate(kept):
             if name in self.data_inames and not (

@@ -10,7 +10,7 @@ import islpy as isl
 import loopy as lp
 import pymbolic.primitives as p
 from loopy.diagnostic import ExpressionToAffineConversionError
-from loopy.kernel.array import FixedStrideArrayDimTag
+from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
 from loopy.symbolic import LinearSubscript
 
 from perfmodel.counts.program.program import Access, Domain, LaneStride
@@ -24,6 +24,7 @@ from perfmodel.counts.reading.values import memory_type, space_of
 from perfmodel.errors import NotCountableError
 
 SET = isl.dim_type.set
+APART = 2**30  # cells between the parts of an array that Loopy passes as separate arrays; whole lines, and enough
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,9 @@ class Indexing:
         if linear or variable.dim_tags is None:  # an array of unknown shape has one axis
             return Layout((1,), None)
         strides = tuple(
-            tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1 for tag in variable.dim_tags
+            tag.stride if isinstance(tag, FixedStrideArrayDimTag)
+            else APART if isinstance(tag, SeparateArrayArrayDimTag) else 1
+            for tag in variable.dim_tags
         )
         return Layout(strides, variable.shape if isinstance(variable.shape, tuple) else None)
 

@@ -94,3 +94,27 @@ def test_rows_of_two_lengths_share_lines() -> None:
     assert not bound.exact
     assert bound(**sizes) >= 32 * 16 // 16
     assert 32 * 16 // 16 == counts.lines("a", line_bytes=64, per="launch", **sizes)(**sizes)
+
+
+def test_an_instruction_outside_of_the_groups_axes():
+    """Each sub-group of each group stores the scalar: one line each, and one in all."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", ["s = 3.0f {id=s}", "out[i] = 2*a[i] {dep=s}"],
+        [lp.GlobalArg("s", np.float32, shape=()), ...], assumptions="n >= 16 and n mod 16 = 0", lang_version=(2018, 2),
+    )
+    unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    counts = count(unit, subgroup_size=SUBGROUP, cache=False)
+    for per, lines_each in (("instance", 2), ("subgroup", 2), ("workgroup", 1)):
+        assert 5 * lines_each == counts.lines("s", per=per)(n=80) == counts.lines("s", per=per, n=80)(n=80)
+    assert 1 == counts.lines("s", per="launch")(n=80)
+
+
+def test_separate_arrays_share_no_line():
+    """Two arrays of 7 cells of 8 bytes: one line each, also where the sizes are fixed."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[0, i] + a[1, i]",
+        [lp.GlobalArg("a", np.float64, shape="2, n", dim_tags="sep,C"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    counts = count(unit, cache=False)
+    assert 2 == counts.lines("a", per="launch", n=7)(n=7) == counts.lines("a", per="launch")(n=7)
