@@ -102,8 +102,8 @@ class _Execution:
                     self.memory[root] = initial_memory(kind, self.arrays.get(root))
                 bound[f"M_v_{name}"] = self.memory[root]
             else:
-                missing = isinstance(value, BufferName)
-                bound[f"v_{name}"] = self.parameters.get(name, 1.5) if missing else value
+                missing = isinstance(value, BufferName)  # an offset, where it is an integer
+                bound[f"v_{name}"] = self.parameters.get(name, 0 if kind.integral else 1.5) if missing else value
         return bound
 
     def launch(self, code: KernelCode, launch: Launch) -> None:

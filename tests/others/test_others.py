@@ -81,7 +81,7 @@ def test_statuses() -> None:
     untyped = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*a[i]", lang_version=LANGUAGE)
     assert "refused" == examined(Captured("k", "s", untyped)).status
     assert "not executed" == examined(Captured("k", "s", doubled("n >= 1000000"))).status
-    assert "timed out" == check(Captured("k", "s", doubled()), kernel_s=0.0).status
+    assert "timed out" == check(Captured("k", "s", doubled()), wait_s=0.0).status
 
 
 def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
