@@ -163,6 +163,7 @@ def execute(
     """Execute *t_unit* at *parameters* and count what its generated code does.
 
     Parameters are the kernel's scalar arguments (a floating-point one that is left out is 1.5). *arrays* gives
-    contents where they steer the execution; others hold reproducible numbers, their integers from 0 up to *integers*, without it.
+    contents where they steer the execution; others hold reproducible numbers: floats in
+    [0.5, 1.5), integers from 0 to at most *integers* - 1.
     """
     return run(t_unit, parameters, subgroup_size, arrays, integers)[0]

@@ -135,7 +135,7 @@ class Trips:
         return self.cardinalities.wrap(number, factor, exact, "chain")
 
     def _most(self, points: isl.Set, dims: int) -> Cardinality:
-        """Return the longest trips along the first dimensions; a bound that is simple where that takes too much work."""
+        """Return the longest trips along the first dimensions, or a simple bound where these take too much work."""
         with suppress(BudgetSpentError), limited(self.cardinalities.operations):
             return Cardinality(_longest(points, dims), dims == 1)
         return Cardinality(_bound(points, dims), False)
