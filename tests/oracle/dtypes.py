@@ -41,10 +41,15 @@ class CType:
     lanes: int = 1
 
     @property
+    def places(self) -> int:
+        """Lanes that the type occupies in memory: four where it has three."""
+        return {3: 4}.get(self.lanes, self.lanes)
+
+    @property
     def bits(self) -> int:
-        """Size in memory; a three-lane vector occupies four lanes."""
+        """Size in memory."""
         digits = re.search(r"\d+$", self.dtype)
-        return int(digits.group()) * {3: 4}.get(self.lanes, self.lanes) if digits else 0
+        return int(digits.group()) * self.places if digits else 0
 
     @property
     def integral(self) -> bool:

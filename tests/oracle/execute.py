@@ -19,6 +19,7 @@ from .statements import BARRIER, ENTERED, REPEATED
 from .translate import KernelCode, kernel_code
 
 Item = tuple[int, int, int]
+INTEGERS = 7
 
 
 class Memory(dict[int, Any]):
@@ -32,8 +33,8 @@ class Memory(dict[int, Any]):
         return self.fill(address)
 
 
-def _fill(kind: CType) -> Callable[[int], Any]:
-    """Reproducible data for an array that nobody supplied: floats in [0.5, 1.5), integers 0 to 6."""
+def _fill(kind: CType, integers: int = INTEGERS) -> Callable[[int], Any]:
+    """Reproducible data for an array that nobody supplied: floats in [0.5, 1.5), as many integers from 0."""
 
     def element(address: int) -> Any:
         return (address * 7919 + 13) % 101 / 101 + 0.5
@@ -42,12 +43,12 @@ def _fill(kind: CType) -> Callable[[int], Any]:
         return lambda address: Vec(element(kind.lanes * address + lane) for lane in range(kind.lanes))
     if kind.complex:
         return lambda address: complex(element(address), element(address + 1))
-    return (lambda address: (address * 7919 + 13) % 7) if kind.integral else element
+    return (lambda address: (address * 7919 + 13) % 7 % integers) if kind.integral else element
 
 
-def initial_memory(kind: CType, values: np.ndarray[Any, Any] | None) -> Memory:
+def initial_memory(kind: CType, values: np.ndarray[Any, Any] | None, integers: int = INTEGERS) -> Memory:
     """An array before the first launch: *values* in memory order, or reproducible numbers."""
-    memory = Memory(_fill(kind))
+    memory = Memory(_fill(kind, integers))
     if values is not None:
         flat = values.ravel(order="K").tolist()
         if kind.lanes > 1:
@@ -84,8 +85,11 @@ def _instances(code: KernelCode, log: list[list[Any]], launch: int, group: int) 
 class _Execution:
     """The state of one execution: memory, and what was counted so far."""
 
-    def __init__(self, parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    def __init__(
+        self, parameters: Mapping[str, Any], arrays: Mapping[str, np.ndarray[Any, Any]], integers: int
+    ) -> None:
         self.parameters = parameters
+        self.integers = integers
         self.arrays = arrays
         self.memory: dict[str, Memory] = {}
         self.operations: Counter[tuple[str, str]] = Counter()
@@ -100,12 +104,11 @@ class _Execution:
             if form == "pointer":
                 root = value.name if isinstance(value, BufferName) else name
                 if root not in self.memory:
-                    self.memory[root] = initial_memory(kind, self.arrays.get(root))
+                    self.memory[root] = initial_memory(kind, self.arrays.get(root), self.integers)
                 bound[f"M_v_{name}"] = self.memory[root]
             else:
-                missing = isinstance(value, BufferName)
-                number = 0 if kind.integral else 1.5  # an offset that the host code passes, or somebody's number
-                bound[f"v_{name}"] = self.parameters.get(name, number) if missing else value
+                missing = isinstance(value, BufferName)  # an offset, where it is an integer
+                bound[f"v_{name}"] = self.parameters.get(name, 0 if kind.integral else 1.5) if missing else value
         return bound
 
     def launch(self, code: KernelCode, launch: Launch) -> None:
@@ -135,10 +138,11 @@ def run(
     parameters: Mapping[str, Any],
     subgroup_size: int = 32,
     arrays: Mapping[str, np.ndarray[Any, Any]] | None = None,
+    integers: int = INTEGERS,
 ) -> tuple[Executed, dict[str, Memory]]:
     """As `execute`, with the contents of global memory afterwards, by array and address."""
     source = program(t_unit)
-    state, codes = _Execution(parameters, arrays or {}), {}
+    state, codes = _Execution(parameters, arrays or {}, integers), {}
     for launch in launches(source, parameters):
         if launch.name not in codes:
             codes[launch.name] = kernel_code(source, launch.name)
@@ -165,10 +169,12 @@ def execute(
     parameters: Mapping[str, Any],
     subgroup_size: int = 32,
     arrays: Mapping[str, np.ndarray[Any, Any]] | None = None,
+    integers: int = INTEGERS,
 ) -> Executed:
     """Execute *t_unit* at *parameters* and count what its generated code does.
 
     Parameters are the kernel's scalar arguments (a floating-point one that is left out is 1.5). *arrays* gives
-    contents where they steer the execution; others hold reproducible numbers (integers 0 to 6).
+    contents where they steer the execution; others hold reproducible numbers: floats in
+    [0.5, 1.5), integers from 0 to at most *integers* - 1.
     """
-    return run(t_unit, parameters, subgroup_size, arrays)[0]
+    return run(t_unit, parameters, subgroup_size, arrays, integers)[0]

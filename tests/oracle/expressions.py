@@ -101,26 +101,18 @@ class Expressions:
 
     def is_index(self, node: c_ast.Node) -> bool:
         """Is this index arithmetic by the rule at the top of this module?"""
-        return self._made_of_indices(node) and self._has_index(node)
-
-    def _made_of_indices(self, node: c_ast.Node) -> bool:
         if isinstance(node, c_ast.ID):
             return node.name in self.scope and self.scope[node.name].role == "index"
         if isinstance(node, c_ast.FuncCall):
             return node.name.name in ("lid", "gid") or (
                 node.name.name.startswith(("loopy_floor_div", "loopy_mod"))
-                and all(map(self._made_of_indices, node.args.exprs))
+                and all(map(self.is_index, node.args.exprs))
             )
         if isinstance(node, c_ast.UnaryOp):
-            return node.op in "+-" and self._made_of_indices(node.expr)
+            return node.op in "+-" and self.is_index(node.expr)
         if isinstance(node, c_ast.BinaryOp) and node.op in "+-*/%":
-            return self._made_of_indices(node.left) and self._made_of_indices(node.right)
+            return self.is_index(node.left) and self.is_index(node.right)
         return isinstance(node, c_ast.Constant) and _number(node.value)[1].integral
-
-    def _has_index(self, node: c_ast.Node) -> bool:
-        if isinstance(node, c_ast.ID | c_ast.FuncCall):
-            return True
-        return any(self._has_index(child) for _, child in node.children())
 
     # }}}
 
@@ -257,7 +249,7 @@ class Expressions:
             text, kind = self.translate(node.name, mode)
             return f"{text}[{lane}]", CType(kind.dtype)
         variable = self.array(node.name)
-        index, lanes, kind = self.index(node.name.subscript), variable.type.lanes, CType(variable.type.dtype)
+        index, lanes, kind = self.index(node.name.subscript), variable.type.places, CType(variable.type.dtype)
         number = self.notes.occurrence(variable, "load", kind, text_of(node))
         address = f"{lanes}*({self.address(variable, index)}) + {lane}"
         return f"{variable.python}[(L{number}(({self.key}, lane, t := {address})) or t) // {lanes}][{lane}]", kind

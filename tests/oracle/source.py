@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import loopy as lp
@@ -34,9 +35,16 @@ class Launch:
 
 @dataclass(frozen=True)
 class BufferName:
-    """Stands for a buffer in the host code."""
+    """Stands for a buffer, or for a floating-point number, in the host code."""
 
     name: str
+
+    @property
+    def real(self) -> BufferName:
+        """The host code packs the parts of a complex number."""
+        return self
+
+    imag = real
 
     def release(self) -> None:
         """As a real buffer can be released."""
@@ -50,6 +58,7 @@ class Program:
     constants: tuple[c_ast.Decl, ...]
     host_code: str
     device_code: str
+    separate: Mapping[str, tuple[str, int]]  # of each part of an array in separate parts: the array, and which part
 
 
 _QUALIFIERS = {
@@ -98,7 +107,18 @@ def program(t_unit: lp.TranslationUnit) -> Program:
     constants = tuple(
         node for node in tree.ext if isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.ArrayDecl)
     )
-    return Program(functions, constants, code.host_code(), device_code)
+    return Program(functions, constants, code.host_code(), device_code, _separate(t_unit))
+
+
+def _separate(t_unit: lp.TranslationUnit) -> dict[str, tuple[str, int]]:
+    """Return the C names of the parts of arrays with an axis tagged ``sep``: ``a_s0`` is part 0 of ``a``."""
+    arrays = [a for a in t_unit.default_entrypoint.args if "sep" in map(str, getattr(a, "dim_tags", None) or ())]
+    found = {}
+    for array in arrays:
+        axes = [range(n) for n, tag in zip(array.shape, array.dim_tags, strict=True) if str(tag) == "sep"]
+        for number, index in enumerate(product(*axes)):
+            found[f"{array.name}_s{'_'.join(map(str, index))}"] = (array.name, number)
+    return found
 
 
 class _Anything:
@@ -118,6 +138,9 @@ class _RecordedKernel:
 
     def _set_arg_buf_pack_multi(self, packed: tuple[Any, ...]) -> None:
         self.arguments.update(zip(packed[::3], packed[2::3], strict=True))
+
+    def _set_arg_buf_multi(self, pairs: tuple[Any, ...]) -> None:
+        self.arguments.update(zip(pairs[::2], pairs[1::2], strict=True))
 
     def _set_arg_multi(self, pairs: tuple[Any, ...]) -> None:
         self.arguments.update(zip(pairs[::2], pairs[1::2], strict=True))
@@ -152,7 +175,7 @@ def launches(source: Program, parameters: Mapping[str, Any]) -> tuple[Launch, ..
     header = re.search(r"def (_lpy_host_\w+)\((.*?)\)\s*:", source.host_code, flags=re.S)
     if header is None:
         raise UnsupportedCode(f"host code without a function: {source.host_code}")
-    namespace: dict[str, Any] = {"_lpy_cl": opencl}
+    namespace: dict[str, Any] = {"_lpy_cl": opencl, "_lpy_pack": lambda form, number, *rest: number}
     body = re.sub(r"^(?:import|from) .*$", "", source.host_code, flags=re.M)
     exec(body, namespace)  # the text comes from Loopy's code generator
     names = [name.split("=")[0].strip() for name in header.group(2).split(",") if name.strip()]

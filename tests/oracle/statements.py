@@ -157,7 +157,7 @@ class Statements:
         number, cell = expressions.notes.occurrence(variable, "store", kind, text_of(node)), variable.python
         self.flush()
         self.emit(f"cell = {expressions.address(variable, index)}")
-        self.emit(f"L{number}(({expressions.key}, lane, {variable.type.lanes}*cell + {lane}))")
+        self.emit(f"L{number}(({expressions.key}, lane, {variable.type.places}*cell + {lane}))")
         self.emit(f"{cell}[cell] = {cell}[cell].replaced({lane}, {value})")
 
     def _target(self, node: c_ast.Node) -> tuple[str, CType]:
@@ -274,7 +274,8 @@ class Statements:
         prepared = [self._argument(argument) for argument in arguments]
         self.copies = outer_copies + 1 + len(self.lines)
         inner = {name: variable for name, variable in outer_scope.items() if variable.space == "constant"}
-        for parameter, (variable, text) in zip(function.decl.type.args.params, prepared, strict=True):
+        declared = function.decl.type.args.params if function.decl.type.args else []
+        for parameter, (variable, text) in zip(declared, prepared, strict=True):
             python = self.mangled(parameter.name)
             if variable is not None and variable.role == "array":
                 if text:

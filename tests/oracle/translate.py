@@ -16,6 +16,8 @@ from .scope import Notes, Occurrence, Variable
 from .source import Program
 from .statements import Statements, parameter_types, return_type, type_and_form
 
+APART = 2**40  # cells between the separate parts of an array
+
 
 @dataclass(frozen=True)
 class KernelCode:
@@ -104,7 +106,9 @@ def kernel_code(program: Program, name: str) -> KernelCode:
     for parameter, kind, form in parameters:
         role = "array" if form == "pointer" else "index" if kind.integral else "scalar"
         prefix = "M_" if form == "pointer" else ""
-        scope[parameter] = Variable(f"{prefix}v_{parameter}", kind, role, "global", parameter)
+        array, part = program.separate.get(parameter, (parameter, 0))
+        offset = str(part * APART) if part else ""
+        scope[parameter] = Variable(f"{prefix}v_{parameter}", kind, role, "global", array, offset)
     statements = Statements(program, notes, scope)
     statements.body(function.body)
     lines = [line for helper in notes.helpers.values() for line in helper[1:]]

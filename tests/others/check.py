@@ -18,6 +18,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import loopy as lp
+from loopy.symbolic import get_dependencies
+from pymbolic import evaluate
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import PerfModelError, StatisticsNeededError
@@ -35,7 +37,7 @@ LEAST_OF_DATA = 16  # sizes; what the oracle makes up as data, up to 6, and sums
 KERNEL_S = 120  # CPU time of everything that is asked of a kernel
 FORK = get_context("fork")
 #: From best to worst.
-STATUSES = ("agrees", "not executed", "refused", "slow", "timed out", "disagrees", "crashed")
+STATUSES = ("agrees", "not executed", "refused", "known", "slow", "timed out", "disagrees", "crashed")
 
 
 @dataclass(frozen=True)
@@ -159,9 +161,10 @@ def against_oracle(
         return "not executed", "no size within the assumptions is small enough for the oracle"
     arrays = {row.array for row in counts.access_table}
     found, settings = [], []
-    for setting in sizes:
+    for setting in (contiguous(unit, one) for one in sizes):
         try:
-            executed = gathered(oracle.execute(on_opencl(unit), setting, SUBGROUP_SIZE), arrays)
+            executed = oracle.execute(on_opencl(unit), setting, SUBGROUP_SIZE, integers=shortest(unit, setting))
+            executed = gathered(executed, arrays)
         except Exception as error:  # code that the oracle cannot read or run
             return "not executed", f"oracle: {type(error).__name__}: {' '.join(str(error).split())[:160]}"
         if any(extent < 0 for grid in executed.launched for extent in grid.groups):
@@ -180,6 +183,26 @@ def against_oracle(
 def on_opencl(unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Return the unit for the target whose host code the oracle reads."""
     return unit if isinstance(unit.target, lp.PyOpenCLTarget) else unit.copy(target=lp.PyOpenCLTarget())
+
+
+def contiguous(unit: lp.TranslationUnit, sizes: dict[str, int]) -> dict[str, int]:
+    """Return the sizes with strides that the caller of the kernel gives such that no two cells share an address."""
+    found = dict(sizes)
+    for array in unit.default_entrypoint.args:
+        stride = 1
+        for axis, extent in reversed(tuple(enumerate(getattr(array, "shape", None) or ()))):
+            name = f"{array.name}_stride{axis}"
+            if name in found:
+                found[name] = stride
+                stride *= int(evaluate(extent, sizes))
+    return found
+
+
+def shortest(unit: lp.TranslationUnit, sizes: dict[str, int], most: int = 7) -> int:
+    """Return the least extent of an array, or *most*: integers below it index every array."""
+    extents = [extent for array in unit.default_entrypoint.args for extent in getattr(array, "shape", None) or ()]
+    known = [evaluate(extent, sizes) for extent in extents if get_dependencies(extent) <= sizes.keys()]
+    return max(1, min([most, *map(int, known)]))
 
 
 def wrong_lines(executed: oracle.Executed, counts: KernelCounts, sizes: dict[str, int]) -> Iterator[str]:

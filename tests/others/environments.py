@@ -78,6 +78,7 @@ def capture(suite: Suite, python: Path) -> None:
     if suite.tests:
         plugins = [word for name in ("tests.others.capture", *suite.plugins) for word in ("-p", name)]
         options = ["-q", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore", *plugins]
+        options += ["-k", f"not {suite.without}"] if suite.without else []
         for file in suite.tests:
             run(python, "-m", "pytest", *options, file, suite=suite.name, folder=source)
     if suite.scripts:

@@ -12,7 +12,16 @@ import islpy as isl
 from perfmodel.counts.counters.lane_boxes import in_sub_groups, without_local
 from perfmodel.counts.counters.lane_factors import factors_of_lanes
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
-from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, only_at_sizes, product, simplified
+from perfmodel.counts.points.cardinality import (
+    MOST_FLOORS_ADDED,
+    NOTHING,
+    Cardinality,
+    Unexpanded,
+    floors_of,
+    only_at_sizes,
+    product,
+    simplified,
+)
 from perfmodel.counts.points.factors import FactoredSet
 from perfmodel.counts.points.set_counter import TERMS, SetCounter, terms_of
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
@@ -134,6 +143,8 @@ class Cardinalities:
         try:
             with limited(self.operations):
                 for size, times in sizes.values():
+                    if floors_of(number) + floors_of(size.polynomial) > MOST_FLOORS_ADDED:
+                        raise BudgetSpentError
                     number = number.add(size.polynomial.scale_val(isl.Val(times)))
         except BudgetSpentError:
             number = NOTHING

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -10,6 +11,7 @@ from functools import cache
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.points.barvinok import BudgetSpentError, limited
 from perfmodel.counts.points.cardinality import Cardinality, product
 from perfmodel.counts.points.factors import variable
 from perfmodel.counts.program.program import Domain
@@ -129,9 +131,15 @@ class Trips:
         if not others or self._uncoupled(points, len(known)) or _one_runs_all(points, alone, len(known)):
             number = self.cardinalities.size(alone)
         else:
-            number = Cardinality(_longest(points, len(known)), len(known) == 1)
+            number = self._most(points, len(known))
         reasons = [reason for domain in domains for reason in domain.reasons]
         return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
+
+    def _most(self, points: isl.Set, dims: int) -> Cardinality:
+        """Return the longest trips along the first dimensions, or a simple bound where these take too much work."""
+        with suppress(BudgetSpentError), limited(self.cardinalities.operations):
+            return Cardinality(_longest(points, dims), dims == 1)
+        return Cardinality(_bound(points, dims), False)
 
     def _uncoupled(self, points: isl.Set, dims: int) -> bool:
         """Whether no condition couples the first dimensions with the others."""
@@ -178,13 +186,31 @@ def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
     """Return the product over the first dimensions of the most values that each can take."""
     number = isl.PwQPolynomial("{ 1 }")
     for k in range(dims):
-        # the loops before this one and the inames outside the nest are fixed; the loops after it are projected out
-        held = points.project_out(SET, k + 1, dims - k - 1)
-        lines = isl.Map.from_range(held)
-        lines = lines.move_dims(IN, 0, OUT, 0, k)
-        lines = lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)
+        lines = _lines(points, dims, k)
         length = lines.dim_max(0).sub(lines.dim_min(0))
         most = isl.Map.from_pw_aff(length).range().dim_max(0)
         trips = isl.PwQPolynomial.from_pw_aff(most.add_constant_val(isl.Val(1)))
         number = product(number, trips)
     return number
+
+
+def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
+    """Return the product over the first dimensions of the most values that each takes in any line, or else in all."""
+    number = isl.PwQPolynomial("{ 1 }")
+    for k in range(dims):
+        lines = _lines(points, dims, k)
+        longest = lines.reverse().apply_range(lines).deltas().dim_max_val(0)
+        if longest.is_int():
+            number = number.scale_val(longest.add(isl.Val(1)))
+        else:
+            line = points.project_out(SET, k + 1, points.dim(SET) - k - 1).project_out(SET, 0, k)
+            length = line.dim_max(0).sub(line.dim_min(0)).add_constant_val(isl.Val(1))
+            number = product(number, isl.PwQPolynomial.from_pw_aff(length))
+    return number
+
+
+def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
+    """Return the values of a dimension where the loops before it and the inames outside the nest are fixed."""
+    lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1))
+    lines = lines.move_dims(IN, 0, OUT, 0, k)
+    return lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)

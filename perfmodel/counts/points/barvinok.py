@@ -42,6 +42,8 @@ def limited(operations: int) -> Iterator[None]:
     context.set_max_operations(operations)
     try:
         yield
+        if _is_spent():  # an operation failed whose error isl did not pass on: a result may lack pieces
+            raise BudgetSpentError
     except isl.Error:
         if _is_spent():
             raise BudgetSpentError from None

@@ -12,6 +12,8 @@ MOST_PIECES = 256
 """More pieces are not simplified: their number is what adding up and gist cost."""
 MOST_FLOORS = 16
 """Nor are pieces with more floors: gist on 13 pieces with 27 floors takes eleven seconds and leaves out nothing."""
+MOST_FLOORS_ADDED = 24
+"""Nor is a sum with more floors made: isl may take minutes for one addition, and its operations do not tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +94,13 @@ def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynom
     return left.mul(right)
 
 
+def floors_of(polynomial: isl.PwQPolynomial) -> int:
+    """Return the floors of the piece that has most."""
+    return max((value.dim(isl.dim_type.div) for _, value in polynomial.get_pieces()), default=0)
+
+
 def simplified(polynomial: isl.PwQPolynomial, assumptions: isl.Set) -> isl.PwQPolynomial:
     """Return a function of parameters without what follows from the assumptions, unless it is very large."""
-    if polynomial.n_piece() > MOST_PIECES or any(
-        value.dim(isl.dim_type.div) > MOST_FLOORS for _, value in polynomial.get_pieces()
-    ):
+    if polynomial.n_piece() > MOST_PIECES or floors_of(polynomial) > MOST_FLOORS:
         return polynomial
     return polynomial.gist_params(assumptions).coalesce()

@@ -74,11 +74,16 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         return None
 
     def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
-        if isinstance(expr, complex) and not isinstance(expr, np.generic):
-            return np.dtype(np.complex64)  # a literal such as 1j has no size of its own
-        return expr.dtype if isinstance(expr, np.generic) else scope.literal
+        if isinstance(expr, np.generic):
+            return expr.dtype
+        if isinstance(expr, complex):
+            return np.dtype(np.complex64)
+        if scope.literal.kind in "iub":  # C takes the first of these types that holds the number
+            return np.dtype(np.int32 if -2**31 <= expr < 2**31 else np.int64)
+        return scope.literal
 
-    map_nan = map_constant
+    def map_nan(self, expr: p.NaN, scope: Scope) -> Type[Any]:
+        return scope.literal if expr.data_type is None else np.dtype(expr.data_type)
 
     def map_variable(self, expr: p.Variable, scope: Scope) -> Type[Any]:
         name = expr.name

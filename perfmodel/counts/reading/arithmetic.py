@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pymbolic.primitives as p
 from loopy.symbolic import get_dependencies
+from loopy.type_inference import TypeReader
 
 from perfmodel.counts.reading.accesses import AccessWalk
 from perfmodel.counts.reading.events import OperationEvent, Scope
@@ -151,8 +153,11 @@ class ArithmeticWalk(AccessWalk):
 
     def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
         left, right = self.rec(expr.numerator, scope), self.rec(expr.denominator, scope)
-        if left.kind in "iub" and right.kind in "iub" and scope.literal.kind == "f":
-            left = right = scope.literal
+        if left.kind in "iub" and right.kind in "iub":
+            if scope.literal.kind == "f":
+                left = right = scope.literal
+            elif is_index(self.kernel, expr):
+                scope = scope._replace(in_index=True)
         return self.combine("div", left, right, scope)
 
     def map_floor_div(self, expr: p.FloorDiv | p.Remainder, scope: Scope) -> Type[Any]:
@@ -163,7 +168,7 @@ class ArithmeticWalk(AccessWalk):
     def map_power(self, expr: p.Power, scope: Scope) -> Type[Any]:
         exponent = next((k for k in range(5) if p.is_constant(expr.exponent) and expr.exponent == k), None)
         if exponent == 0:
-            return scope.literal
+            return INT  # it is the literal 1
         if exponent == 1:
             return self.rec(expr.base, scope)
         if exponent == 2:
@@ -173,7 +178,8 @@ class ArithmeticWalk(AccessWalk):
             for _ in range(exponent - 1):
                 base = self.combine("mul", base, self.rec(expr.base, scope), scope)
             return base
-        dtype = promote(base, self.rec(expr.exponent, scope))
+        self.rec(expr.exponent, scope)
+        dtype = np.dtype(TypeReader(self.kernel, self.callables)(expr).numpy_dtype)  # Loopy's helper for a power has it
         self.note(dtype, "pow", scope)
         return dtype
 

@@ -107,7 +107,8 @@ class Walk(ArithmeticWalk):
             return total
         result = types.get(-1, found[0] if found else scope.literal)
         if name not in FREE_FUNCTIONS and not _makes_vector(name):
-            self.note(_function_type(found, result), "pow" if name in ("pow", "powf") else name, scope)
+            computed = _function_type(found, result)
+            self.note(computed, _kind(name, computed), scope)
         return result
 
 
@@ -129,12 +130,19 @@ def _makes_vector(name: str) -> bool:
     return name.startswith("make_") and name[-1].isdigit()
 
 
+def _kind(name: str, dtype: Type[Any]) -> str:
+    """Return the kind of operation that a function is: ``abs`` of a real number is ``fabs`` in the generated code."""
+    if name == "abs" and dtype.kind == "f":
+        return "fabs"
+    return "pow" if name in ("pow", "powf") else name
+
+
 def _function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:
     """Return the type that a function computes in: that of a complex operand, else its result's.
 
-    A function that answers with an integer, such as ``isnan``, computes in its operand's type.
+    A function that answers with an integer, such as ``isnan`` and ``abs``, computes in its operand's type.
     """
     for dtype in operands:
-        if dtype in COMPLEX or (result.kind in "iub" and dtype.kind == "f"):
+        if dtype in COMPLEX or result.kind in "iub":
             return dtype
     return result

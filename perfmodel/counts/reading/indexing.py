@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import islpy as isl
@@ -24,7 +25,8 @@ from perfmodel.counts.reading.values import memory_type, space_of
 from perfmodel.errors import NotCountableError
 
 SET = isl.dim_type.set
-APART = 2**30  # cells between the parts of an array that Loopy passes as separate arrays; whole lines, and enough
+APART = 2**40
+"""Cells from one part of an array in separate parts (``dim_tags="sep"``) to the next: no part is as long."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +139,7 @@ class Indexing:
             return Layout((), ())
         if linear or variable.dim_tags is None:  # an array of unknown shape has one axis
             return Layout((1,), None)
-        strides = tuple(
-            tag.stride if isinstance(tag, FixedStrideArrayDimTag)
-            else APART if isinstance(tag, SeparateArrayArrayDimTag) else 1
-            for tag in variable.dim_tags
-        )
+        strides = tuple(_stride(variable, axis) for axis in range(len(variable.dim_tags)))
         return Layout(strides, variable.shape if isinstance(variable.shape, tuple) else None)
 
     def _resolve(
@@ -232,6 +230,15 @@ class Indexing:
         except ExpressionToAffineConversionError:
             return None
         return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)
+
+
+def _stride(variable: Any, axis: int) -> Any:
+    """Return how far apart neighbours along an axis lie, in cells; the parts of a separated array begin far apart."""
+    tag = variable.dim_tags[axis]
+    if isinstance(tag, SeparateArrayArrayDimTag):
+        inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)
+        return APART * prod(extent for other, extent in inner if isinstance(other, SeparateArrayArrayDimTag))
+    return tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1
 
 
 def _offset(variable: Any) -> Any:

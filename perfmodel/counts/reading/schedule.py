@@ -131,16 +131,25 @@ def _is_bounded(domain: isl.BasicSet, position: int) -> bool:
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the unit as one kernel, in which a callee's accesses are to the caller's arrays."""
-    for name, callee in t_unit.callables_table.items():
-        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints:
-            if t_unit.state >= KernelState.PREPROCESSED:
-                raise IncompleteKernelError(
-                    f"it calls the kernel '{name}' and is preprocessed already, so that the call cannot be inlined",
-                    "count it before it is preprocessed",
-                )
-            t_unit = lp.inline_callable_kernel(t_unit, str(name))
+    """Return the unit as one kernel, in which a callee's accesses are to the caller's arrays.
+
+    Loopy makes a version of a callee for each layout of its arguments, so that inlining one may leave others.
+    """
+    while callees := _callees(t_unit):
+        if t_unit.state >= KernelState.PREPROCESSED:
+            raise IncompleteKernelError(
+                f"it calls the kernel '{callees[0]}' and is preprocessed already, so that the call cannot be inlined",
+                "count it before it is preprocessed",
+            )
+        t_unit = lp.inline_callable_kernel(t_unit, callees[0])
     return t_unit
+
+
+def _callees(t_unit: lp.TranslationUnit) -> list[str]:
+    return [
+        str(name) for name, callee in t_unit.callables_table.items()
+        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints
+    ]
 
 
 def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:

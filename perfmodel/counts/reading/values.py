@@ -90,8 +90,10 @@ def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
         return expr.name in kernel.all_inames() or is_size(kernel.arg_dict.get(expr.name))
     if isinstance(expr, (p.Sum, p.Product)):
         return all(is_index(kernel, child) for child in expr.children)
-    if isinstance(expr, (p.FloorDiv, p.Remainder)):
+    if isinstance(expr, (p.FloorDiv, p.Remainder, p.Quotient)):
         return is_index(kernel, expr.numerator) and is_index(kernel, expr.denominator)
+    if isinstance(expr, p.Power):  # a square is a product in C code, any other power a call
+        return p.is_constant(expr.exponent) and expr.exponent in (0, 1, 2) and is_index(kernel, expr.base)
     if isinstance(expr, (float, np.floating)):
         return float(expr).is_integer()
     return isinstance(expr, (int, np.integer))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import islpy as isl
 import loopy as lp
 import numpy as np
 
-from perfmodel.counts.flow.trips import Span, Trips
+from perfmodel.counts.flow.trips import Span, Trips, _bound
 from tests.counts.flow.small_kernels import (
     ADD,
     FLOAT,
@@ -80,3 +81,9 @@ def test_no_lane_makes_all_the_trips() -> None:
     # lane 0 runs j = 0, 1 and lane 1 runs j = 1, 2: two trips each, though j has three values
     trips = trips_of("{[i, j]: 0 <= i < 2 and i <= j < i + 2 and n >= 1}", "out[i] = sum(j, a[j])")
     assert 2 == trips.count(("j",))(n=1)
+
+
+def test_a_simple_bound_of_the_longest_trips() -> None:
+    # x has 4 values in each line, whatever p is, and y has n in all; the rows of y are shorter
+    points = isl.Set("[n] -> { [x, y, p] : p <= x < p + 4 and p <= y < n and 0 <= p < n }")
+    assert isl.PwQPolynomial("[n] -> { 4 * n : n > 0 }").plain_is_equal(_bound(points, 2))

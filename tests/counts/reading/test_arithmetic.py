@@ -40,6 +40,8 @@ def test_complex_numbers(code: str, expected: dict[str, int]) -> None:
     ("out[i] = a[i]*2*b[i]", {("int32", "mul"): 2}),
     ("out[i] = 2*(3*a[i])", {("int32", "mul"): 2}),  # numbers alone are no index
     ("out[i] = i*(2*a[i])", {("int32", "mul"): 1}),  # i * 2 * a[i], where i * 2 is index arithmetic
+    ("out[i] = a[i] + i/4", {("int32", "add"): 1}),  # i / 4 is index arithmetic in C code that computes integers
+    ("out[i] = 7*(2*i)**2", {}),  # 7 * 2 * i * 2 * i
 ])  # fmt: skip
 def test_integers_from_memory_are_no_index_arithmetic(code: str, expected: dict[tuple[str, str], int]) -> None:
     assert expected == amounts(walked(code, **INTEGERS))
@@ -54,6 +56,10 @@ def test_integers_from_memory_are_no_index_arithmetic(code: str, expected: dict[
     ("out[i] = a[i]*(i + 1)", {}, {("float32", "mul"): 1, ("float32", "add"): 1}),  # the code is a[i] * (i + 1.0f)
     ("out[i] = a[i]**0 + a[i]**1", {}, {("float32", "add"): 1}),
     ("out[i] = a[i]**2.5", {}, {("float32", "pow"): 1}),
+    ("out[i] = a[i]**b[i]", {"a": np.int32, "b": np.uint32, "out": np.int64}, {("int64", "pow"): 1}),
+    ("out[i] = a[i]**b[i]", {"b": np.int32, "out": np.float64}, {("float32", "pow"): 1}),  # loopy_pow_float32_int32
+    ("out[i] = a[i]*3", {"a": np.int32, "out": np.int64}, {("int32", "mul"): 1}),  # C takes 3 for an int
+    ("out[i] = abs(a[i]) + fabs(b[i])", {}, {("float32", "fabs"): 2, ("float32", "add"): 1}),
     ("out[i] = (a[i] + b[i])**2", {}, {("float32", "add"): 2, ("float32", "mul"): 1}),  # the base twice
     ("out[i] = fmin(a[i], fmin(b[i], c[i]))", {}, {("float32", "minmax"): 2}),
 ])  # fmt: skip

@@ -97,3 +97,4 @@ def test_separate_arrays_whose_offsets_the_caller_gives(scheduled) -> None:
     )
     access, _ = access_of(kernel, "a", 1, ROW)
     assert ("float64", 1, "{ 0 }") == (access.dtype, access.unit_axis, str(access.offset))
+    assert [f"{{ {2**40} }}", "{ 1 }"] == [str(stride) for stride in access.strides]  # no line holds cells of both

@@ -77,3 +77,13 @@ def test_a_schedule_becomes_a_tree(scheduled):
     (outer,) = launch.body
     inner = Loop("l", (Run("fill"),))
     assert Loop("i", (inner, Wait("local"), Run("start"), Loop("k", (Run("add"),)), Run("end"))) == outer
+
+
+def test_a_callee_that_loopy_makes_two_versions_of_is_inlined_twice() -> None:
+    callee = lp.make_function("{ [i]: 0 <= i < 4 }", "y[i] = i*i", name="squares", lang_version=(2018, 2))
+    caller = lp.make_kernel(
+        "{ [i, j]: 0 <= i, j < 4 }", "[i]: a[2*i] = squares()\n[j]: b[7 - j] = squares()",
+        [lp.GlobalArg("a,b", np.int32, shape=(8,))], lang_version=(2018, 2),
+    )
+    counts = count(lp.merge([caller, callee]), cache=False)
+    assert (4, 4) == (counts.accesses(array="a")(), counts.accesses(array="b")())
