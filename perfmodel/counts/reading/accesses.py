@@ -51,6 +51,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__init__()
+        self.inames = self.kernel.all_inames()
 
     def access(
         self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
@@ -80,7 +81,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def map_variable(self, expr: p.Variable, scope: Scope) -> Type[Any]:
         name = expr.name
-        if name in self.kernel.all_inames():
+        if name in self.inames:
             return np.dtype(self.kernel.index_dtype.numpy_dtype)
         if name in self.kernel.arg_dict or name in self.kernel.temporary_variables:
             return self.access(name, (), "load", scope.at(expr))
