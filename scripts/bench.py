@@ -1,6 +1,6 @@
-"""Measure how fast perfmodel is, beside the library it would replace and beside running kernels.
+"""Measure how fast perfmodel is, beside the library that it replaces and beside running kernels.
 
-`counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling.
+`counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
 `predict` times predictions on one core, beside the measured times of 30 runs.
 """
 
@@ -18,16 +18,17 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     counts = commands.add_parser("counts", help="time counting, evaluation and memory")
-    counts.add_argument("kernels", nargs="*", help="names of kernels; all by default")
+    counts.add_argument("kernels", nargs="*", help="names; all by default, or all captured ones")
     counts.add_argument("--repeats", type=int, default=3, help="cold runs of each side")
     counts.add_argument("--add", action="append", default=[], help="a module: its kernels() gives names and builders")
+    counts.add_argument("--captured", action="append", type=Path, default=[], help="a folder of captured kernels")
     predict = commands.add_parser("predict", help="time predictions")
     predict.add_argument("--from", dest="folder", type=Path, default="docs/data/quickstart", help="a device's folder")
     for command in (counts, predict):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
-    result, text = (_counts if arguments.command == "counts" else _predict)(arguments, parser)
+    result, text = {"counts": _counts, "predict": _predict}[arguments.command](arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
 
@@ -35,20 +36,19 @@ def main(argv: list[str] | None = None) -> int:
 def _counts(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         os.environ["XDG_CACHE_HOME"] = folder
-        from scripts.benchmarks.counts import measure
-        from scripts.benchmarks.table import table
+        from scripts.benchmarks import counts, kernel_sets, table
 
         try:
-            result = measure(arguments.kernels, arguments.repeats, sys.stderr, arguments.add)
+            kernels = kernel_sets.chosen(arguments.kernels, arguments.add, arguments.captured)
         except KeyError as error:
             parser.error(f"no kernel is called {error}; tests/corpus, measurement_kernels and test_kernels hold them")
-    return result, table(result)
+        result = counts.measure(kernels, arguments.repeats, sys.stderr)
+    return result, table.table(result)
 
 
 def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
     from perfmodel.errors import PerfModelError
     from scripts.benchmarks.prediction import measure, table
-
     try:
         result = measure(arguments.folder)
     except PerfModelError as error:

@@ -14,6 +14,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.footprint import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import Access, Domain, LaneStride, Program
+from perfmodel.counts.quasipoly.at_sizes import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import (
     AccessCount,
@@ -45,8 +46,9 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
                  *(launch.work_groups for launch in launches), *itertools.chain(*barriers.values())):
         used |= set(made.parameters)
     if not used.issuperset(program.parameters):
-        accessed = (access for statement in program.statements for access in statement.accesses)
-        used.update(name for access in accessed for name in _address_parameters(access))
+        accessed = [access for statement in program.statements for access in statement.accesses]
+        parts = {id(part): part for access in accessed for part in _address_parts(access)}  # many share one object
+        used.update(name for part in parts.values() for name in parameters_of(part))
     return KernelCounts(
         program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
         launches, operations, accesses,
@@ -55,13 +57,11 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
     )
 
 
-def _address_parameters(access: Access) -> set[str]:
-    """Return the parameters on which lines, strides and footprints of an access depend."""
-    forms = [*access.strides, access.offset, *(stride.distance for stride in access.lane_stride)]
-    found = {name for form in forms for name in Count(form).parameters}
-    for axis in (access.shape or ()) if access.cells is None else ():  # where data decides, any cell may be touched
-        found.update(axis.drop_unused_params().get_var_names(PARAM))
-    return found
+def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set, ...]:
+    """Return that on whose parameters lines, strides and footprints of an access depend."""
+    shape = access.shape or ()  # where data decides, any cell may be touched
+    distances = (stride.distance for stride in access.lane_stride)
+    return (*access.strides, access.offset, *distances, *(shape if access.cells is None else ()))
 
 
 def _operation_rows(

@@ -30,10 +30,12 @@ from typing import Any, TextIO
 
 import loopy as lp
 
+from perfmodel.counts import count
 from perfmodel.counts.points.barvinok import can_count
 from perfmodel.counts.reading.checks.building import check
 from perfmodel.counts.reading.schedule import schedule
-from scripts.benchmarks.counters import everything, ours, own_share, peer
+from perfmodel.errors import PerfModelError
+from scripts.benchmarks.counters import SUBGROUP_SIZE, everything, ours, own_share, peer
 from scripts.benchmarks.evaluation import evaluation
 from scripts.benchmarks.forked import forked, seconds
 from scripts.benchmarks.kernel_sets import BenchKernel, chosen
@@ -65,11 +67,18 @@ class Timings:
         return name in self.failures or (len(found) >= 3 and min(found) > LONG_S)
 
 
-def measure(names: Sequence[str], repeats: int, progress: TextIO, others: Sequence[str] = ()) -> dict[str, Any]:
-    """Return everything that was measured, as a JSON-able dictionary."""
+def measure(kernels: Sequence[BenchKernel], repeats: int, progress: TextIO) -> dict[str, Any]:
+    """Return everything that was measured, as a JSON-able dictionary; what perfmodel refuses to count is only named."""
     warnings.simplefilter("ignore")
-    first = _prepared(chosen([FIRST], ())[0]).pickled["scheduled"]
-    rows = [_prepared(kernel) for kernel in chosen(names, others)]
+    first = _prepared(chosen([FIRST])[0]).pickled["scheduled"]
+    rows: list[Timings] = []
+    refused: dict[str, str] = {}
+    for kernel in kernels:
+        ran = forked(partial(_why_refused, kernel))
+        if ran.value:
+            refused[kernel.name] = ran.value
+        else:
+            rows.append(_prepared(kernel))
     _pay_one_time_costs(first)
     for turn in range(repeats):
         print(f"cold, {turn + 1} of {repeats}", file=progress, flush=True)
@@ -87,8 +96,18 @@ def measure(names: Sequence[str], repeats: int, progress: TextIO, others: Sequen
         "loopy": lp.version.VERSION_TEXT,
         "barvinok": can_count(),
         "repeats": repeats,
+        "refused": refused,
         "kernels": [_row(row) for row in rows],
     }
+
+
+def _why_refused(kernel: BenchKernel) -> str:
+    """Return the error that perfmodel answers with; "" where it counts the kernel."""
+    try:
+        count(kernel.build(), SUBGROUP_SIZE, cache=False)
+    except PerfModelError as error:
+        return f"{type(error).__name__}: {error}".splitlines()[0]
+    return ""
 
 
 def _prepared(kernel: BenchKernel) -> Timings:

@@ -13,6 +13,7 @@ import numpy as np
 
 from perfmodel.kernels import discover
 from tests.corpus import kernels
+from tests.others.captured import Captured, captured
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = "two_thousand_instructions"  # only where it is asked for: Loopy schedules it for ten seconds
@@ -29,7 +30,9 @@ class BenchKernel:
     realistic: bool = False
 
 
-def chosen(names: Sequence[str], others: Sequence[str]) -> list[BenchKernel]:
+def chosen(
+    names: Sequence[str], others: Sequence[str] = (), folders: Sequence[Path] = ()
+) -> list[BenchKernel]:
     """Return the kernels with these names, all if there are none.
 
     Parameters
@@ -38,13 +41,16 @@ def chosen(names: Sequence[str], others: Sequence[str]) -> list[BenchKernel]:
         Names of kernels; ``two_thousand_instructions`` is one.
     others : sequence of str
         Modules with a function ``kernels()`` that gives pairs of a name and a function that builds the kernel.
+    folders : sequence of Path
+        Folders of kernels that `tests.others` captured. Where there are some, and no names, only these are returned.
 
     Raises
     ------
     KeyError
         No kernel has the name.
     """
-    found = {kernel.name: kernel for kernel in (*_corpus(), *_classes(), *_listed(others))}
+    added = {kernel.name: kernel for kernel in (*_listed(others), *_captured(folders))}
+    found = added if folders and not names else {kernel.name: kernel for kernel in (*_corpus(), *_classes())} | added
     large = BenchKernel(LARGE, _straight_line)
     return [replace({**found, LARGE: large}[name], realistic=True) for name in names] or list(found.values())
 
@@ -78,3 +84,13 @@ def _listed(modules: Sequence[str]) -> Iterator[BenchKernel]:
         listed: Listed = importlib.import_module(module).kernels()
         for name, build in listed:
             yield BenchKernel(f"{module}/{name}", build)
+
+
+def _captured(folders: Sequence[Path]) -> Iterator[BenchKernel]:
+    for folder in folders:
+        for kernel in captured(folder):
+            yield BenchKernel(f"{folder.name}/{kernel.name}", partial(_unit, kernel))
+
+
+def _unit(kernel: Captured) -> lp.TranslationUnit:
+    return kernel.unit

@@ -15,6 +15,9 @@ COLUMNS = (
 )
 
 
+WORST = 10  # kernels named
+
+
 def table(result: dict[str, Any]) -> str:
     """Return the table of kernels, the peer's failures, and each goal with what was reached."""
     lines = [_line([name for name, _ in COLUMNS])]
@@ -22,6 +25,13 @@ def table(result: dict[str, Any]) -> str:
         lines.append(_line([_cell(form, value) for (_, form), value in zip(COLUMNS, _values(row), strict=True)]))
     for row in result["kernels"]:
         lines += [f"{row['kernel']}: {name} failed: {why}" for name, why in row["failures"].items()]
+    rows = result["kernels"]
+    lines += [f"{name}: perfmodel refuses it: {why}" for name, why in result["refused"].items()]
+    for text, state in (("scheduled before", "cold"), ("in total", "total")):
+        lines.append(f"the {WORST} slowest beside the peer, {text}: {', '.join(_slowest(rows, state))}")
+    without = sum(ratio(row, "total") is None for row in rows)
+    lines.append(f"{len(rows)} kernels were timed, the peer cannot count {without} of them; {len(result['refused'])} "
+                 "are refused")
     barvinok = "with" if result["barvinok"] else "without"
     lines += [
         "",
@@ -30,6 +40,11 @@ def table(result: dict[str, Any]) -> str:
         *(f"{'met ' if met else 'MISSED'}  {text}" for text, met in goals(result["kernels"])),
     ]
     return "\n".join(lines)
+
+
+def _slowest(rows: list[dict[str, Any]], state: str) -> list[str]:
+    known = sorted((found, row["kernel"]) for row in rows if (found := ratio(row, state)))
+    return [f"{name} {found:.2f}" for found, name in known[:WORST]]
 
 
 def _values(row: dict[str, Any]) -> list[Any]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import math
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import loopy as lp
 import pytest
 
 from perfmodel.counts import count
 from scripts.benchmarks.forked import forked, seconds
 from scripts.benchmarks.kernel_sets import LARGE, _straight_line, chosen
 from scripts.benchmarks.table import geometric_mean, goals, ratio, table
+from tests.scripts import bench_kernels
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,7 +38,8 @@ def row(kernel: str, ours: float | None, peer: float | None, **changed: Any) -> 
 
 
 def result(*rows: dict[str, Any]) -> dict[str, Any]:
-    return {"kernels": list(rows), "repeats": 3, "barvinok": True, "loopy": "2025.2", "python": "3.11"}
+    versions = {"barvinok": True, "loopy": "2025.2", "python": "3.11"}
+    return {"kernels": list(rows), "refused": {"c": "NotCountableError: no"}, "repeats": 3, **versions}
 
 
 # {{{ the child process
@@ -78,8 +82,16 @@ def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
     text = table(result(row("a", 0.01, 0.04), failed))
     assert "0.0050    0.0625    0.0100" in text, "count, check, ours"
     assert "b: peer cold failed: TypeError: no" in text
+    assert "c: perfmodel refuses it: NotCountableError: no" in text
+    assert "2 kernels were timed, the peer cannot count 1 of them; 1 are refused" in text
     assert "cold, scheduled before, geometric mean 4.0 times faster (goal 4)" in text
     assert "count's own share, geometric mean 1/8.0 of Loopy's (goal 1/4)" in text
+
+
+def test_the_slowest_beside_the_peer_are_named() -> None:
+    text = table(result(*(row(f"k{n}", 0.01, 0.01 * n) for n in range(1, 13))))
+    named = ", ".join(f"k{n} {n}.00" for n in range(1, 11))
+    assert f"the 10 slowest beside the peer, in total: {named}\n" in text
 
 
 def test_goals_name_the_worst_kernel() -> None:
@@ -116,6 +128,22 @@ def test_kernels_of_another_module_can_be_added() -> None:
     assert len({kernel.name for kernel in everything}) == len(everything)
     (added,) = chosen(["tests.scripts.bench_kernels/double"], ["tests.scripts.bench_kernels"])
     assert 10 == count(added.build(), cache=False).accesses(direction="load")(n=10)
+
+
+def test_captured_kernels_are_timed_alone_and_refusals_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "some"
+    folder.mkdir()
+    (double,) = [build for _, build in bench_kernels.kernels()]
+    code = lp.CInstruction("i", "a[i] = 0;")
+    opaque = lp.make_kernel("{[i]: 0 <= i < n}", [code], lang_version=(2018, 2))
+    for name, unit in (("double", double()), ("opaque", opaque)):
+        (folder / f"{name}.pickle").write_bytes(pickle.dumps({"source": f"t.py::{name}", "unit": unit}))
+    ran = bench("counts", "--captured", str(folder), "--repeats", "1", "--json")
+    assert 0 == ran.returncode, ran.stderr
+    found = json.loads(ran.stdout)
+    assert ["some/double#1"] == [row["kernel"] for row in found["kernels"]]
+    assert ["some/opaque#1"] == list(found["refused"])
+    assert "NotCountableError" in found["refused"]["some/opaque#1"]
 
 
 def test_a_straight_line_has_as_many_instructions_as_it_says() -> None:

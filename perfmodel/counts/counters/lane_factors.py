@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
-from perfmodel.counts.counters.lane_boxes import boxes_of_sub_groups
+from perfmodel.counts.counters.lane_boxes import Box, boxes_of_sub_groups
 from perfmodel.counts.points.affine_forms import AffineForm
 from perfmodel.counts.points.elimination import eliminated
 from perfmodel.counts.points.factors import FactoredSet, variable
@@ -29,11 +28,17 @@ def factors_of_lanes(
     removed = {*lanes, *tied}
     whole: list[Polytope | None] = [f for f in product.factors if not removed & {*f.variables}]
     touched = [f for f in product.factors if removed & {*f.variables}]
+    projections: dict[object, Polytope | None] = {}  # sub-groups that differ along one axis share those of the others
+
+    def projected(factor: Polytope, box: Box) -> Polytope | None:
+        limits = tuple((name, *box[lanes[name]]) for name in factor.variables if name in lanes)
+        key = (factor.variables, limits)
+        if key not in projections:
+            projections[key] = _projected(factor, limits, removed)
+        return projections[key]
+
     for boxes in boxes_of_sub_groups(launch, size):
-        found: list[list[Polytope | None]] = []
-        for box in boxes:
-            limits = {name: box[axis] for name, axis in lanes.items()}
-            found.append([_projected(factor, limits, removed) for factor in touched])
+        found = [[projected(factor, box) for factor in touched] for box in boxes]
         widest = next((one for one in found if all(_reaches(one, other) for other in found)), [None])
         yield [*whole, *widest]
 
@@ -51,16 +56,14 @@ def _reaches(larger: list[Polytope | None], smaller: list[Polytope | None]) -> b
 
 
 def _projected(
-    factor: Polytope, limits: dict[str, tuple[int, int]], removed: set[str]
+    factor: Polytope, limits: Iterable[tuple[str, int, int]], removed: set[str]
 ) -> Polytope | None:
     """Return the factor's values of its other variables for which some lane is in the limits."""
     rows = list(factor.inequalities)
-    for name in factor.variables:
-        if name in limits:
-            low, high = limits[name]
-            lane = AffineForm.variable(name)
-            rows += [lane - low, -lane + high]
-    result: Polytope | None = replace(factor, inequalities=tuple(rows))
+    for name, low, high in limits:
+        lane = AffineForm.variable(name)
+        rows += [lane - low, -lane + high]
+    result: Polytope | None = Polytope(factor.variables, factor.equalities, tuple(rows))
     for name in factor.variables:
         if name in removed and result is not None:
             result = eliminated(result, name)

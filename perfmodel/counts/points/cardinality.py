@@ -76,6 +76,8 @@ Summands = tuple[isl.PwQPolynomial, tuple[Unexpanded, ...]]
 
 def multiplied(left: Summands, right: Summands) -> Summands:
     """Return the product of two sums, each of a polynomial and of unexpanded products."""
+    if not left[1] and not right[1]:
+        return product(left[0], right[0]), ()
     found = [one.times(other) for one in left[1] for other in (*_of(right[0]), *right[1])]
     found += [one.times(other) for one in _of(left[0]) for other in right[1]]
     return product(left[0], right[0]), tuple(found)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from perfmodel.counts.points.polytopes import Polytope
 
 
@@ -19,7 +17,7 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
         if unit is None:
             return None
         moved = polytope.substituted(name, -unit[name] * unit.without(name)).without(name)
-        return replace(moved, equalities=tuple(form for form in moved.equalities if form))
+        return Polytope(moved.variables, tuple(form for form in moved.equalities if form), moved.inequalities)
     bounds = polytope.bounds(name)
     kept = bounds.others
     for lower in bounds.lower:
@@ -34,4 +32,4 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
             form = form.tightened()
             if form not in kept:
                 kept.append(form)
-    return replace(polytope, inequalities=tuple(kept)).without(name)
+    return Polytope(tuple(v for v in polytope.variables if v != name), polytope.equalities, tuple(kept))

@@ -190,16 +190,6 @@ def _taken_apart(
     return FactoredSet(basic, factors, tuple(conditions), multiples, separable)
 
 
-def canonical(factor: Polytope) -> object:
-    """Return what is equal for factors that differ in the names of their variables only."""
-    names = {name: f"_{k}" for k, name in enumerate(factor.variables)}
-    equalities, inequalities = (
-        frozenset(form.renamed(names) for form in forms)
-        for forms in (factor.equalities, factor.inequalities)
-    )
-    return len(names), equalities, inequalities
-
-
 def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
     """Return the groups joined where a coupling has members of several."""
     found = list(groups)

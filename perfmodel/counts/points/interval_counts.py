@@ -30,6 +30,7 @@ class IntervalCounter:
             assumptions.get_dim_name(PARAM, k): k for k in range(assumptions.dim(PARAM))
         }
         self._multiples: dict[str, Multiple] = {}
+        self._one = self._floor(AffineForm({}, 1), 1)
         known = factored(assumptions.from_params())
         self._assumed = () if known is None else known.conditions
         self.learn(() if known is None else known.multiples)
@@ -63,7 +64,7 @@ class IntervalCounter:
 
     def indicator(self, forms: Iterable[AffineForm]) -> isl.PwQPolynomial:
         """Return the function that is 1 where all forms are >= 0, and 0 elsewhere."""
-        number = self._floor(AffineForm({}, 1), 1)
+        number = self._one
         for form in forms:
             number = self._restricted(number, form)
         return number

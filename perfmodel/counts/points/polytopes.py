@@ -6,7 +6,8 @@ variables (their values are determined), its floors of size parameters become *d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import NamedTuple
 
@@ -60,6 +61,16 @@ class Polytope:
         condition = " and ".join(tests) or "1 = 1"
         return f"[{', '.join(symbols)}] -> {{ [{', '.join(self.variables)}] : {condition} }}"
 
+    @cached_property
+    def canonical(self) -> object:
+        """What is equal for polytopes that differ in the names of their variables only."""
+        names = {name: f"_{k}" for k, name in enumerate(self.variables)}
+        equalities, inequalities = (
+            frozenset(form.renamed(names) for form in forms)
+            for forms in (self.equalities, self.inequalities)
+        )
+        return len(names), equalities, inequalities
+
     def bounds(self, name: str) -> Bounds:
         """Return the inequalities that bound a name from below, from above, and not at all."""
         bounds = Bounds([], [], [])
@@ -70,7 +81,7 @@ class Polytope:
 
     def without(self, name: str) -> Polytope:
         """Return the polytope without one of its variables, which no constraint has any more."""
-        return replace(self, variables=tuple(v for v in self.variables if v != name))
+        return Polytope(tuple(v for v in self.variables if v != name), self.equalities, self.inequalities)
 
     def substituted(self, name: str, by: AffineForm) -> Polytope:
         """Return the polytope with a form for a name in all constraints; the variables stay."""

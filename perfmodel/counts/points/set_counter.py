@@ -9,7 +9,7 @@ import islpy as isl
 
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, can_count, limited, warn_once
 from perfmodel.counts.points.cardinality import Cardinality, only_at_sizes
-from perfmodel.counts.points.factors import FactoredSet, canonical, factored
+from perfmodel.counts.points.factors import FactoredSet, factored
 from perfmodel.counts.points.interval_counts import IntervalCounter
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
 from perfmodel.counts.points.straightening import straightened
@@ -55,7 +55,7 @@ class SetCounter:
         parts = [] if whole is None else [self._by_intervals(f) for f in whole.factors]
         if whole is None or (None in parts and not whole.separable):
             return self._remembered(str(_with_standard_names(points)), points)
-        context = (whole.multiples, canonical(Polytope((), (), whole.conditions)))
+        context = (whole.multiples, Polytope((), (), whole.conditions).canonical)
         total = Cardinality(self._intervals.indicator(whole.conditions))
         for factor, part in zip(whole.factors, parts, strict=True):
             total = total.times(part or self._count_factor(whole, factor, context))
@@ -63,7 +63,7 @@ class SetCounter:
 
     def _count_factor(self, whole: FactoredSet, factor: Polytope, context: object) -> Cardinality:
         """Return the number of points of a factor; tiles of many loops are merged before Barvinok sees them."""
-        key = (canonical(factor), context)
+        key = (factor.canonical, context)
         if key not in self._known:
             merged = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
             self._known[key] = count_points(whole.points(factor) if merged is None else merged, self.operations)
@@ -95,7 +95,7 @@ class SetCounter:
         return Cardinality(number)
 
     def _by_intervals(self, factor: Polytope) -> Cardinality | None:
-        key = canonical(factor)
+        key = factor.canonical
         if key not in self._known:
             number = self._intervals.count(factor)
             if number is None:

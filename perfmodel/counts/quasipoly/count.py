@@ -16,7 +16,14 @@ from perfmodel.counts.parts import given
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.cardinality import Unexpanded, multiplied, simplified
 from perfmodel.counts.quasipoly.arguments import whole_array
-from perfmodel.counts.quasipoly.at_sizes import TOO_MUCH_WORK, SummandsAtSizes, read, warn_of_bound, written
+from perfmodel.counts.quasipoly.at_sizes import (
+    TOO_MUCH_WORK,
+    SummandsAtSizes,
+    parameters_of,
+    read,
+    warn_of_bound,
+    written,
+)
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
 from perfmodel.counts.quasipoly.printing import as_latex, as_text
@@ -235,13 +242,10 @@ class Count:
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The size parameters that the count depends on, sorted."""
-        kind = isl.dim_type.param
-        written_out = {
-            self.polynomial.get_domain_space().get_dim_name(kind, i)
-            for i in range(self.polynomial.dim(kind))
-            if self.polynomial.involves_dims(kind, i, 1)
-        }
-        return tuple(sorted(written_out.union(self._summands.parameters)))
+        if self._multiple and self._multiple[1]:
+            return self._multiple[0].parameters
+        written_out = set(parameters_of(self.polynomial))
+        return tuple(sorted(written_out.union(self._summands.parameters if self.unexpanded else ())))
 
     @cached_property
     def _summands(self) -> SummandsAtSizes:

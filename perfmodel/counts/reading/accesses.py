@@ -17,6 +17,7 @@ from loopy.kernel.instruction import MultiAssignmentBase
 from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast
 from pymbolic.mapper import Mapper
 
+from perfmodel.counts.reading.affine import is_affine_in
 from perfmodel.counts.reading.events import AccessEvent, OperationEvent, Options, Scope
 from perfmodel.counts.reading.target.vectors import member_of
 from perfmodel.counts.reading.values import Type, in_memory, memory_type
@@ -51,6 +52,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__init__()
+        self.inames = self.kernel.all_inames()
 
     def access(
         self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
@@ -58,11 +60,17 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
         for index in indices:
-            self.rec(index.index if isinstance(index, LinearSubscript) else index, scope.of_index())
+            index = index.index if isinstance(index, LinearSubscript) else index
+            if self.options.include_index_arithmetic or not is_affine_in(index, self.is_free):
+                self.rec(index, scope.of_index())
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
             self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
         return member_of(memory_type(variable), member)[0] if member else memory_type(variable)
+
+    def is_free(self, name: str) -> bool:
+        """Whether reading a variable is no access: an iname or an argument passed by value."""
+        return name in self.inames or isinstance(self.kernel.arg_dict.get(name), lp.ValueArg)
 
     def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
         """Return the axis along which one access takes a whole vector, if there is one."""
@@ -87,7 +95,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def map_variable(self, expr: p.Variable, scope: Scope) -> Type[Any]:
         name = expr.name
-        if name in self.kernel.all_inames():
+        if name in self.inames:
             return np.dtype(self.kernel.index_dtype.numpy_dtype)
         if name in self.kernel.arg_dict or name in self.kernel.temporary_variables:
             return self.access(name, (), "load", scope.at(expr))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
@@ -63,6 +63,12 @@ def affine_form(expr: Any) -> Form | None:
     """Return the coefficients of an integer affine expression, None for any other."""
     found = _form(expr)
     return None if found is None else {**found}
+
+
+def is_affine_in(expr: Any, allowed: Callable[[str], bool]) -> bool:
+    """Whether an expression is integer affine and all its names are allowed."""
+    found = _form(expr)
+    return found is not None and all(allowed(name) for name in found if name)
 
 
 @lru_cache(maxsize=4096, typed=True)

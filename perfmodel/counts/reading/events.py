@@ -86,9 +86,10 @@ class Scope(NamedTuple):
     def at(self, accessed: Any) -> Scope:
         """Return the scope of an access to a variable, or to an element of it; the variable may bear tags."""
         variable = getattr(accessed, "aggregate", accessed)
-        return self._replace(tags=frozenset(
-            str(getattr(tag, "value", type(tag).__name__)) for tag in getattr(variable, "tags", ())
-        ))
+        tags = getattr(variable, "tags", ())
+        if not tags and not self.tags:
+            return self
+        return self._replace(tags=frozenset(str(getattr(tag, "value", type(tag).__name__)) for tag in tags))
 
     def of_index(self) -> Scope:
         """Return the scope of an array's index."""

@@ -71,6 +71,7 @@ class _Extraction:
         self.statements = Statements(self.kernel, self.callables, self.domains, declared, options)
         self.launches: list[Launch] = []
         self.barriers: list[BarrierSite] = []
+        self.guarded = any(instruction.predicates for instruction in self.kernel.instructions)
         self.copies = 1  # of the present device kernel's body, one for each slab of its hardware axes
 
     def program(self) -> Program:
@@ -117,17 +118,19 @@ class _Extraction:
 
     def shared_predicates(self, node: Node, loops: Loops) -> frozenset[Any]:
         """Return the predicates of all instructions below that can be tested at this level."""
-        if isinstance(node, Wait) or has_barrier(node):
+        if not self.guarded or isinstance(node, Wait) or has_barrier(node):
             return frozenset()
         shared: frozenset[Any] | None = None
         for identifier in instructions_in(node):
             predicates = self.kernel.id_to_insn[identifier].predicates
             shared = predicates if shared is None else shared & predicates
+        if not shared:
+            return frozenset()
         inner = {
             name for name in self.kernel.all_inames()
             if not self.domains.axes[name] and name not in loops
         }
-        return frozenset(test for test in shared or () if not get_dependencies(test) & inner)
+        return frozenset(test for test in shared if not get_dependencies(test) & inner)
 
     def inames_at(self, node: Node, loops: Loops) -> set[str]:
         """Return the inames around a node, those of the hardware axes too."""

@@ -13,6 +13,8 @@ from typing import Any
 import islpy as isl
 import loopy as lp
 import pymbolic.primitives as p
+from constantdict import constantdict
+from loopy.kernel.function_interface import CallableKernel
 from loopy.kernel.tools import get_hw_axis_base_for_codegen
 from loopy.symbolic import SubstitutionMapper, aff_to_expr
 
@@ -82,9 +84,10 @@ def grid_and_group(
     """
     found = _read_off(domains, instructions)
     if found is None:
-        grid, local = domains.kernel.get_grid_sizes_for_insn_ids(
-            instructions, callables, return_dict=False
-        )
+        functions = constantdict({
+            name: known for name, known in callables.items() if not isinstance(known, CallableKernel)
+        })  # callees are inlined; Loopy keeps the sizes by a hash of all that it is given, and kernels take long
+        grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
         return tuple(_sorted(size) for size in grid), tuple(_constant(size) for size in local)
     return found
 

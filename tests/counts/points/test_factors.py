@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from perfmodel.counts.points.factors import Multiple, canonical, factored, merged
+from perfmodel.counts.points.factors import Multiple, factored, merged
 from perfmodel.counts.points.polytopes import Polytope
 from tests.counts.points.forms import form, points_of
 
@@ -19,7 +19,7 @@ def test_tiles_couple_in_pairs():
     first, second = found.factors
     assert ("_v0", "_v1") == first.variables
     assert ("_v2", "_v3") == second.variables
-    assert canonical(first) == canonical(second)
+    assert first.canonical == second.canonical
     assert ((form(-3, n=1),), (), True) == (found.conditions, found.multiples, found.separable)
     for n in (3, 6):
         expected = {(z // 4, z % 4) for z in range(n)}
@@ -66,8 +66,8 @@ def test_canonical_forms_tell_bounds_apart():
     one = Polytope(("i",), (), (form(i=1), form(5, i=-1)))
     same = Polytope(("k",), (), (form(5, k=-1), form(k=1)))
     other = Polytope(("k",), (), (form(6, k=-1), form(k=1)))
-    assert canonical(one) == canonical(same)
-    assert canonical(one) != canonical(other)
+    assert one.canonical == same.canonical
+    assert one.canonical != other.canonical
 
 
 def test_groups_merge_along_chains():

@@ -7,7 +7,7 @@ import pymbolic.primitives as p
 import pytest
 from loopy.diagnostic import ExpressionToAffineConversionError
 
-from perfmodel.counts.reading.affine import affine_form, names_in, pw_aff
+from perfmodel.counts.reading.affine import affine_form, is_affine_in, names_in, pw_aff
 
 ROW, J, N = p.Variable("i"), p.Variable("j"), p.Variable("n")
 SPACE = isl.Set("[n] -> { [i, j] }").get_space()
@@ -41,3 +41,10 @@ def test_quasi_affine_function() -> None:
 def test_a_product_of_inames_is_refused() -> None:
     with pytest.raises(ExpressionToAffineConversionError):
         pw_aff(SPACE, ROW * J)
+
+
+def test_affine_in_allowed_names() -> None:
+    i, j = p.Variable("i"), p.Variable("j")
+    assert is_affine_in(2 * i + 3, {"i"}.__contains__)
+    assert not is_affine_in(2 * i + j, {"i"}.__contains__)  # j may be loaded
+    assert not is_affine_in(i * i, {"i"}.__contains__)

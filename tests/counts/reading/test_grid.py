@@ -90,3 +90,17 @@ def test_a_first_lane_with_a_floor(k) -> None:
     assert 3 == counts.accesses(array="a", granularity="subgroup")(k=k)
     executed = oracle.execute(kernel, {"k": k}, 8)
     assert [] == compare(executed, counts, {"k": k}, sections=("operations", "launch", "idle", "accesses", "footprint"))
+
+
+def test_loopys_sizes_are_asked_for_without_a_hash_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash of a kernel takes as long as counting it. Loopy is asked where a group axis has one value."""
+    unit = lp.make_kernel("{ [i]: 0 <= i < 8 }", "out[i] = 2*a[i]", lang_version=(2018, 2))
+    unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    made = lp.linearize(lp.preprocess_program(unit))
+
+    def refuse(_: lp.LoopKernel) -> int:
+        raise AssertionError("a kernel was hashed")
+
+    monkeypatch.setattr(lp.LoopKernel, "__hash__", refuse)
+    counts = count(made, cache=False)
+    assert ((8,), 1) == (counts.launch.group_shape, counts.work_groups()())

@@ -55,6 +55,22 @@ def test_a_kernel_with_a_loop_without_an_end_is_not_counted():
         count(kernel, cache=False)
 
 
+def test_a_schedule_that_is_there_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", lang_version=(2018, 2), assumptions="n >= 1")
+    unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    made = lp.linearize(lp.preprocess_program(unit))
+    expected = count(unit, cache=False).hash
+
+    def refuse(_: lp.TranslationUnit) -> None:
+        raise AssertionError("the kernel has a schedule")
+
+    monkeypatch.setattr(lp, "preprocess_program", refuse)
+    monkeypatch.setattr(lp, "linearize", refuse)
+    assert expected == count(made, cache=False).hash
+    with pytest.raises(AssertionError, match="has a schedule"):
+        count(unit, cache=False)
+
+
 def test_a_schedule_becomes_a_tree(scheduled):
     kernel = scheduled(
         "{ [i, k, l]: 0 <= i < n and 0 <= k < 5 and 0 <= l < 16 }",
