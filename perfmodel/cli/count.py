@@ -26,11 +26,16 @@ from perfmodel.documents.limits import MOST_LANES
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, KernelCounts
+    from perfmodel.counts.nests.nest import Nest
 
 SCHEMA = "perfmodel.count/1"
 
 SubgroupSize = Annotated[
     int, typer.Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
+]
+
+Nests = Annotated[
+    bool, typer.Option("--nests", help="Also show what is executed in each nest of loops between two barriers.")
 ]
 
 #: The counts of each variant by its name, with the values of its features where the sizes are known.
@@ -43,6 +48,7 @@ def command(
     size: Sizes = None,
     subgroup_size: SubgroupSize = 32,
     json: Json = False,
+    nests: Nests = False,
     graph: Graph = None,
     memory: Memory = None,
     facts: DeviceFile = None,
@@ -62,9 +68,9 @@ def command(
     )  # fmt: skip
     found = {name: (counts, _feature_values(counts, at)) for name, counts in counted.items()}
     if json:
-        _print_document(str(kernel), found, at)
+        _print_document(str(kernel), found, at, nests)
     else:
-        _print_variants(found, at)
+        _print_variants(found, at, nests)
     for name, (counts, _) in found.items():
         with redirect_stdout(sys.stderr if json else sys.stdout):
             if graph is not None:
@@ -73,10 +79,20 @@ def command(
                 draw_memory(counts, at, of_variant(memory, name, len(found) > 1), device, groups)
 
 
-def _print_variants(found: Counted, at: Mapping[str, int]) -> None:
+def _print_variants(found: Counted, at: Mapping[str, int], nests: bool) -> None:
     for place, (name, (counts, values)) in enumerate(found.items()):
         print("\n" * (place > 0) + f"{name}({', '.join(counts.parameters)})")
         _print_variant(counts, values, at)
+        if nests:
+            _print_nests(counts)
+
+
+def _print_nests(counts: KernelCounts) -> None:
+    from perfmodel.report import columns_text
+
+    for nest in nests_shown(counts):
+        print(nest["nest"])
+        print(columns_text([(row["what"], row["detail"], row["count"]) for row in nest["expressions"]], left=3))
 
 
 def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, float] | None:
@@ -85,7 +101,7 @@ def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str,
     return features.evaluate(counts, at) if at or not counts.parameters else None
 
 
-def _print_document(kernel: str, found: Counted, at: Mapping[str, int]) -> None:
+def _print_document(kernel: str, found: Counted, at: Mapping[str, int], nests: bool) -> None:
     from perfmodel.features import unit
 
     variants: dict[str, Any] = {}
@@ -96,6 +112,8 @@ def _print_document(kernel: str, found: Counted, at: Mapping[str, int]) -> None:
             "expressions": [dict(zip(("what", "detail", "count"), row, strict=True)) for row in expressions(counts)],
             "counts": counts.to_json(),
         }
+        if nests:
+            variants[name]["nests"] = nests_shown(counts)
         if values is not None:
             variants[name]["sizes"] = dict(at)
             variants[name]["features"] = {key: {"value": value, "unit": unit(key)} for key, value in values.items()}
@@ -131,3 +149,40 @@ def _access_detail(row: AccessCount) -> str:
         return f"{detail}, indirect"
     detail += f", lane stride {row.stride}"
     return detail if row.footprint is None else f"{detail}, {row.footprint} distinct cells"
+
+
+def nests_shown(counts: KernelCounts) -> list[dict[str, Any]]:
+    """Return for each nest its loops, lanes and place, and what is counted in it as expressions."""
+    return [
+        {
+            "nest": _nest_name(nest), "launch": nest.launch, "stretch": nest.stretch, "outer": list(nest.outer),
+            "inner": list(nest.inner), "lanes": list(nest.lanes),
+            "expressions": [dict(zip(("what", "detail", "count"), row, strict=True)) for row in _in_nest(nest)],
+        }
+        for nest in counts.nests
+    ]
+
+
+def _nest_name(nest: Nest) -> str:
+    """Return a nest as a line of text: the loops with barriers, the others, and the lanes."""
+    around = "".join(f" in loop {loop} with its barriers," for loop in nest.outer)
+    loops = "".join(f" in loop {loop}," for loop in nest.inner)
+    lanes = f" on {', '.join(nest.lanes)}" if nest.lanes else " the same on all lanes"
+    return f"{nest.launch}, stretch {nest.stretch}:{around}{loops}{lanes}"
+
+
+def _in_nest(nest: Nest) -> Iterable[tuple[str, str, str]]:
+    yield "iterations", "of work-items", str(nest.iterations)
+    yield "box", "without guards", str(nest.box)
+    if nest.inner:
+        yield "entries", f"into loop {nest.inner[-1]}", str(nest.entries)
+    for row in nest.operations:
+        yield "operations", f"{row.dtype} {row.kind}", str(row.count)
+    for access in nest.accesses:
+        step = access.step(nest.inner[-1]) if nest.inner else None
+        moved = f", {step} bytes further each time" if step is not None else ""
+        yield f"{access.space} {access.direction}s", f"{access.array}: {access.dtype}{moved}", str(access.count)
+    yield "kept", "over barriers", str(nest.kept)
+    for chain in nest.chains:
+        for row in chain.operations:
+            yield f"chain x{chain.chains}", f"{chain.variable}: {row.dtype} {row.kind}", str(row.count)

@@ -14,6 +14,8 @@ from perfmodel.counts.counters.banks import bank_conflicts
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
+from perfmodel.counts.nests.nest import Nest
+from perfmodel.counts.nests.nests import nests_of
 from perfmodel.counts.parts import given, lanes, reading_counts
 from perfmodel.counts.program.program import Access, Domain, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
@@ -114,6 +116,19 @@ class KernelCounts:
         """The dataflow of a work-item; None in counts stored before it was recorded."""
         dataflow = self.program.dataflow
         return None if dataflow is None else Flow(dataflow, self._cardinalities)
+
+    @cached_property
+    def nests(self) -> tuple[Nest, ...]:
+        """What is executed between the same barriers, in the same loops and on the same lanes, nest by nest.
+
+        Raises
+        ------
+        FlowUnknownError, PlacesUnknownError
+            The counts were stored before dataflow, or the places of instructions, were recorded.
+        """
+        if self.flow is None:
+            raise FlowUnknownError(self.name)
+        return nests_of(self.flow)
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:

@@ -67,11 +67,13 @@ def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set, ...]:
 def _operation_rows(
     program: Program, cardinalities: Cardinalities
 ) -> tuple[OperationCount, ...]:
-    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
+    amounts: dict[tuple[Domain, str, str], int] = defaultdict(int)
     for statement in program.statements:
         for operation in statement.operations:
-            executed = operation.amount * cardinalities.count(statement.domain)
-            parts[operation.dtype, operation.kind].append(executed)
+            amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
+    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
+    for (domain, dtype, kind), amount in amounts.items():
+        parts[dtype, kind].append(amount * cardinalities.count(domain))
     return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
 
 

@@ -82,6 +82,14 @@ class FlowUnknownError(PerfModelError, LookupError):
     not known; count the kernel again with perfmodel.count."""
 
 
+class PlacesUnknownError(PerfModelError, LookupError):
+    """Counts do not say where in the schedule things are executed, because an earlier version stored them."""
+
+    kernel: str
+    message = """the counts of '{kernel}' were stored without the places of its instructions, so its nests and the order
+    of its accesses are not known; count the kernel again with perfmodel.count."""
+
+
 class ActCostError(PerfModelError, ValueError):
     """The cost given for an operation or an access is negative or no number."""
 

@@ -14,6 +14,9 @@ import islpy as isl
 from perfmodel.counts.program.steps import Dataflow
 from perfmodel.counts.program.tree import Node
 
+#: Positions among siblings and loops, alternating from the outside inwards; see :mod:`perfmodel.counts.program.places`.
+Place = tuple[int | str, ...]
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -172,11 +175,22 @@ class LaneStride:
 
 @dataclass(frozen=True)
 class Statement:
-    """Operations and accesses that are executed at the points of one domain."""
+    """Operations and accesses of one instruction, or of a test, that are executed at the points of one domain.
+
+    Attributes
+    ----------
+    place : Place
+        Where it stands in the schedule (:mod:`perfmodel.counts.program.places`); empty in counts that were stored
+        before it was recorded.
+    instruction : str
+        Identifier of the instruction; "" for a test.
+    """
 
     domain: Domain
     operations: tuple[Operation, ...]
     accesses: tuple[Access, ...]
+    place: Place = ()
+    instruction: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ Json = Any
 def write_program(program: Program) -> Json:
     """Return a JSON-able dictionary from which :func:`read_program` makes an equal program."""
     flow = program.dataflow
+    domains = {statement.domain: None for statement in program.statements}
+    numbers = {domain: number for number, domain in enumerate(domains)}
     return {
         "name": program.name,
         "parameters": list(program.parameters),
@@ -40,11 +42,13 @@ def write_program(program: Program) -> Json:
             }
             for launch in program.launches
         ],
+        "domains": [_write_domain(domain) for domain in domains],
         "statements": [
             {
-                "domain": _write_domain(statement.domain),
+                "domain": numbers[statement.domain],
                 "operations": [[o.dtype, o.kind, o.amount] for o in statement.operations],
                 "accesses": [_write_access(access) for access in statement.accesses],
+                "place": list(statement.place), "instruction": statement.instruction,
             }
             for statement in program.statements
         ],
@@ -61,7 +65,8 @@ def write_program(program: Program) -> Json:
 
 
 def read_program(data: Mapping[str, Any]) -> Program:
-    """Read what :func:`write_program` wrote."""
+    """Read what :func:`write_program` wrote, now or before statements shared domains and had places."""
+    domains = [_read_domain(domain) for domain in data.get("domains", ())]
     return Program(
         data["name"], tuple(data["parameters"]), isl.Set(data["assumptions"]),
         tuple(
@@ -73,9 +78,10 @@ def read_program(data: Mapping[str, Any]) -> Program:
         ),
         tuple(
             Statement(
-                _read_domain(statement["domain"]),
+                domains[statement["domain"]] if "domains" in data else _read_domain(statement["domain"]),
                 tuple(Operation(*operation) for operation in statement["operations"]),
                 tuple(_read_access(access) for access in statement["accesses"]),
+                tuple(statement.get("place", ())), statement.get("instruction", ""),
             )
             for statement in data["statements"]
         ),

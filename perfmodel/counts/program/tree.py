@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -53,3 +53,12 @@ def has_barrier(node: Node) -> bool:
     if isinstance(node, Wait):
         return True
     return isinstance(node, (Loop, DeviceKernel)) and any(has_barrier(child) for child in node.body)
+
+
+def device_kernels(nodes: Iterable[Node]) -> Iterator[DeviceKernel]:
+    """Yield the device kernels below some nodes, in schedule order: one for each launch of a program."""
+    for node in nodes:
+        if isinstance(node, DeviceKernel):
+            yield node
+        elif isinstance(node, Loop):
+            yield from device_kernels(node.body)

@@ -11,7 +11,7 @@ from loopy.codegen.loop import get_slab_decomposition
 from loopy.diagnostic import LoopyError
 from loopy.symbolic import get_dependencies
 
-from perfmodel.counts.program.program import BarrierSite, Launch, Program
+from perfmodel.counts.program.program import BarrierSite, Launch, Place, Program
 from perfmodel.counts.program.steps import Dataflow
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, has_barrier, instructions_in
 from perfmodel.counts.reading.checks.refusals import refusal
@@ -98,21 +98,21 @@ class _Extraction:
         self.launches.append(Launch(node.name, group, grid, repeats))
         self.statements.begin(self.launches[-1])
         self.copies = self.slabs(node)
-        self.walk_block(node.body, loops, frozenset())
+        self.walk_block(node.body, loops, frozenset(), ())
 
-    def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: frozenset[Any]) -> None:
+    def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: frozenset[Any], around: Place) -> None:
         """Walk siblings; a test that consecutive siblings share is evaluated once for them."""
         running: frozenset[Any] = frozenset()
-        for node in nodes:
+        for k, node in enumerate(nodes):
             required = self.shared_predicates(node, loops) - tested
             made = required - running if self.statements.counts_some(node) else frozenset()
             for test in sorted(made, key=str):
-                self.statements.add_test(test, self.inames_at(node, loops))
+                self.statements.add_test(test, self.inames_at(node, loops), (*around, 2 * k - 1))
             running = (running & required) | made
             if isinstance(node, Loop):
-                self.walk_block(node.body, (*loops, node.iname), tested | required)
+                self.walk_block(node.body, (*loops, node.iname), tested | required, (*around, 2 * k, node.iname))
             elif isinstance(node, Run):
-                self.statements.add_instruction(node.instruction)
+                self.statements.add_instruction(node.instruction, (*around, 2 * k))
             elif isinstance(node, Wait):
                 self.add_barrier(node.scope, nodes, loops)
 

@@ -13,7 +13,7 @@ from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
 from loopy.match import parse_match
 from pytools.lex import ParseError
 
-from perfmodel.counts.program.program import Access, Domain, Launch, Operation, Statement
+from perfmodel.counts.program.program import Access, Domain, Launch, Operation, Place, Statement
 from perfmodel.counts.program.steps import Step
 from perfmodel.counts.program.tree import Node, instructions_in
 from perfmodel.counts.reading.accesses import vector_iname
@@ -25,6 +25,8 @@ from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.target.declared import Declared, declaration
 from perfmodel.counts.reading.values import INT
 from perfmodel.errors import PartError
+
+Executed = tuple[Domain, Place, str]  # where the instances of a statement are, in sets and in the schedule
 
 
 class Statements:
@@ -52,8 +54,11 @@ class Statements:
         self.declared, self.options = declared, options
         self.indexing = Indexing(kernel, domains)
         self.launch, self.width = -1, 1  # the present launch, and its extent along local axis 0
-        self.operations: dict[Domain, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
-        self.accesses: dict[Domain, list[Access]] = defaultdict(list)
+        self.place: Place = ()  # where the walk is, and in which instruction; "" in a test
+        self.instruction = ""
+        self.found: dict[Executed, None] = {}
+        self.operations: dict[Executed, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
+        self.accesses: dict[Executed, list[Access]] = defaultdict(list)
         self.steps: list[Step] = []
         self.selected = instructions_within(kernel, options.within)
         self.tags: set[str] = set()  # of all accesses to memory
@@ -76,26 +81,28 @@ class Statements:
                 raise PartError("access_tags", tag, "is on no access", tuple(sorted(self.tags)), "access tags")
         return tuple(
             Statement(
-                domain,
-                tuple(Operation(*key, amount) for key, amount in self.operations[domain].items()),
-                tuple(self.accesses[domain]),
+                key[0],
+                tuple(Operation(*kind, amount) for kind, amount in self.operations[key].items()),
+                tuple(self.accesses[key]), *key[1:],
             )
-            for domain in dict.fromkeys([*self.operations, *self.accesses])
+            for key in self.found
         )
 
     def counts_some(self, node: Node) -> bool:
         """Whether an instruction below a node of the schedule is to be counted."""
         return self.selected is None or not self.selected.isdisjoint(instructions_in(node))
 
-    def add_test(self, test: Any, inames: Iterable[str]) -> None:
+    def add_test(self, test: Any, inames: Iterable[str], place: Place) -> None:
         """Add the evaluation of a test in a nest of inames."""
+        self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
         walk = Walk(self.kernel, self.callables, options)
         walk.rec(test, Scope(INT, in_test=True))
         self._record(walk, inames, ())
 
-    def add_instruction(self, identifier: str) -> None:
+    def add_instruction(self, identifier: str, place: Place) -> None:
         """Add the execution of an instruction, unless it is not to be counted."""
+        self.place, self.instruction = place, identifier
         if self.selected is not None and identifier not in self.selected:
             return
         instruction = self.kernel.id_to_insn[identifier]
@@ -109,15 +116,21 @@ class Statements:
             self.steps.append(walk.step(instruction))
             self._record(walk, instruction.within_inames, conditions)
 
+    def executed(self, domain: Domain) -> Executed:
+        """Return where the walk is, and in which instances; statements keep this order."""
+        key = (domain, self.place, self.instruction)
+        self.found.setdefault(key)
+        return key
+
     def _add_opaque(self, instruction: CInstruction, conditions: tuple[Condition, ...]) -> None:
         found = declaration(self.kernel, instruction, self.declared, conditions)
         domain = self.domains.domain(self.launch, instruction.within_inames, conditions)
         for key, amount in found.operations.items():
-            self.operations[domain][key] += amount
+            self.operations[self.executed(domain)][key] += amount
         assumed = f"the accesses of the C instruction '{instruction.id}' are assumed"
         reached = domain if found.exact else replace(domain, exact=False, reasons=(*domain.reasons, assumed))
         for event in () if self.options.access_tags else found.accesses:  # which bear no tags
-            self.accesses[reached].append(self.indexing.access(event, domain, self.width))
+            self.accesses[self.executed(reached)].append(self.indexing.access(event, domain, self.width))
         self.steps.append(opaque_step(self.kernel, instruction, found))
 
     def _record(self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...]) -> None:
@@ -127,13 +140,13 @@ class Statements:
         for event in walk.operations:
             around = names if event.per_lane else once
             domain = self.domains.domain(self.launch, around, (*conditions, *event.conditions))
-            self.operations[domain][event.dtype, event.kind] += event.amount
+            self.operations[self.executed(domain)][event.dtype, event.kind] += event.amount
         for reached in walk.accesses:
             self.tags |= reached.tags
             if self.options.access_tags and not reached.tags.intersection(self.options.access_tags):
                 continue
             domain = self.domains.domain(self.launch, once, (*conditions, *reached.conditions))
-            self.accesses[domain].append(self.indexing.access(reached, domain, self.width))
+            self.accesses[self.executed(domain)].append(self.indexing.access(reached, domain, self.width))
 
 
 def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | None:

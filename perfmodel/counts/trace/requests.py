@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from perfmodel.counts.program.places import AccessPlace, Place, access_places, barrier_places, loops_of
-from perfmodel.counts.program.program import Program
+from perfmodel.counts.program.places import AccessPlace, access_places, barrier_places, loops_of
+from perfmodel.counts.program.program import Place, Program
 from perfmodel.counts.trace.fixed_sizes import SET, Ints, enumerate_points, fixed, values_at
 from perfmodel.counts.trace.memory import addresses, drawn_addresses
 from perfmodel.errors import UntraceableError

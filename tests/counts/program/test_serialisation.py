@@ -79,7 +79,7 @@ def test_the_form_on_disk_stays() -> None:
         document["schedule"]
     )
     assert [["float32", "add", 2]] == document["statements"][0]["operations"]
-    assert ("1/2", "5/2") == (document["barriers"][0]["factor"], document["statements"][0]["domain"]["trips"])
+    assert ("1/2", "5/2") == (document["barriers"][0]["factor"], document["domains"][0]["trips"])
 
 
 def test_counts_of_before_dataflow_was_recorded() -> None:

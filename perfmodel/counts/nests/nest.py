@@ -1,0 +1,113 @@
+"""The values of the table of nests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from perfmodel.counts.nests.address import Address
+from perfmodel.counts.program.program import LaneStride
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.rows import OperationCount
+
+
+@dataclass(frozen=True, eq=False)
+class NestAccess:
+    """Accesses to an array by one expression of a nest.
+
+    Attributes
+    ----------
+    space, direction, array, dtype, bits
+        As in :class:`~perfmodel.counts.rows.AccessCount`.
+    count : Count
+        Executions by work-items.
+    address : Address or None
+        Where it is in the array; None where the index depends on data or is not affine.
+    lanes : tuple of LaneStride
+        Distances between neighbouring lanes; empty where data decide.
+    """
+
+    space: str
+    direction: str
+    array: str
+    dtype: str
+    bits: int
+    count: Count
+    address: Address | None
+    lanes: tuple[LaneStride, ...]
+
+    def step(self, loop: str) -> Count | None:
+        """Return the distance in bytes between two iterations of a loop; None where it is not known.
+
+        It is 0 where the loop does not change the address: a compiler loads such a value once for the loop.
+        """
+        return None if self.address is None else self.address.step(loop)
+
+
+@dataclass(frozen=True, eq=False)
+class NestChain:
+    """A variable that each iteration of a nest computes from its value in the iteration before.
+
+    Attributes
+    ----------
+    variable : str
+        The variable.
+    operations : tuple of OperationCount
+        The operations of the chain, over all work-items: each waits for the one before.
+    chains : int
+        How many such chains run side by side, in cells of the variable.
+    """
+
+    variable: str
+    operations: tuple[OperationCount, ...]
+    chains: int
+
+
+@dataclass(frozen=True, eq=False)
+class Nest:
+    """Instructions between the same barriers, in the same sequential loops and on the same lanes.
+
+    Attributes
+    ----------
+    launch : str
+        Name of the device kernel.
+    stretch : int
+        Number of the part of the launch between two barriers.
+    outer, inner : tuple of str
+        The sequential loops around the stretch, and those inside it, outermost first. Only the outer ones contain
+        barriers. Loops that are unrolled are left out.
+    lanes : tuple of str
+        The axes ``l.0``, ``l.1``, ... on which the instructions depend.
+    iterations : Count
+        (work-item, iteration) pairs that execute at least one of the instructions.
+    box : Count
+        What :attr:`iterations` would be if every work-item made all iterations of the box around the loops. It is
+        larger where a guard, or a loop whose bounds vary, leaves some out.
+    entries : Count
+        (work-item, iteration) pairs of the loops around the innermost loop: how often that is entered. It is
+        :attr:`iterations` where there is no inner loop.
+    executions : Count
+        The same as :attr:`iterations`, each copy that an unrolled loop makes counted by itself.
+    operations : tuple of OperationCount
+        Operations, as in the table of all.
+    accesses : tuple of NestAccess
+        Accesses, one for each expression.
+    kept : Count
+        Loads and stores of private values that live over a barrier. A device that runs the work-items of a group one
+        after the other keeps these in memory.
+    chains : tuple of NestChain
+        What its innermost loop carries from one iteration to the next.
+    """
+
+    launch: str
+    stretch: int
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    lanes: tuple[str, ...]
+    iterations: Count
+    box: Count
+    entries: Count
+    executions: Count
+    operations: tuple[OperationCount, ...]
+    accesses: tuple[NestAccess, ...]
+    kept: Count
+    chains: tuple[NestChain, ...]

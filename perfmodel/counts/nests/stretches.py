@@ -1,0 +1,88 @@
+"""Divides a launch into stretches without barriers, and these into nests of sequential loops."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
+
+from perfmodel.counts.program.program import Place
+from perfmodel.counts.program.tree import Loop, Node, Wait, device_kernels, has_barrier
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What stands around a place of the schedule.
+
+    Attributes
+    ----------
+    launch : int
+        Position of the launch.
+    stretch : int
+        Number of the part of the launch between two barriers, in the order of the schedule.
+    outer : tuple of str
+        Sequential loops around the stretch, which therefore contain barriers.
+    inner : tuple of str
+        Sequential loops inside the stretch, outermost first; loops that are unrolled are left out.
+    loop : Place
+        The place of the innermost of these loops; that of the stretch if there is none.
+    """
+
+    launch: int
+    stretch: int
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    loop: Place
+
+
+def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
+    """Return what stands around each place of each launch, those before a node included."""
+    return {
+        (launch, place): found
+        for launch, device in enumerate(device_kernels(schedule))
+        for place, found in _Division(launch, unrolled).block(device.body, (), ())
+    }
+
+
+@dataclass
+class _Division:
+    """Numbers the stretches of one launch while its schedule is walked."""
+
+    launch: int
+    unrolled: Container[str]
+    stretch: int = 0
+
+    def block(
+        self, nodes: tuple[Node, ...], around: Place, outer: tuple[str, ...]
+    ) -> Iterator[tuple[Place, Surroundings]]:
+        """Yield the places of siblings of which one is, or contains, a barrier, or of a whole launch."""
+        for k, node in enumerate(nodes):
+            place = (*around, 2 * k)
+            if isinstance(node, Wait):
+                self.stretch += 1
+            elif isinstance(node, Loop) and has_barrier(node):
+                yield self._at((*around, 2 * k - 1), outer, (), around)
+                self.stretch += 1
+                yield from self.block(node.body, (*place, node.iname), (*outer, node.iname))
+                self.stretch += 1
+            else:
+                yield from self.free((node,), k, around, outer, (), around)
+
+    def free(
+        self, nodes: tuple[Node, ...], first: int, around: Place, outer: tuple[str, ...], inner: tuple[str, ...],
+        loop: Place,
+    ) -> Iterator[tuple[Place, Surroundings]]:
+        """Yield the places of siblings without barriers."""
+        for k, node in enumerate(nodes, first):
+            place = (*around, 2 * k)
+            yield self._at((*around, 2 * k - 1), outer, inner, loop)
+            yield self._at(place, outer, inner, loop)
+            if isinstance(node, Loop):
+                below = (*place, node.iname)
+                written_out = node.iname in self.unrolled
+                loops, innermost = (inner, loop) if written_out else ((*inner, node.iname), below)
+                yield from self.free(node.body, 0, below, outer, loops, innermost)
+
+    def _at(
+        self, place: Place, outer: tuple[str, ...], inner: tuple[str, ...], loop: Place
+    ) -> tuple[Place, Surroundings]:
+        return place, Surroundings(self.launch, self.stretch, outer, inner, loop)

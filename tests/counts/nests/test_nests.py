@@ -1,0 +1,133 @@
+"""Nests of kernels worked out by hand, and what holds for every kernel."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.nests.nest import Nest
+from perfmodel.errors import PlacesUnknownError
+from tests.corpus import CorpusKernel, kernels
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def matmul(tile: int = 16) -> KernelCounts:
+    """Count a product in which tiles of both factors are in local memory."""
+    unit = lp.make_kernel(
+        "{ [i, j, k]: 0 <= i, j, k < n }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
+        [lp.GlobalArg("a, b, c", np.float32, shape="n, n"), lp.ValueArg("n", np.int32)],
+        assumptions=f"n >= 1 and n mod {tile} = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", tile, outer_tag="g.1", inner_tag="l.1")
+    unit = lp.split_iname(unit, "j", tile, outer_tag="g.0", inner_tag="l.0")
+    unit = lp.split_iname(unit, "k", tile)
+    unit = lp.add_prefetch(unit, "a", ["i_inner", "k_inner"], default_tag="l.auto")
+    return count(lp.add_prefetch(unit, "b", ["k_inner", "j_inner"], default_tag="l.auto"), cache=False)
+
+
+def operations(nest: Nest, **sizes: int) -> dict[tuple[str, str], int]:
+    return {(row.dtype, row.kind): row.count(**sizes) for row in nest.operations}
+
+
+def test_the_three_nests_of_a_tiled_product() -> None:
+    fetch, update, store = [nest for nest in matmul().nests if nest.accesses]
+    n = 64
+    # each of n*n work-items fetches one cell of either tile in each of its n/16 steps
+    assert (("k_outer",), (), n**3 // 16) == (fetch.outer, fetch.inner, fetch.iterations(n=n))
+    assert (("k_outer",), ("k_inner",)) == (update.outer, update.inner)
+    assert (n**3, n**3 // 16, n**3) == (update.iterations(n=n), update.entries(n=n), update.box(n=n))
+    assert {("float32", "add"): n**3, ("float32", "mul"): n**3} == operations(update, n=n)
+    # the sum lives over the barriers: it is loaded and stored in each update, and loaded for the store
+    assert (0, 2 * n**3, n**2) == tuple(nest.kept(n=n) for nest in (fetch, update, store))
+    assert ((), (), n**2) == (store.outer, store.inner, store.iterations(n=n))
+
+
+def test_the_chain_of_a_sum() -> None:
+    (chain,) = [chain for nest in matmul().nests for chain in nest.chains]
+    assert ([("float32", "add", 32**3)], 1) == (
+        [(row.dtype, row.kind, row.count(n=32)) for row in chain.operations], chain.chains
+    )
+
+
+def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
+    unit = lp.make_kernel(
+        "{ [i, k, u]: 0 <= i, k < n and 0 <= u < 4 }", "c[i, u] = sum(k, a[i, k]*b[k, u])",
+        [lp.GlobalArg("a", np.float32, shape="n, n"), lp.GlobalArg("b", np.float32, shape="n, 4"),
+         lp.GlobalArg("c", np.float32, shape="n, 4"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(unit, {"i": "g.0", "u": "ilp.unr"})
+    (nest,) = [nest for nest in count(unit, cache=False).nests if nest.operations]
+    assert ((("k",), ()), (100, 400, 10)) == (
+        (nest.inner, nest.outer), (nest.iterations(n=10), nest.executions(n=10), nest.entries(n=10))
+    )
+    (chain,) = nest.chains
+    assert (4, [("add", 100)]) == (chain.chains, [(row.kind, row.count(n=10)) for row in chain.operations])
+
+
+def test_a_guard_leaves_part_of_the_box_out() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", [lp.GlobalArg("a, b", np.float32, shape="n"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0")
+    (nest,) = count(unit, cache=False).nests
+    assert [(40, 64), (64, 64)] == [(nest.iterations(n=n), nest.box(n=n)) for n in (40, 64)]
+
+
+def test_a_triangle_fills_half_of_its_box() -> None:
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j <= i }", "y[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    nest = next(nest for nest in count(unit, cache=False).nests if "j" in nest.inner)
+    assert (55, 100, 10) == (nest.iterations(n=10), nest.box(n=10), nest.entries(n=10))
+
+
+def test_a_load_that_a_loop_does_not_move() -> None:
+    (update,) = [nest for nest in matmul().nests if nest.chains]
+    steps = {access.array: access.step("k_inner") for access in update.accesses}
+    # a's tile is read along its rows of 4-byte cells, b's tile down its columns of 16 cells
+    assert {"a_fetch": 4, "b_fetch": 64} == {array: step() for array, step in steps.items() if step is not None}
+    lane = {access.array: access.step("j_inner") for access in update.accesses}
+    assert {"a_fetch": 0, "b_fetch": 4} == {array: step() for array, step in lane.items() if step is not None}
+
+
+@pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
+def test_the_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> None:
+    for sizes in kernel.cases[:1]:
+        counts = count(kernel.build(), 32, kernel.statistics(sizes) if kernel.statistics else None)
+        given = {name: sizes[name] for name in counts.parameters}
+        found = Counter[tuple[str, ...]]()
+        for nest in counts.nests:
+            for row in nest.operations:
+                found[row.dtype, row.kind] += row.count(**given)
+            for access in nest.accesses:
+                found[access.space, access.direction, access.array] += access.count(**given)
+            iterations, box = nest.iterations(**given), nest.box(**given)
+            assert 0 <= nest.entries(**given) <= iterations
+            assert iterations <= box or not nest.iterations.exact
+        expected = Counter[tuple[str, ...]]()
+        for row in counts.operation_table:
+            expected[row.dtype, row.kind] += row.count(**given)
+        for row in counts.access_table:
+            expected[row.space, row.direction, row.array] += row.count(**given)
+        assert {key: value for key, value in expected.items() if value} == {k: v for k, v in found.items() if v}
+
+
+def test_counts_that_were_stored_without_places_have_no_nests() -> None:
+    counts = matmul()
+    program = replace(
+        counts.program, statements=tuple(replace(one, place=()) for one in counts.program.statements)
+    )
+    with pytest.raises(PlacesUnknownError, match="count the kernel again"):
+        replace(counts, source=program).nests  # noqa: B018
