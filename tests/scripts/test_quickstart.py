@@ -27,7 +27,7 @@ def test_the_main_job(tmp_path):
     assert re.search(r"^launches +[-0-9.e]+ +s/launch$", result.stdout, re.MULTILINE)
     for kernel in ("stencil", "matmul_skinny"):
         rows = re.findall(rf"^{kernel} .* %$", result.stdout, re.MULTILINE)
-        assert 2 + 1 <= len(rows) <= 4 + 1  # up to four sizes that are short enough, and the geometric mean
+        assert 1 + 1 <= len(rows) <= 4 + 1  # up to four sizes, fewer on a slow or busy machine, and the geometric mean
     assert re.search(r"^all +geometric mean +[0-9.]+ %$", result.stdout, re.MULTILINE)
     (folder,) = tmp_path.iterdir()
     document = json.loads((folder / "stevens_kloeckner_2016.json").read_text())
