@@ -1,7 +1,7 @@
 """Inner loops of 3, 7 and 16 trips, each entered k times by every work-item.
 
-The loop sums a short table, each entry times a number of the work-item. The table lies in global memory, or with `local`
-behind a barrier in local memory.
+The loop sums a short table, each entry times a number of the work-item. The table lies in global memory, or with
+`local` behind a barrier in local memory.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ WIDTH = 128
 
 
 def build(trips: int = 3, local: bool = False, guarded: bool = False) -> lp.TranslationUnit:
+    tile = lp.TemporaryVariable("tile", np.float32, shape=trips, address_space=lp.AddressSpace.LOCAL)
     cell, order = f"{WIDTH}*g + l", " {dep=fetch}" * local
     t_unit = lp.make_kernel(
         [
@@ -35,7 +36,7 @@ def build(trips: int = 3, local: bool = False, guarded: bool = False) -> lp.Tran
             lp.GlobalArg("a", np.float32, shape="k, n"),
             lp.GlobalArg("out", np.float32, shape="k, n", is_input=None),
             lp.GlobalArg("table", np.float32, shape=trips),
-            *([lp.TemporaryVariable("tile", np.float32, shape=trips, address_space=lp.AddressSpace.LOCAL)] if local else []),
+            *([tile] if local else []),
             lp.ValueArg("n, k", np.int32),
         ],
         assumptions=f"n >= 1 and n mod {WIDTH} = 0 and k >= 1",

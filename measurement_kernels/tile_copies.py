@@ -1,7 +1,7 @@
 """Copies through a tile in local memory, with 8 to 128 work-items along l.0.
 
-Between the loads and the stores lies a barrier. The rows of the arrays are a power of two long, or those of the input 16
-cells more with `pad`.
+Between the loads and the stores lies a barrier. The rows of both arrays are a power of two long; with `pad` those of
+the input are 16 cells longer.
 """
 
 from __future__ import annotations
