@@ -158,3 +158,8 @@ def test_the_page_names_every_class():
     page = (ROOT / "docs" / "measurement-kernels.md").read_text(encoding="utf-8")
     assert [] == [name for name in CLASSES if f"`{name}`" not in page]
     assert [] == [kernel.name for kernel in CLASSES.values() if f"| {kernel.group} |" not in page]
+
+
+def test_only_two_groups_are_also_groups_of_test_kernels():
+    tests = {kernel.group for kernel in discover(ROOT / "test_kernels")}
+    assert {"matmul", "transpose"} == tests & {kernel.group for kernel in CLASSES.values()}
