@@ -1,0 +1,165 @@
+"""What the classes of tag "context" vary, as the table of nests shows it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.kernels import discover
+from tests.machine import ROOT
+
+CLASSES = {kernel.name: kernel for kernel in discover(ROOT / "measurement_kernels")}
+CONTEXT = [kernel for kernel in CLASSES.values() if "context" in kernel.tags]
+PAGE = 4096
+
+
+@cache
+def variants(name):
+    """The variants, each with its counts in one work-group shape."""
+    kernel = CLASSES[name]
+    found = [(variant, count(kernel.build(**variant), subgroup_size=32)) for variant in kernel.variants_on(4096, 1)]
+    return [({key: v for key, v in variant.items() if key != "work_group"}, counts) for variant, counts in found]
+
+
+def top(kernel):
+    """The parameter sets of the highest rung."""
+    return kernel.sizes.at(kernel.sizes.exponents(kernel.sizes.start)[-1])
+
+
+def storing(counts):
+    """The nest that writes the output."""
+    (nest,) = [n for n in counts.nests if any(a.array.startswith("out") for a in n.accesses if a.direction == "store")]
+    return nest
+
+
+def innermost(counts):
+    """The nest with the most loops around it."""
+    return max(counts.nests, key=lambda nest: len(nest.outer + nest.inner))
+
+
+def operations(nest, point):
+    return sum(row.count(**point) for row in nest.operations) / nest.executions(**point)
+
+
+def traits(nest, point):
+    """Words for what is special about a nest."""
+    number = {name: getattr(nest, name)(**point) for name in ("iterations", "box", "entries", "executions", "kept")}
+    steps = [s(**point) for a in nest.accesses if a.address for s in a.address.steps.values() if a.space == "global"]
+    trips = number["iterations"] / number["entries"]
+    found = {
+        "guard": number["box"] > number["iterations"],
+        "copies": number["executions"] > number["iterations"],
+        "values kept over a barrier": number["kept"] > 0,
+        "short loop": bool(nest.inner) and 2 < trips <= 16,
+        "long loop": bool(nest.inner) and trips >= 256,
+        "loop between barriers": bool(nest.outer and nest.inner),
+        "chain": bool(nest.chains),
+        "arithmetic without a loop": not nest.inner and operations(nest, point) >= 4,
+        "rows of a power of two": any(step >= PAGE and step % PAGE == 0 for step in steps),
+        "padded rows": any(step >= PAGE and step % PAGE == 64 for step in steps),
+    }
+    return {name for name, holds in found.items() if holds}
+
+
+def test_every_trait_is_shown_by_classes_of_two_groups():
+    groups = defaultdict(set)
+    for kernel in (*CONTEXT, CLASSES["barriers"], CLASSES["tiled_terms"]):
+        for _, counts in variants(kernel.name):
+            for point in top(kernel):
+                for trait in set().union(*(traits(nest, point) for nest in counts.nests)):
+                    groups[trait].add(kernel.group)
+    assert 10 == len(groups)
+    assert [] == [trait for trait, names in groups.items() if len(names) < 2]
+
+
+@pytest.mark.parametrize("kernel", CONTEXT, ids=lambda kernel: kernel.name)
+def test_a_guard_takes_work_from_one_lane_and_nothing_from_the_launch(kernel):
+    point = top(kernel)[-1]
+    for variant, counts in variants(kernel.name):
+        nest = storing(counts)
+        assert variant.get("guarded", False) == (nest.iterations(**point) < nest.box(**point)), variant
+    assert any(variant.get("guarded") for variant, _ in variants(kernel.name))
+
+
+def test_groups_of_384_have_barriers():
+    found = {
+        kernel.name for kernel in CONTEXT for _, counts in variants(kernel.name)
+        if counts.work_items()(**top(kernel)[-1]) == 384 * counts.work_groups()(**top(kernel)[-1])
+        and counts.barriers()(**top(kernel)[-1]) > 0
+    }  # fmt: skip
+    assert {"halo_tiles", "tile_copies", "tile_reuse"} == found
+
+
+def test_straight_chains_vary_the_operations_of_an_iteration():
+    for variant, counts in variants("straight_chains"):
+        assert () == storing(counts).inner
+        assert 2 * variant["length"] == operations(storing(counts), {"n": 4096})
+
+
+def test_load_streams_vary_the_accesses():
+    for variant, counts in variants("load_streams"):
+        assert variant["streams"] + 1 == len({access.array for access in storing(counts).accesses})
+
+
+def test_stored_rows_vary_loads_and_stores():
+    for variant, counts in variants("stored_rows"):
+        accesses = storing(counts).accesses
+        assert variant["loads"] == sum(access.direction == "load" for access in accesses)
+        assert variant["stores"] == len({access.array for access in accesses if access.direction == "store"})
+
+
+def test_sweeps_vary_the_step_of_the_loop():
+    point = {"n": 1024, "k": 256}
+    for variant, counts in variants("sweeps"):
+        (load,) = innermost(counts).accesses
+        pad = variant["pad"]
+        along, across = (4, 4 * (256 + pad)) if variant["along"] == "rows" else (4 * (1024 + pad), 4)
+        assert along == load.step("step")(**point)
+        assert across == load.step("i_inner")(**point)
+
+
+def test_halo_tiles_vary_the_lanes_that_load():
+    point = {"m": 384, "n": 128}
+    for variant, counts in variants("halo_tiles"):
+        depth, width = variant["height"] * variant["rows"], variant["width"]
+        loads = (depth + 2) * (width + 2) * (384 // depth) * (128 // width)
+        assert loads == innermost(counts).iterations(**point)
+
+
+def test_tile_copies_vary_the_work_items_of_a_row():
+    for variant, counts in variants("tile_copies"):
+        assert (variant["width"], variant["height"]) == tuple(counts.launch.group_shape[:2])
+        nest, point = storing(counts), {"m": 384, "n": 256}
+        assert variant.get("rows", 1) == nest.executions(**point) / nest.iterations(**point)
+
+
+def test_tile_reuse_varies_operations_copies_and_kept_values():
+    point = {"n": 768, "k": 2}
+    for variant, counts in variants("tile_reuse"):
+        nest = innermost(counts)
+        assert variant["operations"] == operations(nest, point)
+        assert variant.get("unroll", 1) == nest.executions(**point) / nest.iterations(**point)
+        # the sum is read and written, and the values that the operations use are read
+        used = variant.get("kept", 1) if variant["operations"] > 1 else 0
+        assert used + 2 == nest.kept(**point) / nest.executions(**point)
+
+
+def test_short_loops_vary_the_trips():
+    point = {"n": 1024, "k": 16}
+    for variant, counts in variants("short_loops"):
+        nest = innermost(counts)
+        assert variant["trips"] == nest.iterations(**point) / nest.entries(**point)
+
+
+def test_the_page_names_every_class():
+    page = (ROOT / "docs" / "measurement-kernels.md").read_text(encoding="utf-8")
+    assert [] == [name for name in CLASSES if f"`{name}`" not in page]
+    assert [] == [kernel.name for kernel in CLASSES.values() if f"| {kernel.group} |" not in page]
+
+
+def test_only_two_groups_are_also_groups_of_test_kernels():
+    tests = {kernel.group for kernel in discover(ROOT / "test_kernels")}
+    assert {"matmul", "transpose"} == tests & {kernel.group for kernel in CLASSES.values()}
