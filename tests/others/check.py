@@ -194,7 +194,7 @@ def contiguous(unit: lp.TranslationUnit, sizes: dict[str, int]) -> dict[str, int
             name = f"{array.name}_stride{axis}"
             if name in found:
                 found[name] = stride
-                stride *= int(evaluate(extent, sizes))
+            stride *= int(evaluate(extent, sizes))
     return found
 
 

@@ -6,11 +6,14 @@ import os
 import pickle
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import loopy as lp
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from perfmodel.counts import count
 from tests.others import environments
@@ -18,7 +21,7 @@ from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
 from tests.others.check import STATUSES, Finding, check, examined, questions
 from tests.others.sizes import candidates, events, two_sizes
-from tests.others.suites import SUITES
+from tests.others.suites import COMMON, SUITES
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = (2018, 2)
@@ -133,3 +136,30 @@ def test_each_call_of_pip_names_what_to_install(tmp_path: Path, monkeypatch: pyt
     environments.environment("newest", (3, 10), ("loopy", "islpy"), barvinok="islpy-barvinok")
     installs = [command for command in calls if "pip" in command]
     assert ["islpy", "islpy-barvinok"] == [command[-1] for command in installs]
+
+
+def test_an_environment_is_made_again_where_it_lacks_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[list[str]] = []
+    monkeypatch.setattr(environments, "PLACE", tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command))
+    (tmp_path / "suite").mkdir()
+    for requirements, made in ((("loopy",), 1), (("loopy",), 1), (("loopy", "pyyaml"), 2)):
+        environments.environment("suite", (3, 10), requirements)
+        assert made == sum("venv" in command for command in calls)
+
+
+def test_environments_have_what_the_checks_import() -> None:
+    """Every distribution that a check of kernels imports is in `COMMON`, or required by what is."""
+    program = "import sys, tests.others.__main__; print(*{name.split('.')[0] for name in sys.modules})"
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=ROOT, capture_output=True, check=True)
+    of_module = metadata.packages_distributions()
+    imported = {canonicalize_name(of_module[name][0]) for name in run.stdout.decode().split() if name in of_module}
+    installed = {canonicalize_name(distribution.name) for distribution in metadata.distributions()}
+    ours, found = {"perfmodel", "islpy-barvinok"}, {Requirement(wanted).name for wanted in COMMON}
+    new = found
+    while new:
+        texts = [text for name in new & installed for text in metadata.requires(name) or ()]
+        asked = [wanted for wanted in map(Requirement, texts) if wanted.marker is None or wanted.marker.evaluate()]
+        new = {canonicalize_name(wanted.name) for wanted in asked} - found
+        found |= new
+    assert set() == imported - found - ours

@@ -39,6 +39,8 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         What to count beside the default.
     vector_iname : str
         The iname along which the instruction is vectorised, or "".
+    has_complex : bool
+        Whether the instruction has complex variables.
     operations, accesses : list
         What was found so far, in the order of evaluation.
     """
@@ -47,6 +49,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
     callables: Mapping[Any, Any]
     options: Options = field(default_factory=Options)
     vector_iname: str = ""
+    has_complex: bool = False
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
 

@@ -32,6 +32,9 @@ class Walk(ArithmeticWalk):
     def assignment(self, instruction: MultiAssignmentBase) -> None:
         """Walk an assignment: its right side, then its stores."""
         targets = instruction.assignees
+        variables = (self.kernel.arg_dict, self.kernel.temporary_variables)
+        used = [known[name] for name in instruction.dependency_names() for known in variables if name in known]
+        self.has_complex = any(memory_type(variable) in COMPLEX for variable in used)
         scope = Scope(real_part(self.assigned_type(targets[0])) if targets else INT)
         self.rec(instruction.expression, scope)
         for target in targets:
