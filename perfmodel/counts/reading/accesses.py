@@ -14,7 +14,7 @@ from loopy.expression import VectorizabilityChecker
 from loopy.kernel.array import VectorArrayDimTag
 from loopy.kernel.data import VectorizeTag
 from loopy.kernel.instruction import MultiAssignmentBase
-from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast
+from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast, simplify_using_aff
 from pymbolic.mapper import Mapper
 
 from perfmodel.counts.reading.affine import is_affine_in
@@ -79,7 +79,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         """Return the axis along which one access takes a whole vector, if there is one."""
         for axis, index in enumerate(indices if self.vector_iname else ()):
             if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and (
-                index == p.Variable(self.vector_iname)
+                simplify_using_aff(self.kernel, index) == p.Variable(self.vector_iname)
             ):
                 return axis
         return None

@@ -23,6 +23,7 @@ from perfmodel.errors import NotCountableError
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
+ADDRESSES = frozenset({"indexof", "indexof_vec"})  # of an element, in cells: nothing is read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
 
 
@@ -97,6 +98,10 @@ class Walk(ArithmeticWalk):
             )
         if not isinstance(name, str):
             raise NotCountableError(f"the call {expr}", "it is not a scalar function")
+        if name in ADDRESSES:
+            for index in array_access(expr.parameters[0])[1]:
+                self.rec(index, scope.of_index())
+            return np.dtype(self.kernel.index_dtype.numpy_dtype)
         known = function.arg_id_to_dtype or {}
         types = {i: np.dtype(t.numpy_dtype) for i, t in known.items() if t is not None}
         found = [
