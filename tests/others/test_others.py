@@ -19,7 +19,7 @@ from perfmodel.counts import count
 from tests.others import environments
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
-from tests.others.check import STATUSES, Finding, check, examined, questions
+from tests.others.check import STATUSES, Finding, check, contiguous, examined, questions, shortest
 from tests.others.sizes import candidates, events, two_sizes
 from tests.others.suites import COMMON, SUITES
 
@@ -78,6 +78,15 @@ def test_two_sizes_meet_the_assumptions_and_are_small() -> None:
     assert [{"n": 100000}] == two_sizes(fixed, ("n",))
     assert [] == two_sizes(fixed, ("n",), most=90_000)
     assert {"n": 1000} in candidates(count(doubled("n = 1000")), ("n",))
+
+
+def test_strides_that_the_caller_gives_leave_no_cell_between() -> None:
+    """The row of a matrix is as long as its last axis, whose own stride is 1; an open shape is no size."""
+    matrix = lp.GlobalArg("a", np.float32, shape="n, m", dim_tags="stride:auto,stride:1")
+    arrays = [matrix, lp.GlobalArg("b", np.float32, shape=(None,)), lp.ValueArg("n, m", np.int32)]
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "a[i, 0] = b[i]", arrays, lang_version=LANGUAGE)
+    assert {"n": 5, "m": 7, "a_stride0": 7} == contiguous(unit, {"n": 5, "m": 7, "a_stride0": 5})
+    assert 5 == shortest(unit, {"n": 5, "m": 6})
 
 
 def test_every_counter_is_asked() -> None:

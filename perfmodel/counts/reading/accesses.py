@@ -146,7 +146,7 @@ def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
 
 def vector_iname(kernel: lp.LoopKernel, instruction: MultiAssignmentBase) -> str:
     """Return the iname along which Loopy vectorises an instruction; "" if there is none."""
-    for iname in instruction.within_inames:
+    for iname in () if instruction.atomicity else instruction.within_inames:
         if kernel.iname_tags_of_type(iname, VectorizeTag):
             check = VectorizabilityChecker(kernel, iname, kernel.get_constant_iname_length(iname))
             try:
