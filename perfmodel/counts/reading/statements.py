@@ -22,8 +22,8 @@ from perfmodel.counts.reading.events import Condition, Options, Scope
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.target.declared import Declared, declaration
+from perfmodel.counts.reading.target.vectorised import vectorised
 from perfmodel.counts.reading.values import INT
-from perfmodel.counts.reading.vectorised import vectorised
 from perfmodel.errors import PartError
 
 Executed = tuple[Domain, Place, str]  # where the instances of a statement are, in sets and in the schedule
