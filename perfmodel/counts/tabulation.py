@@ -57,11 +57,12 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
     )
 
 
-def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set, ...]:
+def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Map, ...]:
     """Return that on whose parameters lines, strides and footprints of an access depend."""
     shape = access.shape or ()  # where data decides, any cell may be touched
     distances = (stride.distance for stride in access.lane_stride)
-    return (*access.strides, access.offset, *distances, *(shape if access.cells is None else ()))
+    cells = shape if access.cells is None else (access.cells,)
+    return (*access.strides, access.offset, *distances, *cells)
 
 
 def _operation_rows(

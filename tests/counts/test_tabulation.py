@@ -94,3 +94,7 @@ def test_barriers_are_met_by_all_work_items_of_a_group() -> None:
 def test_only_parameters_that_decide_are_named() -> None:
     counts = tabulate(replace(program(Statement(DOMAIN, (), (EVERY,))), parameters=("m", "n")), 8, SHAPE)
     assert ("n",) == counts.parameters
+    shifted = replace(EVERY, cells=isl.Map("[m] -> { [g, l, k] -> [16g + l + m] }"))  # its footprint depends on m
+    counts = tabulate(replace(program(Statement(DOMAIN, (), (EVERY, shifted))), parameters=("m", "n")), 8, SHAPE)
+    assert ("m", "n") == counts.parameters
+    assert 16 * 10 + 5 == counts.footprint("a")(m=5, n=10)

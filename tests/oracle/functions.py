@@ -154,6 +154,8 @@ REAL.update(
         "fma": lambda x, y, z: x * y + z,
         "mad": lambda x, y, z: x * y + z,
         "isnan": lambda x: int(x != x),
+        "dot": lambda x, y: sum(x * y),
+        "clamp": _lanewise(lambda x, least, most: min(max(x, least), most)),
         "floor_div": lambda x, y: x // y,
         "mod": lambda x, y: x % y,
     }
@@ -215,6 +217,8 @@ def _real_call(name: str, kind: CType) -> tuple[str, CType, Operations]:
         return name, kind, ((kind.dtype, "minmax", kind.lanes),)
     if name in ("pow", "pown", "powr"):
         return name, kind, ((kind.dtype, "pow", kind.lanes),)
+    if name == "dot":
+        return name, CType(kind.dtype), ((kind.dtype, name, 1),)
     result = CType("int32") if name == "isnan" else kind
     return name, result, ((kind.dtype, name, kind.lanes),)
 

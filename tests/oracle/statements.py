@@ -51,6 +51,13 @@ def _assigned(node: c_ast.Node) -> set[str]:
     }
 
 
+def _pointed_at(node: c_ast.Node) -> c_ast.Node:
+    """Return the variable or the cell in a cast of its address."""
+    while isinstance(node, (c_ast.Cast, c_ast.UnaryOp)):
+        node = node.expr
+    return node
+
+
 class Statements:
     """Translates one kernel function; the lines of Python collect in *lines*, what they note in *notes*."""
 
@@ -111,8 +118,12 @@ class Statements:
         kind, form, local = type_and_form(node.type)
         local = local or "volatile" in node.quals
         name, scope = self.mangled(node.name), self.expressions.scope
-        if local or form == "array":
-            scope[node.name] = Variable(f"M_{name}", kind, "array", "local" if local else "private", node.name)
+        if local or form != "scalar":  # a pointer is to a part of a storage that temporaries share
+            base = node.init if form == "pointer" else None
+            names = {part.name for part in _everything(base) if isinstance(part, c_ast.ID)} if base else set()
+            space = next((scope[known].space for known in names), "local" if local else "private")
+            scope[node.name] = Variable(f"M_{name}", kind, "array", space, node.name)
+            local = space == "local"
             if local:
                 self.notes.local_arrays.append(f"M_{name}")
             else:
@@ -212,6 +223,12 @@ class Statements:
             self.depth -= 1
         expressions.scope = outer
 
+    def _dowhile(self, node: c_ast.DoWhile) -> None:
+        """Loopy's atomic update of a cell; the exchange succeeds at once, for no other work-item comes between."""
+        self.statement(node.stmt)
+        cell, _, new = node.cond.left.args.exprs
+        self._assignment(c_ast.Assignment("=", _pointed_at(cell), _pointed_at(new)))
+
     @staticmethod
     def _steps_by_one(node: c_ast.For, name: str) -> bool:
         return (
@@ -264,7 +281,7 @@ class Statements:
             self.emit("yield")
         elif name in self.program.functions:
             self._inline(self.program.functions[name], node.args.exprs if node.args else [])
-        elif name not in ("mem_fence", "read_mem_fence", "write_mem_fence"):
+        elif name not in ("mem_fence", "read_mem_fence", "write_mem_fence") and (name != "printf" or self.copies):
             raise UnsupportedCode(f"call of {name}")
 
     def _inline(self, function: c_ast.FuncDef, arguments: list[c_ast.Node]) -> None:

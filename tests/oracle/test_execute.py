@@ -290,8 +290,41 @@ def test_a_function_that_calls_a_library_is_one_operation() -> None:
         void k(double *out) { double w; out[0] = 2.0*wave(0.5, &w) + w; }
     """
     tree = c_parser.CParser().parse(text)
-    code = kernel_code(Program({node.decl.name: node for node in tree.ext}, (), "", ""), "k")
+    code = kernel_code(Program({node.decl.name: node for node in tree.ext}, (), "", "", {}), "k")
     assert {("float64", "wave"): 1, ("float64", "mul"): 1, ("float64", "add"): 1} == sum(code.sites, Counter())
+
+
+def test_an_atomic_update_is_a_load_and_a_store() -> None:
+    unit = make("{[i]: 0<=i<20}", "out[i % 4] = out[i % 4] + a[i] {atomic}", [
+        lp.GlobalArg("out", np.float32, shape=(4,), for_atomic=True), lp.GlobalArg("a", np.float32, shape=(20,)), ...,
+    ])
+    result, memory = run(unit, {}, arrays={"a": np.arange(20.0), "out": np.zeros(4)})
+    assert {("float32", "add"): 20} == result.operations
+    assert {"load": 20, "store": 20} == {key[1]: times for key, times in result.accesses.items() if key[2] == "out"}
+    assert [40, 45, 50, 55] == [memory["out"][address] for address in range(4)]  # 0 + 4 + 8 + 12 + 16, ...
+
+
+def test_parts_of_a_shared_storage_have_names_of_their_own() -> None:
+    shared = {"shape": (4,), "base_storage": "both", "address_space": lp.AddressSpace.LOCAL, "dtype": np.float32}
+    temporaries = [lp.TemporaryVariable(name, _base_storage_access_may_be_aliasing=True, **shared) for name in "st"]
+    unit = make("{[i, j]: 0<=i, j<4}", """
+        s[i] = a[i] {id=first}
+        t[j] = s[j] {id=second, dep=first}
+        out[j] = t[j] {dep=second, nosync=first}
+    """, [lp.GlobalArg("a,out", np.float32, shape=(4,)), *temporaries])
+    result = execute(lp.allocate_temporaries_for_base_storage(unit), {})
+    assert {("s", "load"): 4, ("s", "store"): 4, ("t", "load"): 4, ("t", "store"): 4} == {
+        (key[2], key[1]): times for key, times in result.accesses.items() if key[0] == "local"
+    }
+
+
+def test_the_scalar_product_of_vectors_is_one_operation() -> None:
+    tree = c_parser.CParser().parse("""
+        typedef int float4;
+        void k(float4 *a, float *out) { out[0] = 2.0f*dot(a[0], a[1]); }
+    """)
+    code = kernel_code(Program({tree.ext[1].decl.name: tree.ext[1]}, (), "", "", {}), "k")
+    assert {("float32", "dot"): 1, ("float32", "mul"): 1} == sum(code.sites, Counter())
 
 
 def test_unknown_functions_are_refused() -> None:

@@ -77,7 +77,7 @@ def check(kernel: Captured, kernel_s: int = KERNEL_S) -> Finding:
 
 
 def _send(kernel: Captured, sender: Connection, kernel_s: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (kernel_s, kernel_s + 1))  # then the process is sent SIGXCPU
+    resource.setrlimit(resource.RLIMIT_CPU, (kernel_s, kernel_s + 10))  # then the process is sent SIGXCPU
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):  # where Loopy fails it prints the kernel
         warnings.simplefilter("ignore")
         sender.send(examined(kernel, sender.send))
@@ -189,19 +189,21 @@ def contiguous(unit: lp.TranslationUnit, sizes: dict[str, int]) -> dict[str, int
     """Return the sizes with strides that the caller of the kernel gives such that no two cells share an address."""
     found = dict(sizes)
     for array in unit.default_entrypoint.args:
-        stride = 1
-        for axis, extent in reversed(tuple(enumerate(getattr(array, "shape", None) or ()))):
-            name = f"{array.name}_stride{axis}"
+        stride, shape = 1, getattr(array, "shape", None) or ()
+        names = [f"{array.name}_stride{axis}" for axis in range(len(shape))]
+        for name, extent in reversed(tuple(zip(names, shape, strict=True)) if found.keys() & set(names) else ()):
             if name in found:
                 found[name] = stride
-                stride *= int(evaluate(extent, sizes))
+            stride *= int(evaluate(extent, sizes))
     return found
 
 
 def shortest(unit: lp.TranslationUnit, sizes: dict[str, int], most: int = 7) -> int:
     """Return the least extent of an array, or *most*: integers below it index every array."""
     extents = [extent for array in unit.default_entrypoint.args for extent in getattr(array, "shape", None) or ()]
-    known = [evaluate(extent, sizes) for extent in extents if get_dependencies(extent) <= sizes.keys()]
+    known = [
+        evaluate(extent, sizes) for extent in extents if extent is not None and get_dependencies(extent) <= sizes.keys()
+    ]
     return max(1, min([most, *map(int, known)]))
 
 

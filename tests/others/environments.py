@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from tests.others.suites import BARVINOK, COMMON, SUITES, Suite
@@ -49,16 +49,16 @@ def examine(suite: Suite) -> int:
 
 
 def environment(
-    name: str, oldest: tuple[int, int], requirements: Iterable[str], bare: Collection[str] = (),
+    name: str, oldest: tuple[int, int], requirements: Collection[str], bare: Collection[str] = (),
     barvinok: str = BARVINOK,
 ) -> Path | None:
-    """Return the Python of an environment, made if it is not there; None where no Python is new enough.
+    """Return the Python of an environment, made unless it is there as wanted; None where no Python is new enough.
 
     *bare* is installed without what it asks for, because it asks for more than its kernels need.
     """
     folder = PLACE / name
-    python = folder / "bin" / "python"
-    if (folder / "ready").exists():
+    python, ready, wanted = folder / "bin" / "python", folder / "ready", "\n".join((*requirements, *bare, barvinok))
+    if ready.exists() and ready.read_text(encoding="utf-8") == wanted:
         return python
     base = sys.executable if sys.version_info >= oldest else shutil.which("python{}.{}".format(*oldest))
     if base is None:
@@ -68,7 +68,7 @@ def environment(
     if bare:
         pip(python, "install", "--no-deps", "--no-build-isolation", *bare)
     pip(python, "install", "--force-reinstall", "--no-deps", barvinok)
-    (folder / "ready").touch()
+    ready.write_text(wanted, encoding="utf-8")
     return python
 
 
@@ -103,7 +103,7 @@ def sources(suite: Suite, python: Path) -> Path:
 def newest() -> None:
     """Run the tests of counting with the newest Loopy and islpy, and list those that fail."""
     say("## the newest Loopy and islpy")
-    requirements = ("loopy", "islpy", "pyopencl", "pytest", "hypothesis", "pycparser", "typing-extensions", "scipy")
+    requirements = tuple(wanted.split("==")[0] for wanted in (*COMMON, "hypothesis"))
     python = environment("newest", (3, 10), requirements, barvinok="islpy-barvinok")
     tests = ("tests/counts/test_against_oracle.py", "tests/counts/test_kernel.py", "tests/counts/test_counting.py")
     run(python, "-m", "pip", "freeze")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 #: What every environment has: Loopy and what counts and the oracle need.
 COMMON = (
     "setuptools<81", "wheel", "loopy==2025.2", "islpy==2025.2.5", "pymbolic==2025.1", "numpy>=2", "pyopencl>=2025.1",
-    "pycparser>=2.22", "typing-extensions>=4.12", "pytest>=8.2", "mako", "scipy",
+    "pycparser>=2.22", "pyyaml>=6", "typing-extensions>=4.12", "pytest>=8.2", "mako", "scipy",
 )
 BARVINOK = "islpy-barvinok==2025.2.5.post1"  # always last: it brings islpy's module again
 

@@ -6,19 +6,22 @@ import os
 import pickle
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import loopy as lp
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from perfmodel.counts import count
 from tests.others import environments
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
-from tests.others.check import STATUSES, Finding, check, examined, questions
+from tests.others.check import STATUSES, Finding, check, contiguous, examined, questions, shortest
 from tests.others.sizes import candidates, events, two_sizes
-from tests.others.suites import SUITES
+from tests.others.suites import COMMON, SUITES
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = (2018, 2)
@@ -77,6 +80,15 @@ def test_two_sizes_meet_the_assumptions_and_are_small() -> None:
     assert {"n": 1000} in candidates(count(doubled("n = 1000")), ("n",))
 
 
+def test_strides_that_the_caller_gives_leave_no_cell_between() -> None:
+    """The row of a matrix is as long as its last axis, whose own stride is 1; an open shape is no size."""
+    matrix = lp.GlobalArg("a", np.float32, shape="n, m", dim_tags="stride:auto,stride:1")
+    arrays = [matrix, lp.GlobalArg("b", np.float32, shape=(None,)), lp.ValueArg("n, m", np.int32)]
+    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "a[i, 0] = b[i]", arrays, lang_version=LANGUAGE)
+    assert {"n": 5, "m": 7, "a_stride0": 7} == contiguous(unit, {"n": 5, "m": 7, "a_stride0": 5})
+    assert 5 == shortest(unit, {"n": 5, "m": 6})
+
+
 def test_every_counter_is_asked() -> None:
     asked = {text.split("(")[0] for text, _ in questions(count(doubled()))}
     assert {"idle_lanes", "barriers", "sub_groups", "depth", "accesses", "footprint", "utilization", "lines"} == asked
@@ -133,3 +145,31 @@ def test_each_call_of_pip_names_what_to_install(tmp_path: Path, monkeypatch: pyt
     environments.environment("newest", (3, 10), ("loopy", "islpy"), barvinok="islpy-barvinok")
     installs = [command for command in calls if "pip" in command]
     assert ["islpy", "islpy-barvinok"] == [command[-1] for command in installs]
+
+
+def test_an_environment_is_made_again_where_it_lacks_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[list[str]] = []
+    monkeypatch.setattr(environments, "PLACE", tmp_path)
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command))
+    (tmp_path / "suite").mkdir()
+    for requirements, made in ((("loopy",), 1), (("loopy",), 1), (("loopy", "pyyaml"), 2)):
+        environments.environment("suite", (3, 10), requirements)
+        assert made == sum("venv" in command for command in calls)
+
+
+def test_environments_have_what_the_checks_import() -> None:
+    """The modules of distributions that are neither in `COMMON`, nor required by what is, can be hidden."""
+    installed = {canonicalize_name(distribution.name) for distribution in metadata.distributions()}
+    found = new = {Requirement(wanted).name for wanted in COMMON}
+    while new:
+        texts = [text for name in new & installed for text in metadata.requires(name) or ()]
+        asked = [wanted for wanted in map(Requirement, texts) if wanted.marker is None or wanted.marker.evaluate()]
+        new = {canonicalize_name(wanted.name) for wanted in asked} - found
+        found = found | new
+    modules = metadata.packages_distributions().items()
+    hidden = [name for name, of in modules if not {"perfmodel", *found}.intersection(map(canonicalize_name, of))]
+    assert "sklearn" in hidden
+    program = f"import sys; sys.modules.update(dict.fromkeys({hidden})); import tests.others.__main__"
+    settings = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", program], env=settings, capture_output=True, text=True)
+    assert (0, "") == (run.returncode, run.stderr)

@@ -18,7 +18,9 @@ from perfmodel.counts.counters.lane_boxes import completed, sub_groups
 from perfmodel.counts.counters.line_places import places_of
 from perfmodel.counts.counters.line_runs import lines_of, most_lines
 from perfmodel.counts.program.program import Access, Domain
+from perfmodel.counts.quasipoly.at_sizes import parameters_of
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.errors import ParameterError
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
@@ -122,7 +124,11 @@ class Lines:
             index = points.find_dim_by_name(PARAM, name)
             if index >= 0:
                 points = points.fix_val(PARAM, index, isl.Val(value))
-        return points.project_out(PARAM, 0, points.dim(PARAM))
+        found = points.project_out(PARAM, 0, points.dim(PARAM))
+        missing = [name for name in parameters_of(points) if name not in self.sizes]
+        if missing and not found.is_bounded():
+            raise ParameterError(missing[0], "was left out", self.cardinalities.program.parameters)
+        return found
 
 
 def _rows(access: Access) -> tuple[str, ...]:

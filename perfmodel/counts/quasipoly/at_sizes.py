@@ -111,9 +111,9 @@ class SummandsAtSizes:
         return Value(int(total) if total.denominator == 1 else total, exact)
 
 
-def parameters_of(part: isl.Set | isl.PwQPolynomial) -> list[str]:
-    """Return the names of the parameters that a set or a function depends on."""
-    space = part.get_space() if isinstance(part, isl.Set) else part.get_domain_space()
+def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
+    """Return the names of the parameters that a set, a map or a function depends on."""
+    space = part.get_domain_space() if isinstance(part, isl.PwQPolynomial) else part.get_space()
     return [space.get_dim_name(PARAM, k) for k in range(part.dim(PARAM)) if part.involves_dims(PARAM, k, 1)]
 
 

@@ -14,7 +14,7 @@ from loopy.expression import VectorizabilityChecker
 from loopy.kernel.array import VectorArrayDimTag
 from loopy.kernel.data import VectorizeTag
 from loopy.kernel.instruction import MultiAssignmentBase
-from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast
+from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast, simplify_using_aff
 from pymbolic.mapper import Mapper
 
 from perfmodel.counts.reading.affine import is_affine_in
@@ -39,6 +39,8 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         What to count beside the default.
     vector_iname : str
         The iname along which the instruction is vectorised, or "".
+    has_complex : bool
+        Whether the instruction has complex variables.
     operations, accesses : list
         What was found so far, in the order of evaluation.
     """
@@ -47,6 +49,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
     callables: Mapping[Any, Any]
     options: Options = field(default_factory=Options)
     vector_iname: str = ""
+    has_complex: bool = False
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
 
@@ -76,7 +79,7 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         """Return the axis along which one access takes a whole vector, if there is one."""
         for axis, index in enumerate(indices if self.vector_iname else ()):
             if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and (
-                index == p.Variable(self.vector_iname)
+                simplify_using_aff(self.kernel, index) == p.Variable(self.vector_iname)
             ):
                 return axis
         return None
@@ -143,7 +146,7 @@ def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
 
 def vector_iname(kernel: lp.LoopKernel, instruction: MultiAssignmentBase) -> str:
     """Return the iname along which Loopy vectorises an instruction; "" if there is none."""
-    for iname in instruction.within_inames:
+    for iname in () if instruction.atomicity else instruction.within_inames:
         if kernel.iname_tags_of_type(iname, VectorizeTag):
             check = VectorizabilityChecker(kernel, iname, kernel.get_constant_iname_length(iname))
             try:

@@ -53,46 +53,61 @@ class ArithmeticWalk(AccessWalk):
         self.operations.append(OperationEvent(type_name(dtype), kind, amount, scope.conditions, per_lane))
         return True
 
-    def fold(self, kind: str, children: Sequence[Any], scope: Scope) -> Type[Any]:
-        """Combine children from left to right, as C does, with one operation for each after the first.
+    def fold(
+        self, kind: str, operands: Sequence[Any], scope: Scope, complex_type: Type[Any] | None = None
+    ) -> Type[Any]:
+        """Combine operands from left to right, as C does, with one operation for each after the first.
 
         An integer operation on operands that are made of inames, integer parameters and whole
-        numbers only is index arithmetic, unless all are numbers. Where Loopy may reorder, it combines
-        real operands among themselves: ``c*x*y`` is x*y, times c.
+        numbers only is index arithmetic. A factor -1 is free, but its literal has a type: in
+        ``-1.0*x`` of doubles x becomes a double.
         """
-        total, only_indices, named, per_lane = scope.literal, True, False, False
-        real: Type[Any] | None = None  # of the real operands so far
-        for position, child in enumerate(children):
-            only_indices = only_indices and is_index(self.kernel, child)
-            named = named or not p.is_constant(child)
-            per_lane = per_lane or self.is_per_lane(child)
-            dtype = self.rec(child, scope)
-            if position == 0:
-                total = dtype
-            elif real is not None and self.reorders(total, dtype):
-                total = promote(total, self.combine(kind, real, dtype, scope, per_lane))
+        total, only_indices, per_lane, paid = scope.literal, True, False, 0
+        for position, operand in enumerate(operands):
+            only_indices = only_indices and is_index(self.kernel, operand)
+            per_lane = per_lane or self.is_per_lane(operand)
+            dtype, free = self.rec(operand, scope), kind == "mul" and is_sign(operand)
+            if free or not paid:
+                total = promote(total, dtype) if position else dtype
             else:
                 integral = total.kind in "iub" and dtype.kind in "iub"
-                here = scope._replace(in_index=True) if only_indices and named and integral else scope
-                total = self.combine(kind, total, dtype, here, per_lane)
-            if dtype not in COMPLEX:
-                real = dtype if real is None else promote(real, dtype)
+                here = scope._replace(in_index=True) if only_indices and integral else scope
+                total = self.combine(kind, total, dtype, here, per_lane, complex_type)
+            paid += not free
         return total
 
-    def reorders(self, total: Type[Any], dtype: Type[Any]) -> bool:
-        """Whether Loopy combines a real operand with the real ones before it, not with their complex total."""
-        return total in COMPLEX and dtype not in COMPLEX and self.kernel.options.allow_fp_reordering
+    def operands(self, expr: p.Sum | p.Product, flat: list[Any]) -> tuple[Sequence[Any], Type[Any] | None]:
+        """Return what C code combines from left to right, and the type of the result if it is complex.
+
+        Real operands are *flat*. Complex ones are arguments of nested calls, and where Loopy may reorder, real ones
+        are combined first: ``c*x*y`` is x*y, times c.
+        """
+        complex_type = self.complex_type(expr, expr.children)
+        if complex_type is None:
+            return flat, None
+        if not self.kernel.options.allow_fp_reordering:
+            return expr.children, complex_type
+        return sorted(expr.children, key=lambda child: self.complex_type(child) is not None), complex_type
+
+    def complex_type(self, expr: Any, children: Sequence[Any] = ()) -> Type[Any] | None:
+        """Return the type that Loopy gives an expression; None if it is not complex."""
+        if not self.has_complex and not any(isinstance(child, complex) for child in (expr, *children)):
+            return None
+        dtype = np.dtype(TypeReader(self.kernel, self.callables)(expr).numpy_dtype)
+        return dtype if dtype in COMPLEX else None
 
     def is_per_lane(self, expr: Any) -> bool:
         """Whether an operation on this operand is made once for each lane of a vector."""
         return not self.vector_iname or self.vector_iname in get_dependencies(expr)
 
     def combine(
-        self, kind: str, left: Type[Any], right: Type[Any], scope: Scope, per_lane: bool = True
+        self, kind: str, left: Type[Any], right: Type[Any], scope: Scope, per_lane: bool = True,
+        complex_type: Type[Any] | None = None,
     ) -> Type[Any]:
         """Record one operation on operands of these types and return the result's type."""
         dtype = promote(left, right)
         if dtype in COMPLEX:
+            dtype = complex_type or dtype
             for step, amount in _complex_operations(kind, left in COMPLEX, right in COMPLEX):
                 self.note(COMPLEX[dtype], step, scope, amount, per_lane)
         else:
@@ -103,13 +118,13 @@ class ArithmeticWalk(AccessWalk):
 
     def map_sum(self, expr: p.Sum, scope: Scope) -> Type[Any]:
         before = len(self.operations)
-        terms = flat_terms(expr)
-        dtype = self.fold("add", terms, scope)
+        terms, complex_type = self.operands(expr, flat_terms(expr))
+        dtype = self.fold("add", terms, scope, complex_type)
         if self.options.group_multiply_add:
             self.join_products(terms, before, scope)
         return dtype
 
-    def join_products(self, terms: list[Any], before: int, scope: Scope) -> bool:
+    def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
         """Turn pairs of a sum's own additions and its terms' products into ``madd``; return whether there were any.
 
         Of n terms that are products at most n - 1 meet an addition: a*b + c*d is a product and
@@ -138,16 +153,8 @@ class ArithmeticWalk(AccessWalk):
         return None
 
     def map_product(self, expr: p.Product, scope: Scope) -> Type[Any]:
-        factors, flat = [child for child in expr.children if not is_sign(child)], list(_factors(expr))
-        if len(flat) > len(factors) and not any(map(self.is_complex, flat)):  # complex products are nested calls
-            factors = flat
-        return self.fold("mul", factors, scope)
-
-    def is_complex(self, expr: Any) -> bool:
-        """Whether an expression is a complex number, or has a complex variable in it."""
-        variables = {**self.kernel.temporary_variables, **self.kernel.arg_dict}
-        known = (variables[name].dtype for name in get_dependencies(expr) if name in variables)
-        return isinstance(expr, complex) or any(dtype.numpy_dtype in COMPLEX for dtype in known)
+        factors, complex_type = self.operands(expr, list(_factors(expr)))
+        return self.fold("mul", factors, scope, complex_type)
 
     # }}}
 
@@ -158,7 +165,7 @@ class ArithmeticWalk(AccessWalk):
                 left = right = scope.literal
             elif is_index(self.kernel, expr):
                 scope = scope._replace(in_index=True)
-        return self.combine("div", left, right, scope)
+        return self.combine("div", left, right, scope, complex_type=self.complex_type(expr))
 
     def map_floor_div(self, expr: p.FloorDiv | p.Remainder, scope: Scope) -> Type[Any]:
         return self.fold("div", (expr.numerator, expr.denominator), scope._replace(literal=INT))
@@ -212,7 +219,7 @@ def _factors(expr: Any) -> Iterator[Any]:
     elif isinstance(expr, p.Product):
         for child in expr.children:
             yield from _factors(child)
-    elif not is_sign(expr):
+    else:
         yield expr
 
 

@@ -8,6 +8,7 @@ two additions are above ``a`` and ``b``, and one is above ``c``.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,7 +95,7 @@ class PathWalk(Walk):
         self.leaves.append((array, cell, path))
         return dtype
 
-    def join_products(self, terms: list[Any], before: int, scope: Scope) -> bool:
+    def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
         """Turn products and the additions that they meet into ``madd`` on the paths too.
 
         A product is joined to its own addition; the first term has none, and takes the first

@@ -23,6 +23,7 @@ from perfmodel.errors import NotCountableError
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
+ADDRESSES = frozenset({"indexof", "indexof_vec"})  # of an element, in cells: nothing is read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
 
 
@@ -32,12 +33,19 @@ class Walk(ArithmeticWalk):
     def assignment(self, instruction: MultiAssignmentBase) -> None:
         """Walk an assignment: its right side, then its stores."""
         targets = instruction.assignees
+        variables = (self.kernel.arg_dict, self.kernel.temporary_variables)
+        used = [known[name] for name in instruction.dependency_names() for known in variables if name in known]
+        self.has_complex = any(memory_type(variable) in COMPLEX for variable in used)
         scope = Scope(real_part(self.assigned_type(targets[0])) if targets else INT)
         self.rec(instruction.expression, scope)
+        unread = {entry.var_name for entry in instruction.atomicity} - instruction.read_dependency_names()
         for target in targets:
             whole, member = member_access(target)
             if isinstance(whole, (p.Subscript, LinearSubscript, p.Variable, TaggedVariable)):
-                self.access(*array_access(whole), "store", scope.at(whole), member)
+                name, indices = array_access(whole)
+                if name in unread:  # an atomic store compares the old value
+                    self.access(name, indices, "load", scope.at(whole), member)
+                self.access(name, indices, "store", scope.at(whole), member)
 
     def assigned_type(self, target: Any) -> Type[Any]:
         """Return the type in memory of what is assigned."""
@@ -79,22 +87,16 @@ class Walk(ArithmeticWalk):
     # }}}
 
     def map_call(self, expr: p.Call, scope: Scope) -> Type[Any]:
-        if not isinstance(expr.function, ResolvedFunction):
-            raise NotCountableError(f"the function '{expr.function}'", "it is not known to Loopy")
-        function = self.callables[expr.function.name]
-        name = function.name
+        name = self.function_name(expr)
         if isinstance(name, ArgExtOp):  # compares and selects, computes nothing
             for argument in expr.parameters:
                 self.rec(argument, scope)
             return scope.literal
-        if isinstance(name, ReductionOpFunction):
-            raise NotCountableError(
-                f"the reduction {name.reduction_op}", "what it computes depends on data, at each step",
-                "write its steps as assignments, or leave it out with within=",
-            )
-        if not isinstance(name, str):
-            raise NotCountableError(f"the call {expr}", "it is not a scalar function")
-        known = function.arg_id_to_dtype or {}
+        if name in ADDRESSES:
+            for index in array_access(expr.parameters[0])[1]:
+                self.rec(index, scope.of_index())
+            return np.dtype(self.kernel.index_dtype.numpy_dtype)
+        known = self.callables[expr.function.name].arg_id_to_dtype or {}
         types = {i: np.dtype(t.numpy_dtype) for i, t in known.items() if t is not None}
         found = [
             self.rec(argument, scope._replace(literal=real_part(types[i])) if i in types else scope)
@@ -110,6 +112,20 @@ class Walk(ArithmeticWalk):
             computed = _function_type(found, result)
             self.note(computed, _kind(name, computed), scope)
         return result
+
+    def function_name(self, expr: p.Call) -> str | ArgExtOp:
+        """Return the name of a function that can be counted."""
+        if not isinstance(expr.function, ResolvedFunction):
+            raise NotCountableError(f"the function '{expr.function}'", "it is not known to Loopy")
+        name = self.callables[expr.function.name].name
+        if isinstance(name, ReductionOpFunction) and not isinstance(name, ArgExtOp):
+            raise NotCountableError(
+                f"the reduction {name.reduction_op}", "what it computes depends on data, at each step",
+                "write its steps as assignments, or leave it out with within=",
+            )
+        if not isinstance(name, (str, ArgExtOp)):
+            raise NotCountableError(f"the call {expr}", "it is not a scalar function")
+        return name
 
 
 class TypeWalk(Walk):

@@ -16,13 +16,13 @@ from pytools.lex import ParseError
 from perfmodel.counts.program.program import Access, Domain, Launch, Operation, Place, Statement
 from perfmodel.counts.program.steps import Step
 from perfmodel.counts.program.tree import Node, instructions_in
-from perfmodel.counts.reading.accesses import vector_iname
 from perfmodel.counts.reading.dependences import PathWalk, opaque_step
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import Condition, Options, Scope
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.target.declared import Declared, declaration
+from perfmodel.counts.reading.target.vectorised import vectorised
 from perfmodel.counts.reading.values import INT
 from perfmodel.errors import PartError
 
@@ -110,11 +110,12 @@ class Statements:
         if isinstance(instruction, CInstruction):
             self._add_opaque(instruction, conditions)
         elif isinstance(instruction, MultiAssignmentBase):
-            vector = vector_iname(self.kernel, instruction)
-            walk = PathWalk(self.kernel, self.callables, self.options, vector)
-            walk.assignment(instruction)
-            self.steps.append(walk.step(instruction))
-            self._record(walk, instruction.within_inames, conditions)
+            for part, (vector, where) in enumerate(vectorised(self.domains, self.launch, instruction)):
+                walk = PathWalk(self.kernel, self.callables, self.options, vector)
+                walk.assignment(instruction)
+                self._record(walk, instruction.within_inames, (*conditions, *where))
+                if part == 0:
+                    self.steps.append(walk.step(instruction))
 
     def executed(self, domain: Domain) -> Executed:
         """Return where the walk is, and in which instances; statements keep this order."""

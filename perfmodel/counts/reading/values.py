@@ -33,11 +33,12 @@ def space_of(variable: Any) -> str:
 
 
 def in_memory(variable: Any) -> bool:
-    """Whether accesses to the variable go to memory (scalars and value arguments do not)."""
+    """Whether accesses to the variable go to memory: value arguments do not, nor do scalars with no shared storage."""
     if isinstance(variable, lp.ValueArg):
         return False
     if isinstance(variable, lp.TemporaryVariable):
-        return variable.address_space != lp.AddressSpace.PRIVATE or variable.shape != ()
+        is_scalar = variable.shape == () and variable.base_storage is None
+        return variable.address_space != lp.AddressSpace.PRIVATE or not is_scalar
     return True
 
 

@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import ParameterError
 
 GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
 
 
-def counts_of(code: str, assumptions: str = "n >= 1", shape: str = "3*n + 8") -> KernelCounts:
+def counts_of(
+    code: str, assumptions: str = "n >= 1", shape: str = "3*n + 8", sizes: str = "n"
+) -> KernelCounts:
     unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", code, [lp.GlobalArg("a", np.float32, shape=shape), ...],
+        f"[{sizes}] -> {{ [i]: 0 <= i < n }}", code, [lp.GlobalArg("a", np.float32, shape=shape), ...],
         assumptions=assumptions, lang_version=(2018, 2),
     )
     unit = lp.add_dtypes(unit, {"out": np.float32})
@@ -37,6 +40,14 @@ def test_one_access(index, offsets, stride, n):
         found = counts.lines("a", per=per)
         assert found.exact
         assert lines(offsets, stride, n, size) == found(n=n), per
+
+
+def test_sizes_are_given_together():
+    counts = counts_of("out[i] = a[i + m]", "n >= 1 and m >= 0", "n + m", "n, m")
+    assert ("m", "n") == counts.parameters
+    assert 3 == counts.lines("a", per="launch", n=32, m=8)()  # cells 8 to 39, on lines of 16
+    with pytest.raises(ParameterError, match="'m' was left out"):
+        counts.lines("a", per="launch", n=32)
 
 
 @pytest.mark.parametrize("n", [5, 70])

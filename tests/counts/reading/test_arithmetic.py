@@ -28,6 +28,7 @@ INTEGERS = {"out": np.int32, "a": np.int32, "b": np.int32}
     ("out[i] = a[i]*(x[i]*x[i])", {"mul": 1 + 2}),  # cfloat_rmul(x * x, a)
     ("out[i] = x[i]*(x[i]*a[i])", {"mul": 2 + 2}),  # cfloat_rmul(x, cfloat_rmul(x, a))
     ("out[i] = -a[i]", {}),
+    ("out[i] = -1*a[i]*x[i]", {"mul": 2}),  # cfloat_rmul(-1.0f * x, a)
 ])  # fmt: skip
 def test_complex_numbers(code: str, expected: dict[str, int]) -> None:
     assert {("float32", kind): amount for kind, amount in expected.items()} == amounts(walked(code, **COMPLEX))
@@ -38,7 +39,7 @@ def test_complex_numbers(code: str, expected: dict[str, int]) -> None:
     ("out[i] = (a[i] & b[i]) | ~a[i]", {("int32", "bitwise"): 3}),
     ("out[i] = a[i] // 3 + b[i] % 3", {("int32", "div"): 2, ("int32", "add"): 1}),
     ("out[i] = a[i]*2*b[i]", {("int32", "mul"): 2}),
-    ("out[i] = 2*(3*a[i])", {("int32", "mul"): 2}),  # numbers alone are no index
+    ("out[i] = 2*(3*a[i])", {("int32", "mul"): 1}),  # 2 * 3 * a[i], where 2 * 3 is index arithmetic
     ("out[i] = i*(2*a[i])", {("int32", "mul"): 1}),  # i * 2 * a[i], where i * 2 is index arithmetic
     ("out[i] = a[i] + i/4", {("int32", "add"): 1}),  # i / 4 is index arithmetic in C code that computes integers
     ("out[i] = 7*(2*i)**2", {}),  # 7 * 2 * i * 2 * i
@@ -58,6 +59,11 @@ def test_integers_from_memory_are_no_index_arithmetic(code: str, expected: dict[
     ("out[i] = a[i]**2.5", {}, {("float32", "pow"): 1}),
     ("out[i] = a[i]**b[i]", {"a": np.int32, "b": np.uint32, "out": np.int64}, {("int64", "pow"): 1}),
     ("out[i] = a[i]**b[i]", {"b": np.int32, "out": np.float64}, {("float32", "pow"): 1}),  # loopy_pow_float32_int32
+    # -1.0 is a double where the result is one, and so are the product with it and the sum: a + -1.0 * b
+    ("out[i] = a[i] - b[i]", {"out": np.float64}, {("float64", "add"): 1}),
+    ("out[i] = -1*a[i]*b[i]", {"out": np.float64}, {("float64", "mul"): 1}),
+    # Loopy gives a product of an integer and a complex64 the type complex128
+    ("out[i] = a[i]*b[i]", {"a": np.int32, "b": np.complex64, "out": np.complex128}, {("float64", "mul"): 2}),
     ("out[i] = a[i]*3", {"a": np.int32, "out": np.int64}, {("int32", "mul"): 1}),  # C takes 3 for an int
     ("out[i] = abs(a[i]) + fabs(b[i])", {}, {("float32", "fabs"): 2, ("float32", "add"): 1}),
     ("out[i] = (a[i] + b[i])**2", {}, {("float32", "add"): 2, ("float32", "mul"): 1}),  # the base twice

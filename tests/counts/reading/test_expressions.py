@@ -61,6 +61,20 @@ def test_complex_products() -> None:
     assert {("float32", "mul"): 2} == amounts(mixed)
 
 
+def test_the_place_of_an_element_is_free() -> None:
+    walk = walked("out[i] = indexof(a[2*i])", out=np.int32)  # 2 * i in the generated code
+    assert {} == amounts(walk)
+    assert ["store"] == [event.direction for event in walk.accesses]
+
+
+def test_an_atomic_store_compares_the_old_value() -> None:
+    directions = [
+        sorted(event.direction for event in walked(code).accesses if event.array == "out")
+        for code in ("out[i] = a[i] {atomic=init}", "out[i] = out[i] + a[i] {atomic}")
+    ]
+    assert [["load", "store"]] * 2 == directions
+
+
 def test_index_arithmetic_on_request() -> None:
     # 2*i + 1: one product and one sum of integers
     walk = walked("out[i] = a[2*i + 1]", Options(include_index_arithmetic=True))

@@ -25,22 +25,22 @@ def statements(kernel: lp.LoopKernel, declared: Declared | None = None) -> State
     return found
 
 
-def test_instructions_at_the_same_points_are_one_statement(scheduled) -> None:
+def test_each_instruction_is_a_statement(scheduled) -> None:
     found = statements(scheduled(VECTORS, "b[i] = 2*a[i] {id=one}\nc[i] = 3*a[i] + 1 {id=two}\nd[j] = e[j] {id=three}"))
     for name in ("one", "two", "three"):
-        found.add_instruction(name)
-    first, second = found.collected()
-    assert {Operation("float32", "mul", 2), Operation("float32", "add", 1)} == set(first.operations)
-    assert ["a load", "b store", "a load", "c store"] == [f"{one.array} {one.direction}" for one in first.accesses]
-    assert () == second.operations
-    assert ["e load", "d store"] == [f"{one.array} {one.direction}" for one in second.accesses]
-    assert [("i",), ("j",)] == [one.domain.names for one in (first, second)]
+        found.add_instruction(name, ())
+    first, second, third = found.collected()
+    assert (Operation("float32", "mul", 1),) == first.operations
+    assert {Operation("float32", "mul", 1), Operation("float32", "add", 1)} == set(second.operations)
+    assert () == third.operations
+    assert ["a load", "c store"] == [f"{one.array} {one.direction}" for one in second.accesses]
+    assert [("i",), ("i",), ("j",)] == [one.domain.names for one in (first, second, third)]
     assert ["one", "two", "three"] == [step.name for step in found.steps]
 
 
 def test_a_branch_is_a_domain_of_its_own(scheduled) -> None:
     found = statements(scheduled(VECTOR, "b[i] = a[i]*a[i] if i < 4 else c[i] {id=one}"))
-    found.add_instruction("one")
+    found.add_instruction("one", ())
     points = {
         tuple(f"{access.array} {access.direction}" for access in one.accesses): one.domain.points
         for one in found.collected()
@@ -54,7 +54,7 @@ def test_a_test_is_evaluated_at_the_given_inames(scheduled) -> None:
     found = statements(scheduled(VECTOR, "b[i] = a[i]"))
     # a[i]*a[i] > 1: two loads and a product of floats; the comparison is no operation
     element = p.Subscript(p.Variable("a"), (p.Variable("i"),))
-    found.add_test(p.Comparison(p.Product((element, element)), ">", 1), {"i"})
+    found.add_test(p.Comparison(p.Product((element, element)), ">", 1), {"i"}, ())
     (statement,) = found.collected()
     assert ("i",) == statement.domain.names
     assert (Operation("float32", "mul", 1),) == statement.operations
@@ -66,7 +66,7 @@ def test_a_test_is_evaluated_at_the_given_inames(scheduled) -> None:
 def test_a_vector_is_one_access_and_an_operation_for_each_lane() -> None:
     kernel = vector_kernel("out[i, v] = 2*a[i, v]")
     found = statements(kernel)
-    found.add_instruction(kernel.instructions[0].id)
+    found.add_instruction(kernel.instructions[0].id, ())
     assert {("i", "v"): (1, 0), ("i",): (0, 2)} == {
         tuple(sorted(one.domain.names)): (len(one.operations), len(one.accesses)) for one in found.collected()
     }
@@ -84,7 +84,7 @@ def opaque() -> lp.LoopKernel:
 
 def test_declared_operations_of_c_code() -> None:
     found = statements(opaque(), {"code": {("float32", "mul"): 1, ("int32", "shift"): 2}})
-    found.add_instruction("code")
+    found.add_instruction("code", ())
     (statement,) = found.collected()
     assert (Operation("float32", "mul", 1), Operation("int32", "shift", 2)) == statement.operations
     (step,) = found.steps
@@ -94,4 +94,4 @@ def test_declared_operations_of_c_code() -> None:
 
 def test_c_code_without_a_declaration_is_refused() -> None:
     with pytest.raises(NotCountableError, match=r"the C instruction 'code'.*declared=\{'code'"):
-        statements(opaque()).add_instruction("code")
+        statements(opaque()).add_instruction("code", ())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 import pytest
 
-from perfmodel.counts.reading.values import array_bytes, flat_terms, is_sign, promote, real_part
+from perfmodel.counts.reading.values import array_bytes, flat_terms, in_memory, is_sign, promote, real_part
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), [
@@ -37,8 +38,15 @@ def test_a_sign_is_free_and_a_factor_1_is_not() -> None:
     assert [False, True, False, False] == [is_sign(value) for value in (1, -1, 2, p.Variable("a"))]
 
 
+def test_what_lies_in_memory() -> None:
+    private = {"shape": (), "address_space": lp.AddressSpace.PRIVATE}
+    variables = (
+        lp.ValueArg("n"), lp.TemporaryVariable("t", **private), lp.TemporaryVariable("t", base_storage="s", **private)
+    )
+    assert [False, False, True] == [in_memory(variable) for variable in variables]
+
+
 def test_bytes_of_local_and_private_arrays() -> None:
-    import loopy as lp
 
     shapes = [("tile", (16, 17), lp.AddressSpace.LOCAL), ("row", (5,), lp.AddressSpace.PRIVATE)]
     unit = lp.make_kernel(
