@@ -63,7 +63,8 @@ class Patch(NamedTuple):
     def part(self, factor: float) -> Patch:
         """Return a part of the lines."""
         lines = self.lines * factor
-        return self._replace(lines=lines, reached=min(self.reached, max(lines, 1.0)))
+        reached = min(self.reached, max(lines, 1.0))
+        return Patch(lines, reached, self.low, self.high, self.run, self.period, self.pitches)
 
 
 def patch_of(dims: Dims, starts: Sequence[int], size: int, line: int, grid: int, sets: int) -> Patch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -52,7 +51,7 @@ class Footprints:
             self.steps.append(None if one.steps is None else [int(values[k]) for k in one.steps])
             self.grids.append(self._grids(self.extents[-1], self.steps[-1] or ()))
         self._patches: dict[tuple[Some, int, bool | None], Patches] = {}
-        self._of_loops: dict[tuple[int, bool], Footprint] = {}
+        self._of: dict[tuple[frozenset[int], int], Footprint] = {}
 
     def _grids(self, extents: Sequence[float], steps: Sequence[int]) -> list[int]:
         """Return for each depth what divides the distances between the places of the box of the loops inwards."""
@@ -63,18 +62,16 @@ class Footprints:
 
     def of_loop(self, node: int, whole: bool) -> Footprint:
         """Return what is touched in the whole of a loop, or in one of its iterations."""
-        key = node, whole
-        if key not in self._of_loops:
-            loop = self.plan.loops[node]
-            self._of_loops[key] = self.of(loop.inside, loop.depth + (not whole))
-        return self._of_loops[key]
+        loop = self.plan.loops[node]
+        return self.of(loop.inside, loop.depth + (not whole))
 
-    def of(self, some: Iterable[int], depth: int) -> Footprint:
+    def of(self, some: frozenset[int], depth: int) -> Footprint:
         """Return what references touch in all loops from a depth inwards."""
-        arrays: dict[str, list[int]] = defaultdict(list)
-        for k in sorted(some):
-            arrays[self.plan.references[k].array].append(k)
-        return {array: self.patches(tuple(held), depth) for array, held in arrays.items()}
+        key = some, depth
+        if key not in self._of:
+            by_array = self.plan.by_array(some)
+            self._of[key] = {array: self.patches(held, depth) for array, held in by_array.items()}
+        return self._of[key]
 
     def lines(self, some: Some, depth: int, store: bool | None = None) -> float:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
@@ -151,10 +148,10 @@ def scaled(footprint: Footprint, factor: float) -> Footprint:
     return {array: [(k, patch.part(factor)) for k, patch in found] for array, found in footprint.items()}
 
 
-def joined(parts: Iterable[Footprint]) -> Footprint:
+def joined(parts: Sequence[Footprint]) -> Footprint:
     """Return footprints together; of an array that is in several the largest counts."""
-    result: Footprint = {}
-    for part in parts:
+    result: Footprint = dict(parts[0])
+    for part in parts[1:]:
         for array, found in part.items():
             if array not in result or total(result[array]) < total(found):
                 result[array] = found

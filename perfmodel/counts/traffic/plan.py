@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.traffic.references import Reference
@@ -55,6 +57,17 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """Two children of a loop that use an array one after the other, and the references between them."""
+
+    before: int
+    one: int  # a reference to the array in the first child
+    after: int
+    other: int  # and in the second
+    others: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
 class LaunchPlan:
     """The loops of a launch, the first of which stands for the launch itself, and its references."""
 
@@ -64,6 +77,42 @@ class LaunchPlan:
     def below(self, child: int) -> frozenset[int]:
         """Return the references below a child of a loop."""
         return frozenset((~child,)) if child < 0 else self.loops[child].inside
+
+    def by_array(self, some: frozenset[int]) -> Mapping[str, tuple[int, ...]]:
+        """Return some references by their arrays."""
+        if some not in self._by_array:
+            arrays: dict[str, list[int]] = defaultdict(list)
+            for k in sorted(some):
+                arrays[self.references[k].array].append(k)
+            self._by_array[some] = {array: tuple(held) for array, held in arrays.items()}
+        return self._by_array[some]
+
+    def gaps(self, node: int, k: int) -> tuple[Gap, ...]:
+        """Return the gaps between uses of a reference's array in a loop; the last is that to the next iteration."""
+        key = node, k
+        if key not in self._gaps:
+            children = self.loops[node].children
+            users = [(at, mine) for at, child in enumerate(children) if (mine := self._user(child, k)) is not None]
+            found = []
+            for (before, one), (after, other) in zip(users, [*users[1:], users[0]], strict=True):
+                others = children[before + 1:after] if after > before else (*children[before + 1:], *children[:after])
+                between = frozenset(j for child in others for j in self.below(child))
+                found.append(Gap(children[before], one, children[after], other, between))
+            self._gaps[key] = tuple(found)
+        return self._gaps[key]
+
+    def _user(self, child: int, k: int) -> int | None:
+        """Return the reference itself, or else one to the same array, where it is below a child."""
+        below, array = self.below(child), self.references[k].array
+        return k if k in below else next((j for j in sorted(below) if self.references[j].array == array), None)
+
+    @cached_property
+    def _gaps(self) -> dict[tuple[int, int], tuple[Gap, ...]]:
+        return {}
+
+    @cached_property
+    def _by_array(self) -> dict[frozenset[int], Mapping[str, tuple[int, ...]]]:
+        return {}
 
 
 def plan_of(references: Sequence[Reference], spans: Mapping[str, Count | None], table: Table) -> LaunchPlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 
 from perfmodel.counts.traffic.boxes import Patch
 from perfmodel.counts.traffic.footprints import Footprint, Footprints, joined, scaled, total
@@ -42,6 +43,8 @@ class Reuse:
         if not sets:
             return float(sum(map(total, between.values())) <= lines)
         array = self.plan.references[k].array
+        if sum(ceil(patch.load) for patches in between.values() for _, patch in patches) <= lines // sets:
+            return 1.0
         found = [one for patches in (between[array], *(between[a] for a in between if a != array)) for one in patches]
         own = found[0]
         others = [(one[1].load, self._meeting(own, one, depth)) for one in found[1:]]
@@ -74,29 +77,19 @@ class Reuse:
         if self.footprints.steps[k] is None:  # any line, at any time
             yield self.footprints.of_loop(node, whole=True)
             return
-        loop = self.plan.loops[node]
-        children = loop.children
-        users = [(place, mine) for place, child in enumerate(children) if (mine := self._user(child, k)) is not None]
-        for (before, one), (after, other) in zip(users, [*users[1:], users[0]], strict=True):
-            others = children[before + 1:after] if after > before else (*children[before + 1:], *children[:after])
-            inside = [j for child in others for j in self.plan.below(child)]
-            parts = [self.footprints.of(inside, loop.depth + 1)]
-            if before == after:
-                parts.append(self._in_child(children[before], one, depth))
+        for gap in self.plan.gaps(node, k):
+            parts = [self.footprints.of(gap.others, self.plan.loops[node].depth + 1)] if gap.others else []
+            if gap.before == gap.after:
+                parts.append(self._in_child(gap.before, gap.one, depth))
             else:
-                ends = self._in_child(children[before], one, depth), self._in_child(children[after], other, depth)
+                ends = self._in_child(gap.before, gap.one, depth), self._in_child(gap.after, gap.other, depth)
                 parts += [scaled(end, 0.5) for end in ends]
-            yield joined(parts)
-
-    def _user(self, child: int, k: int) -> int | None:
-        """Return the reference itself, or else one to the same array, where it is below a child."""
-        below, array = self.plan.below(child), self.plan.references[k].array
-        return k if k in below else next((j for j in sorted(below) if self.plan.references[j].array == array), None)
+            yield joined(parts) if len(parts) > 1 else parts[0]
 
     def _in_child(self, child: int, k: int, depth: int) -> Footprint:
         """Return what a child of a loop touches between uses of a line in iterations of a loop at a depth around it."""
         if child < 0:
-            return self.footprints.of((~child,), depth + 1)
+            return self.footprints.of(self.plan.below(child), depth + 1)
         steps, below = self.footprints.steps[k], self.plan.loops[child].depth
         whole = self.footprints.of_loop(child, whole=True)
         if steps is None:
