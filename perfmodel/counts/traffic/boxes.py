@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from math import ceil, floor, gcd, prod
 from typing import NamedTuple
 
@@ -40,7 +39,7 @@ class Patch(NamedTuple):
     low, high : float
         The bytes where they begin and end.
     run : float
-        Lines of each contiguous run.
+        Sets that a contiguous run reaches, or the neighbouring runs of a stencil together.
     period : int
         Bytes: runs this far apart fall into sets that the boxes reach anyway.
     pitches : tuple of int
@@ -85,28 +84,29 @@ def patch_of(dims: Dims, starts: Sequence[int], size: int, line: int, grid: int,
     """
     run, lattice = _lattice(dims, size, line)
     low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in lattice)
-    numbers, together, runs = _widened(run, lattice, starts, line)
+    numbers, parts = _widened(run, lattice, starts, line)
     for pitch, _ in lattice:
         grid = gcd(grid, pitch)
-    of_run = runs - 1 + lines_of_run(together, line, grid, low)
-    alone = lines_of_run(run, line, grid, low)
-    lines = of_run * prod(numbers)
-    lines = min(lines, len(starts) * alone * prod(number for _, number in lattice))
-    period, pitches = sets * line, []
-    reached = of_run
+    of_parts = [lines_of_run(length, line, grid, low + begin) for begin, length in parts]
+    most = len(starts) * lines_of_run(run, line, grid, low) * prod(number for _, number in lattice)
+    lines = min(sum(of_parts) * prod(numbers), most)
+    if not sets:
+        return Patch(lines, 0.0, low, high, 0.0, 0, ())
+    places = tuple((low + begin) // line for begin, _ in parts)
+    run_sets = of_parts[0] if len(parts) == 1 else mean_sets(places, max(of_parts), sets)
+    reached, period, pitches = run_sets, sets * line, []
     for (pitch, _), number in zip(lattice, numbers, strict=True):
-        if sets:
-            reached = sets_reached(pitch, ceil(number), reached, sets, line)
-            if number * gcd(pitch, sets * line) >= sets * line:
-                period = gcd(period, pitch)
-            else:
-                pitches.append(pitch)
-    return Patch(lines, min(reached, sets, lines), low, high, of_run, period, tuple(pitches))
+        reached = sets_reached(pitch, ceil(number), reached, sets, line)
+        if number * gcd(pitch, sets * line) >= sets * line:
+            period = gcd(period, pitch)
+        else:
+            pitches.append(pitch)
+    return Patch(lines, min(reached, sets, lines), low, high, run_sets, period, tuple(pitches))
 
 
 @lru_cache(maxsize=65536)
 def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> float:
-    """Return how many sets runs of lines fall into that begin a pitch apart.
+    """Return how many sets equal runs of lines fall into that begin a pitch apart.
 
     Where some sets receive more runs than others it is the number that as many sets with equal numbers would have,
     (sum n)^2/sum n^2.
@@ -126,12 +126,17 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
         return min(number * run, sets)
     if number * apart == cycle:
         return sets
-    runs = [0] * sets
-    for k in range(number):
-        begin = k * pitch % cycle // line
-        for place in range(begin, begin + ceil(run)):
-            runs[place % sets] += 1
-    return sum(runs) ** 2 / sum(one * one for one in runs)
+    return mean_sets(tuple(k * pitch % cycle // line for k in range(number)), run, sets)
+
+
+@lru_cache(maxsize=65536)
+def mean_sets(places: tuple[int, ...], run: float, sets: int) -> float:
+    """Return how many sets runs of lines from some places on reach, as in :func:`sets_reached`."""
+    numbers = [0] * sets
+    for place in places:
+        for line in range(place, place + ceil(run)):
+            numbers[line % sets] += 1
+    return sum(numbers) ** 2 / sum(number * number for number in numbers)
 
 
 def _lattice(dims: Dims, size: int, line: int) -> tuple[float, list[tuple[int, float]]]:
@@ -151,10 +156,10 @@ def _lattice(dims: Dims, size: int, line: int) -> tuple[float, list[tuple[int, f
 
 def _widened(
     run: float, lattice: Sequence[tuple[int, float]], starts: Sequence[int], line: int
-) -> tuple[list[float], float, int]:
-    """Return the numbers of runs, the bytes of a run and of its parts, of all boxes together."""
+) -> tuple[list[float], list[tuple[int, float]]]:
+    """Return of all boxes together the numbers of runs, and the parts of a run: where they begin, and their bytes."""
     if len(starts) == 1:
-        return [number for _, number in lattice], run, 1
+        return [number for _, number in lattice], [(0, run)]
     places: list[set[int]] = [set() for _ in lattice]
     rests = set()
     for start in starts:
@@ -165,20 +170,16 @@ def _widened(
             places[k].add(number)
             rest -= number * pitch
         rests.add(rest)
-    numbers = [_union(place, number, 0)[0] for place, (_, number) in zip(places, lattice, strict=True)]
-    total, parts = _union(rests, run, line)
-    return numbers, total, parts
+    unions = (_union(place, number, 0) for place, (_, number) in zip(places, lattice, strict=True))
+    return [sum(length for _, length in union) for union in unions], _union(rests, run, line)
 
 
-def _union(starts: set[int], length: float, gap: int) -> tuple[float, int]:
-    """Return the length of equal intervals together, gaps that are smaller filled, and how many are left."""
-    total, parts = length, 1
-    ordered = sorted(starts)
-    for before, after in pairwise(ordered):
-        distance = after - before
-        if distance <= length or distance - length < gap:
-            total += distance
+def _union(starts: set[int], length: float, gap: int) -> list[tuple[int, float]]:
+    """Return where equal intervals together begin, and their lengths; gaps that are smaller than one are filled."""
+    parts: list[tuple[int, float]] = []
+    for start in sorted(starts):
+        if parts and start - sum(parts[-1]) < max(gap, 1):
+            parts[-1] = parts[-1][0], start + length - parts[-1][0]
         else:
-            total += length
-            parts += 1
-    return total, parts
+            parts.append((start, length))
+    return parts

@@ -64,8 +64,11 @@ class Reuse:
                 strict=False,
             )
             if all((a - b) % more.period == 0 for a, b, extent in steps if extent > 1):
-                line, cycle = self.cache.line_bytes, (*more.pitches, more.period)[0]
-                return overlap(patch.low / line, patch.run, more.low / line, more.run, cycle / line)
+                line = self.cache.line_bytes
+                return max(
+                    overlap(patch.low / line, patch.run, more.low / line, more.run, cycle / line)
+                    for cycle in (more.period, *more.pitches)
+                )
         return min(more.reached / self.cache.sets, 1.0)
 
     def _between(self, node: int, k: int, depth: int) -> Iterator[Footprint]:
@@ -74,8 +77,10 @@ class Reuse:
         The last of them is what is touched between the last use in an iteration and the first in the next. A child
         touches half of what it touches, on average, after it uses a line or before.
         """
-        if self.footprints.steps[k] is None:  # any line, at any time
-            yield self.footprints.of_loop(node, whole=True)
+        if self.footprints.steps[k] is None:  # any line: in each iteration all of them, if it has as many accesses
+            whole, one = (self.footprints.of_loop(node, whole) for whole in (True, False))
+            array = self.plan.references[k].array
+            yield one if total(one[array]) >= total(whole[array]) else whole
             return
         for gap in self.plan.gaps(node, k):
             parts = [self.footprints.of(gap.others, self.plan.loops[node].depth + 1)] if gap.others else []
