@@ -1,7 +1,8 @@
 """Traffic against LRU: the model within 10 % of the simulation in nine of ten cases, over all kernel classes.
 
 A case is a variant, at the largest size whose accesses can all be listed, with one of three small caches. Ordinary
-tests take one variant of a few classes; ``-m nightly`` takes all, and prints those that are further off.
+tests take one variant of a few classes; ``-m nightly`` takes all, and prints those that are further off (with ``-s``).
+``docs/analyses.md`` says how many there are, and why.
 """
 
 from __future__ import annotations
