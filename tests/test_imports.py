@@ -26,7 +26,7 @@ BESIDE = {
 #: These bring both lines together.
 MEETING = {"calibration", "tuning", "cli"}
 #: Inside of counts: each folder imports only what stands to its left.
-INSIDE_COUNTS = ("points", "quasipoly", "program", "reading", "counters", "flow", "nests", "trace")
+INSIDE_COUNTS = ("points", "quasipoly", "program", "reading", "counters", "flow", "nests", "traffic", "trace")
 
 
 def name_of(path: Path) -> str:

@@ -35,11 +35,16 @@ from perfmodel.counts.rows import (
     total,
     write_row,
 )
+from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.counts.traffic.order import ORDERS
+from perfmodel.counts.traffic.traffic import Plan, Traffic, plan_of_program
 from perfmodel.errors import (
     CountsSchemaError,
     FlowUnknownError,
+    TrafficCacheError,
     UnknownArrayError,
     UnknownGranularityError,
+    UnknownOrderError,
 )
 
 SCHEMA = "perfmodel.counts/1"
@@ -231,6 +236,90 @@ class KernelCounts:
         the SPT model.
         """
         return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
+
+    def traffic(
+        self, array: str | None = None, capacity: int = 32768, line_bytes: int = 64, sets: int = 0,
+        order: str = "serial",
+    ) -> Traffic:
+        """Return a model of the lines that a cache must fetch, and of those that it writes back.
+
+        The loops around an access are put in the order in which the device runs them: groups, work-items and the
+        kernel's own loops. For each reference the model finds the outermost loop L between whose iterations its
+        lines stay in the cache, because what is touched between two uses of a line fits:
+
+            lines = (lines that the references touch in L as a whole) * (executions of L)
+
+        References to one array whose addresses move alike are one box. All arrays are in the cache together.
+
+        Parameters
+        ----------
+        array : str, optional
+            Of which array; of all together if left out.
+        capacity : int
+            Size of the cache [B].
+        line_bytes : int
+            Size of a line [B].
+        sets : int
+            Sets of the cache; addresses ``sets*line_bytes`` apart fall into one. 0 means one set for all lines.
+        order : str
+            ``"serial"``: the device runs the work-items of a group one after another, between barriers. Where the
+            kernel has barriers it does so inside each of the kernel's loops, else around them all. ``"lockstep"``:
+            each instruction is run by all work-items along l.0 together.
+
+        Returns
+        -------
+        Traffic
+            A value that is called with sizes, and gives :class:`~perfmodel.counts.traffic.traffic.Lines`.
+
+        Raises
+        ------
+        TrafficCacheError, UnknownOrderError, UnknownArrayError
+            There is no such cache, order or array in memory.
+        FlowUnknownError, PlacesUnknownError
+            The counts were stored before dataflow, or the places of instructions, were recorded.
+
+        Notes
+        -----
+        Assumed are: one cache, empty when a launch begins, that replaces the line least recently used and fetches a
+        line that is stored to; groups that follow one another, g.0 fastest; private arrays in registers; local
+        arrays in the same memory as global ones; arrays that begin on pages. Guards and varying loop bounds enter
+        as mean extents. Two boxes that do not move alike meet in a set by chance.
+
+        The rule is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, as in kerncraft,
+        for any order of loops, several nests and sets.
+
+        Examples
+        --------
+        The columns of a matrix of 64 rows are read. A line is fetched for each of its 16 cells, unless the cache
+        holds a line of each row until the next column is read:
+
+        >>> import loopy as lp, numpy as np
+        >>> from perfmodel.counts import count
+        >>> unit = lp.make_kernel("{ [i, j]: 0 <= i, j < n }", "out[j, i] = a[i, j]", lang_version=(2018, 2))
+        >>> unit = lp.add_dtypes(lp.prioritize_loops(unit, "j, i"), {"a": np.float32})
+        >>> counts = count(unit)
+        >>> [counts.traffic("a", capacity)(n=64).fetched for capacity in (2048, 8192)]
+        [4096.0, 256.0]
+        """
+        if order not in ORDERS:
+            raise UnknownOrderError(order, ORDERS)
+        numbers = capacity, line_bytes, sets
+        if not all(isinstance(number, int) for number in numbers) or not 0 < line_bytes <= capacity or sets < 0:
+            raise TrafficCacheError(*numbers)
+        if sets and capacity // line_bytes % sets:
+            raise TrafficCacheError(*numbers)
+        if self.flow is None:
+            raise FlowUnknownError(self.name)
+        if order not in self._traffic_plans:
+            self._traffic_plans[order] = plan_of_program(self._cardinalities, order)
+        plan = self._traffic_plans[order]
+        if array is not None and array not in plan.arrays:
+            raise UnknownArrayError(array, plan.arrays)
+        return Traffic(plan, Cache(capacity // line_bytes, line_bytes, sets), array)
+
+    @cached_property
+    def _traffic_plans(self) -> dict[str, Plan]:
+        return {}
 
     def idle_lanes(self) -> Count:
         """Return the lanes of the launch that do nothing.

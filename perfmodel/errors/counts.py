@@ -63,6 +63,22 @@ class CountsFormatError(PerfModelError, ValueError):
     problem: str
     message = """stored counts cannot be read: the document {problem}. Count the kernel again (measure it again where
     they are in a store), or give a document of KernelCounts.to_json()."""
+class UnknownOrderError(PerfModelError, ValueError):
+    """Traffic was asked for an order of the work-items that does not exist."""
+
+    found: str
+    allowed: tuple[str, ...]
+    message = "no order '{found}' of the work-items; choose one of {allowed}."
+
+
+class TrafficCacheError(PerfModelError, ValueError):
+    """Traffic was asked for a cache that there cannot be."""
+
+    capacity: object
+    line_bytes: object
+    sets: object
+    message = """a cache of {capacity} B with lines of {line_bytes} B and {sets} sets is not possible: the capacity
+    must be at least a line, and its lines a multiple of the sets; give sets=0 for a cache that has only one."""
 
 
 class CountsSchemaError(PerfModelError, ValueError):

@@ -1,0 +1,162 @@
+"""Traffic: the lines that a cache must fetch, as a value that is called with sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.program.program import Access
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.counts.traffic.layers import Layers
+from perfmodel.counts.traffic.plan import LaunchPlan, Table, plan_of
+from perfmodel.counts.traffic.references import references_of
+
+Number = float | NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines between a cache and what is behind it, over all launches.
+
+    Attributes
+    ----------
+    fetched : float or array
+        Lines that come into the cache, for loads and for stores: ``streams + jumps``.
+    loads, stores : float or array
+        Times that a line is in the cache and is loaded from, or stored to. The latter are written back.
+        A line that is both loaded and stored to while it is in the cache is in both, and is fetched once.
+    streams, jumps : float or array
+        Lines fetched by references whose innermost moving loop goes on by at most a line, or by more.
+    """
+
+    fetched: Number
+    loads: Number
+    stores: Number
+    streams: Number
+    jumps: Number
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is prepared once for a kernel and an order: each launch, and the counts whose values they need."""
+
+    launches: tuple[LaunchPlan, ...]
+    counts: tuple[Count, ...]
+    exact: bool
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays in memory, sorted."""
+        return tuple(sorted({one.array for launch in self.launches for one in launch.references}))
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The lines that a cache of some size must fetch: a model, not an exact count.
+
+    Attributes
+    ----------
+    plan : Plan
+        The kernel's loops and references, in the order of the device.
+    cache : Cache
+        The cache.
+    array : str or None
+        Of which array; None for all.
+    exact : bool
+        False where some addresses or executions are only bounded: data decide, or an index is not affine. Each
+        execution with such an address is then taken to need a line of its own, at most those of its array.
+    """
+
+    plan: Plan
+    cache: Cache
+    array: str | None
+
+    @property
+    def exact(self) -> bool:
+        """Whether all addresses and executions are known."""
+        return self.plan.exact
+
+    def __call__(self, **sizes: int) -> Lines:
+        """Return the lines at one size.
+
+        Raises
+        ------
+        ParameterError, AssumptionError
+            As for a :class:`~perfmodel.counts.quasipoly.count.Count`.
+        """
+        return Lines(*self._at([count(**sizes) for count in self.plan.counts]))
+
+    def evaluate(self, sizes: Mapping[str, ArrayLike]) -> Lines:
+        """Return the lines at arrays of sizes, broadcast together; each number is an array of their shape."""
+        shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
+        columns = [np.broadcast_to(count.evaluate(sizes), shape).ravel().tolist() for count in self.plan.counts]
+        points = zip(*columns, strict=True) if columns else ()
+        rows = [self._at(point) for point in points]
+        table = np.array(rows or np.zeros((int(np.prod(shape)), len(fields(Lines))))).T
+        return Lines(*(column.reshape(shape) for column in table))
+
+    def _at(self, values: Sequence[float | Fraction]) -> tuple[float, ...]:
+        streams = jumps = loads = stores = 0.0
+        plain = [float(value) for value in values]
+        for launch in self.plan.launches:
+            layers = Layers(launch, plain, self.cache)
+            for some, depth, times in layers.fetches(self.array):
+                patches = layers.footprints.patches(some, depth)
+                lines = times * sum(patch.lines for _, patch in patches)
+                jumping = times * sum(patch.lines for k, patch in patches if _jumps(layers, k))
+                streams, jumps = streams + lines - jumping, jumps + jumping
+                stored = {store for k in some for store in launch.references[k].stores}
+                parts = (
+                    0.0 if store not in stored
+                    else times * layers.footprints.lines(some, depth, store) if len(stored) > 1 else lines
+                    for store in (False, True)
+                )
+                loads, stores = loads + next(parts), stores + next(parts)
+        return streams + jumps, loads, stores, streams, jumps
+
+
+def _jumps(layers: Layers, k: int) -> bool:
+    """Whether the innermost loop that moves a reference goes on by more than a line."""
+    steps, extents = layers.footprints.steps[k], layers.footprints.extents[k]
+    if steps is None:
+        return True
+    moving = (abs(step) for step, extent in zip(reversed(steps), reversed(extents), strict=True) if step and extent > 1)
+    return next(moving, 0) > layers.footprints.cache.line_bytes
+
+
+def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:
+    """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items.
+
+    Raises
+    ------
+    PlacesUnknownError
+        The program was stored before places were recorded.
+    """
+    program = cardinalities.program
+    unrolled = () if program.dataflow is None else program.dataflow.unrolled
+    table, spans = Table(), _spans(cardinalities)
+    references = [references_of(cardinalities, k, unrolled, order) for k in range(len(program.launches))]
+    plans = tuple(plan_of(some, spans, table) for some in references)
+    return Plan(plans, tuple(table.counts), all(one.exact for some in references for one in some))
+
+
+def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:
+    """Return the bytes of each array, from its first cell to its last; None where its shape is not known."""
+    accesses = [access for statement in cardinalities.program.statements for access in statement.accesses]
+    return {access.array: _span(cardinalities, access) for access in accesses if access.space != "private"}
+
+
+def _span(cardinalities: Cardinalities, access: Access) -> Count | None:
+    if access.shape is None:
+        return None
+    number = Count.constant(1, "byte")
+    for stride, extent in zip(access.strides, access.shape, strict=True):
+        longest = cardinalities.wrap(cardinalities.size(extent), granularity="byte") + Count.constant(-1, "byte")
+        number = number + Count(stride, granularity="byte").times(longest)
+    return Fraction(access.bits, 8) * number

@@ -1,0 +1,165 @@
+"""Traffic of small kernels worked out by hand; the comments say how. ``test_simulation.py`` compares with LRU."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import ParameterError, TrafficCacheError, UnknownArrayError, UnknownOrderError
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+LINE = 64
+
+
+def kernel(domain: str, code: str, shapes: str, *, order: str = "", **splits: tuple[int, str, str]) -> KernelCounts:
+    """Count a kernel of float32 arrays, whose shapes are ``"a: n, n; b: n"``, with inames split into g and l."""
+    arrays = [
+        lp.GlobalArg(name.strip(), np.float32, shape=shape.strip(), is_input=None)
+        for name, shape in (one.split(":") for one in shapes.split(";"))
+    ]
+    unit = lp.make_kernel(domain, code, [*arrays, ...], assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2))
+    for iname, (length, outer, inner) in splits.items():
+        unit = lp.split_iname(unit, iname, length, outer_tag=outer, inner_tag=inner)
+    return count(lp.prioritize_loops(unit, order) if order else unit, cache=False)
+
+
+def column_walk() -> KernelCounts:
+    domain = "[n, p] -> { [i, j]: 0 <= i, j < n <= p }"
+    return kernel(domain, "out[j] = sum(i, a[i, j])", "a: n, p; out: n", order="j, i")
+
+
+def stencil() -> KernelCounts:
+    code = "r[i, j] = u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1]"
+    return kernel("[n] -> { [i, j]: 1 <= i, j < n - 1 }", code, "u: n, n; r: n, n", order="i, j")
+
+
+def transpose() -> KernelCounts:
+    domain, code = "[n] -> { [i, j]: 0 <= i, j < n }", "out[j, i] = a[i, j]"
+    return kernel(domain, code, "a: n, n; out: n, n", i=(16, "g.1", "l.1"), j=(16, "g.0", "l.0"))
+
+
+def tiled_product() -> KernelCounts:
+    unit = lp.make_kernel(
+        "{ [i, j, k]: 0 <= i, j, k < n }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
+        [lp.GlobalArg("a, b, c", np.float32, shape="n, n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 16 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 16, outer_tag="g.1", inner_tag="l.1")
+    unit = lp.split_iname(unit, "j", 16, outer_tag="g.0", inner_tag="l.0")
+    unit = lp.split_iname(unit, "k", 16)
+    unit = lp.add_prefetch(unit, "a", ["i_inner", "k_inner"], default_tag="l.auto")
+    return count(lp.add_prefetch(unit, "b", ["k_inner", "j_inner"], default_tag="l.auto"), cache=False)
+
+
+def test_a_copy_fetches_and_writes_each_line_once() -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[i]", "a: n; out: n", i=(64, "g.0", "l.0"))
+    both = counts.traffic(capacity=1024)(n=1024)
+    # 1024 floats are 64 lines, in each of two arrays
+    assert (128, 64, 64) == (both.fetched, both.loads, both.stores)
+    assert (128, 0) == (both.streams, both.jumps)
+    assert (64, 0) == (counts.traffic("a", 1024)(n=1024).loads, counts.traffic("a", 1024)(n=1024).stores)
+
+
+def test_a_column_is_kept_until_its_neighbour_is_read_if_its_lines_fit() -> None:
+    counts = column_walk()
+    fetched = [counts.traffic("a", lines * LINE)(n=64, p=64).fetched for lines in (32, 60, 80)]
+    # 64 rows: a line each for 64 columns, or for each 16 of them
+    assert [64 * 64, 64 * 64, 64 * 4] == fetched
+
+
+def test_rows_a_power_of_two_apart_fall_into_few_sets() -> None:
+    cache = {"capacity": 32768, "sets": 64}  # 8 ways
+    counts = column_walk()
+    # pitch 1024 B: 64 lines in 4 of the 64 sets, 16 in each; with 64 B more they are in all sets
+    assert 64 * 64 == counts.traffic("a", **cache)(n=64, p=256).fetched
+    assert 64 * 4 == counts.traffic("a", **cache)(n=64, p=272).fetched
+    assert 64 * 4 == counts.traffic("a", 32768)(n=64, p=256).fetched  # without sets the pitch is no matter
+
+
+def test_a_stencil_reads_three_rows_unless_it_keeps_them() -> None:
+    traffic = [stencil().traffic("u", lines * LINE)(n=256).fetched for lines in (16, 128)]
+    # rows of 16 lines: each of 254 iterations reads three, or one that is new beside the first two
+    assert [254 * 3 * 16, 256 * 16] == traffic
+
+
+def test_a_transpose_streams_on_one_side_and_jumps_on_the_other() -> None:
+    counts = transpose()
+    load, store = (counts.traffic(array, 32768)(n=256) for array in ("a", "out"))
+    assert (4096, 0) == (load.streams, load.jumps)
+    assert (0, 4096) == (store.streams, store.jumps)
+    # 8 lines can't hold the 16 that a row of the group's work-items stores to
+    assert 256 * 256 == counts.traffic("out", 512)(n=256).stores
+
+
+def test_a_tiled_product_fetches_its_panels_for_each_group() -> None:
+    counts = tiled_product()
+    fetched = {array: counts.traffic(array, 8192)(n=64).fetched for array in ("a", "b", "c", "a_fetch", "b_fetch")}
+    # each of 16 groups reads 16 rows of 4 lines of a, and a line of each of 64 rows of b. These 128 lines do not stay,
+    # with those of c and the tiles. The tiles of 16 lines, which each step uses, do.
+    assert {"a": 1024, "b": 1024, "c": 256, "a_fetch": 16, "b_fetch": 16} == fetched
+    large = counts.traffic("a", 65536)(n=64)
+    assert (256, 256, 0) == (large.fetched, large.loads, large.stores)
+
+
+def test_lanes_in_lockstep_share_lines_that_serial_ones_fetch_again() -> None:
+    domain, code = "[n] -> { [i, k]: 0 <= i, k < n }", "out[i] = sum(k, a[k, i])"
+    counts = kernel(domain, code, "a: n, n; out: n", i=(64, "g.0", "l.0"))
+    # 128 rows of 8 lines; a work-item reads a line of each row, and 64 lines can't hold those for its neighbour
+    assert 128 * 128 == counts.traffic("a", 4096)(n=128).fetched
+    assert 128 * 8 == counts.traffic("a", 4096, order="lockstep")(n=128).fetched
+
+
+def test_a_line_that_is_loaded_and_stored_to_is_fetched_once() -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", "a[i] = 2*a[i]", "a: n", i=(64, "g.0", "l.0"))
+    lines = counts.traffic("a", 1024)(n=1024)
+    assert (64, 64, 64) == (lines.fetched, lines.loads, lines.stores)
+
+
+def test_what_data_decide_is_a_bound() -> None:
+    unit = lp.make_kernel(
+        "[n] -> { [i]: 0 <= i < n }", "out[i] = a[index[i]]",
+        [lp.GlobalArg("index", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+        lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(unit, cache=False)
+    traffic = counts.traffic("a", 1024)
+    assert not traffic.exact
+    # 1024 accesses to 64 lines that the cache of 16 can't hold, or can
+    assert (1024, 64) == (traffic(n=1024).fetched, counts.traffic("a", 65536)(n=1024).fetched)
+    assert stencil().traffic().exact
+
+
+def test_arrays_of_sizes_give_what_single_sizes_give() -> None:
+    traffic = column_walk().traffic(capacity=4096, sets=8)
+    sizes = {"n": np.array([[64], [128]]), "p": np.array([128, 144, 256])}
+    found = traffic.evaluate(sizes)
+    expected = [[traffic(n=n, p=p).fetched for p in (128, 144, 256)] for n in (64, 128)]
+    np.testing.assert_array_equal(expected, found.fetched)
+    np.testing.assert_array_equal(found.fetched, found.streams + found.jumps)
+
+
+@pytest.mark.parametrize(
+    "cache",
+    [
+        {"capacity": 32}, {"capacity": 4096, "line_bytes": 0}, {"capacity": 4096, "sets": -1},
+        {"capacity": 4096, "sets": 7}, {"capacity": 4096, "sets": 128}, {"capacity": 4096.5},
+    ],
+)  # fmt: skip
+def test_impossible_caches(cache: dict[str, int]) -> None:
+    with pytest.raises(TrafficCacheError, match="must be at least a line"):
+        transpose().traffic(**cache)
+
+
+def test_unknown_names() -> None:
+    counts = transpose()
+    with pytest.raises(UnknownOrderError, match="serial, lockstep"):
+        counts.traffic(order="random")
+    with pytest.raises(UnknownArrayError, match="a, out"):
+        counts.traffic("b")
+    with pytest.raises(ParameterError):
+        counts.traffic("a")()
