@@ -66,18 +66,18 @@ class Footprint:
     def count(self) -> Count:
         """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
         if self.cells is not None:
-            return self._count(self._touching_once() or self.cells)
+            return self._count(self._touching_once(self.cells) or self.cells)
         total = Count.constant(0)
         for domain, _ in self._sites:
             total = total + self._cardinalities.count(domain)
         return total.labelled("cell", exact=False)
 
-    def _touching_once(self) -> isl.Set | None:
+    def _touching_once(self, cells: isl.Set) -> isl.Set | None:
         """Return instances that touch one cell each, all cells together, where these have several floors.
 
         There are as many of them as cells, and fewer floors: ``a[i//4*8 + i%4]`` has a cell for each i.
         """
-        if all(basic.dim(DIV) < 2 for basic in self.cells.get_basic_sets()):
+        if all(basic.dim(DIV) < 2 for basic in cells.get_basic_sets()):
             return None
         if not self._alike or self._sample.cells is None or len(self._touching) > 1:
             return None

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from perfmodel.counts.counters.lane_boxes import Box, boxes_of_sub_groups
 from perfmodel.counts.points.affine_forms import AffineForm
-from perfmodel.counts.points.elimination import eliminated
+from perfmodel.counts.points.elimination import Factors, eliminated
 from perfmodel.counts.points.factors import FactoredSet, variable
 from perfmodel.counts.points.polytopes import Polytope
-from perfmodel.counts.points.unions import Factors
 from perfmodel.counts.program.program import Domain, Launch
 
 

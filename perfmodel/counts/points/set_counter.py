@@ -10,12 +10,12 @@ import islpy as isl
 
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, can_count, limited, warn_once
 from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, only_at_sizes
+from perfmodel.counts.points.elimination import Factors, alternating
 from perfmodel.counts.points.factors import FactoredSet, factored
 from perfmodel.counts.points.interval_counts import IntervalCounter
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
 from perfmodel.counts.points.straightening import straightened
 from perfmodel.counts.points.summation import sum_of_points
-from perfmodel.counts.points.unions import Factors, alternating
 
 SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
 MANY = 8
@@ -120,9 +120,10 @@ class SetCounter:
         return self._known[key]
 
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
-        """Return the number of points of a union as that of its hull less one hole, or none; None where it has more.
+        """Return the number of points of a union that fills its hull, or lacks one hole; else None.
 
-        Both branches of a test fill the hull together; one branch of it may lack what is simple.
+        Both branches of a test fill the hull together. Where the union has floors and the hole is one basic set, the
+        hole is counted instead.
         """
         if not 1 < points.n_basic_set() < PARTS:
             return None
@@ -132,7 +133,7 @@ class SetCounter:
                 hole = hull.to_set().subtract(points).coalesce() if hull.is_bounded() else points
         except BudgetSpentError:
             return None
-        if hole.n_basic_set() > 1:
+        if not hole.is_empty() and (hole.n_basic_set() > 1 or not any(b.dim(DIV) for b in points.get_basic_sets())):
             return None
         whole = self.count(hull.to_set(), self.factored(hull.to_set()))
         if hole.is_empty():
