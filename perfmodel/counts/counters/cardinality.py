@@ -111,7 +111,7 @@ class Cardinalities:
         whole = self._product(domain)
         if whole is None:
             return None
-        return self._sets.sum_of_products(whole, factors_of_lanes(whole, domain, launch, size))
+        return self._sets.sum_of_unions(whole, factors_of_lanes(whole, domain, launch, size))
 
     def _product(self, domain: Domain) -> FactoredSet | None:
         if domain not in self._products:

@@ -14,7 +14,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.quasipoly.count import Count
 
-SET, OUT = isl.dim_type.set, isl.dim_type.out
+SET, IN, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.div
 Site = tuple[Domain, Access]
 
 
@@ -37,19 +37,19 @@ class Footprint:
         self.exact = self._alike and all(
             domain.exact and domain.chance == 1 and domain.trips is None and a.cells_exact for domain, a in sites
         )
-        self.cells = self._union(sites)
+        self.cells = self._union()
 
-    def _union(self, sites: list[Site]) -> isl.Set | None:
+    @cached_property
+    def _touching(self) -> tuple[tuple[isl.Set, isl.Map], ...]:
+        """The distinct instances, with the cells that they touch."""
+        return tuple(dict.fromkeys((domain.points, access.cells) for domain, access in self._sites))
+
+    def _union(self) -> isl.Set | None:
         if not self._alike or self._sample.cells is None:  # of several sizes or unknown, or taken apart differently
             return self._whole_array()
         union: isl.Set | None = None
-        seen = set()
-        for domain, access in sites:
-            key = (domain.points, access.cells)
-            if key in seen:
-                continue
-            seen.add(key)
-            cells = domain.points.apply(access.cells)
+        for points, map_ in self._touching:
+            cells = points.apply(map_)
             union = cells if union is None else union.union(cells)
         return union.coalesce() if union is not None else None
 
@@ -66,11 +66,27 @@ class Footprint:
     def count(self) -> Count:
         """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
         if self.cells is not None:
-            return self._count(self.cells)
+            return self._count(self._touching_once(self.cells) or self.cells)
         total = Count.constant(0)
         for domain, _ in self._sites:
             total = total + self._cardinalities.count(domain)
         return total.labelled("cell", exact=False)
+
+    def _touching_once(self, cells: isl.Set) -> isl.Set | None:
+        """Return instances that touch one cell each, all cells together, where these have several floors.
+
+        There are as many of them as cells, and fewer floors: ``a[i//4*8 + i%4]`` has a cell for each i.
+        """
+        if all(basic.dim(DIV) < 2 for basic in cells.get_basic_sets()):
+            return None
+        if not self._alike or self._sample.cells is None or len(self._touching) > 1:
+            return None
+        ((points, map_),) = self._touching
+        each = map_.intersect_domain(points)
+        for k in reversed(range(each.dim(IN))):
+            if not map_.involves_dims(IN, k, 1):
+                each = each.project_out(IN, k, 1)
+        return each.domain() if each.is_injective() else None
 
     def filled(self, stride: LaneStride) -> Count | None:
         """Return |F with its gaps along the unit-stride axis filled|.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from perfmodel.counts.counters.lane_boxes import Box, boxes_of_sub_groups
 from perfmodel.counts.points.affine_forms import AffineForm
-from perfmodel.counts.points.elimination import eliminated
+from perfmodel.counts.points.elimination import Factors, eliminated
 from perfmodel.counts.points.factors import FactoredSet, variable
 from perfmodel.counts.points.polytopes import Polytope
 from perfmodel.counts.program.program import Domain, Launch
@@ -14,19 +14,19 @@ from perfmodel.counts.program.program import Domain, Launch
 
 def factors_of_lanes(
     product: FactoredSet, domain: Domain, launch: Launch, size: int
-) -> Iterator[list[Polytope | None]]:
-    """Yield, for each ``size`` lanes of a group, factors of the instances that they execute.
+) -> Iterator[list[Factors]]:
+    """Yield, for each ``size`` lanes of a group, the instances that they execute, as a union of products.
 
-    The instances with a lane in a box are the product of the factors' projections. Where lanes
-    are several boxes, it must be seen that one of them reaches the instances of the others; the
-    factors are None where it is not, or where a projection is not a polytope of integers.
+    The instances with a lane in a box are the product of the factors' projections. Of the boxes that the lanes are,
+    those are left out whose instances another one is seen to reach. A factor is None where its projection is not
+    seen to be a polytope of integers.
     """
     lanes = {
         variable(k): int(axis[2:]) for k, axis in enumerate(domain.axes) if axis.startswith("l")
     }
     tied = [variable(k) for k, name in enumerate(domain.names) if name in domain.tied]
     removed = {*lanes, *tied}
-    whole: list[Polytope | None] = [f for f in product.factors if not removed & {*f.variables}]
+    whole = tuple(f for f in product.factors if not removed & {*f.variables})
     touched = [f for f in product.factors if removed & {*f.variables}]
     projections: dict[object, Polytope | None] = {}  # sub-groups that differ along one axis share those of the others
 
@@ -38,17 +38,25 @@ def factors_of_lanes(
         return projections[key]
 
     for boxes in boxes_of_sub_groups(launch, size):
-        found = [[projected(factor, box) for factor in touched] for box in boxes]
-        widest = next((one for one in found if all(_reaches(one, other) for other in found)), [None])
-        yield [*whole, *widest]
+        found = [tuple(projected(factor, box) for factor in touched) for box in boxes]
+        yield [(*whole, *one) for one in _largest(found)]
 
 
-def _reaches(larger: list[Polytope | None], smaller: list[Polytope | None]) -> bool:
+def _largest(found: list[Factors]) -> list[Factors]:
+    """Return the products that no other is seen to hold."""
+    kept: list[Factors] = []
+    for one in found:
+        if not any(_reaches(other, one) for other in kept):
+            kept = [other for other in kept if not _reaches(one, other)] + [one]
+    return kept
+
+
+def _reaches(larger: Factors, smaller: Factors) -> bool:
     """Whether each of the polytopes is seen to hold its counterpart."""
-    return larger is smaller or all(
+    return larger == smaller or all(
         one is not None and other is not None and one.equalities == other.equalities
         and all(
-            any((row - tighter).is_certain() for tighter in other.inequalities)
+            any(row.follows_from(tighter) for tighter in other.inequalities)
             for row in one.inequalities
         )
         for one, other in zip(larger, smaller, strict=True)

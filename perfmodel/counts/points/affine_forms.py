@@ -121,6 +121,10 @@ class AffineForm:
         """Whether the form is a constant that is not negative."""
         return not self.terms and self.constant >= 0
 
+    def follows_from(self, other: AffineForm) -> bool:
+        """Whether the form is seen to be >= 0 where another one is: they differ by a constant."""
+        return self.constant >= other.constant and self.terms == other.terms
+
 
 def floor_rows(name: str, form: AffineForm, denominator: int) -> tuple[AffineForm, AffineForm]:
     """Return the two forms that are >= 0 only where the name is ``floor(form / denominator)``.

@@ -65,6 +65,11 @@ class Cardinality:
         )
         return Cardinality(polynomial, self.exact and factor.exact, unexpanded)
 
+    def minus(self, other: Cardinality) -> Cardinality:
+        """Return the difference from an exact number."""
+        unexpanded = (*self.unexpanded, *(one.scaled(Fraction(-1)) for one in other.unexpanded))
+        return Cardinality(self.polynomial.sub(other.polynomial), self.exact, unexpanded)
+
 
 def only_at_sizes(points: isl.Set) -> Cardinality:
     """Return the number of points of a set as one that is found at given sizes only."""

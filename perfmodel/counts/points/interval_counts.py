@@ -26,6 +26,7 @@ class IntervalCounter:
 
     def __init__(self, assumptions: isl.Set) -> None:
         self._space = assumptions.get_space()
+        self._zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._space))
         self._places = {
             assumptions.get_dim_name(PARAM, k): k for k in range(assumptions.dim(PARAM))
         }
@@ -59,7 +60,7 @@ class IntervalCounter:
             low, high = self._tightest(bounds.lower, name), self._tightest(bounds.upper, name)
             if low is None or high is None or min(low[name], -high[name]) > 1:
                 return None
-            number = number.mul(self._between(low, high, name))
+            number = self._times_between(number, low, high, name)
         return number
 
     def indicator(self, forms: Iterable[AffineForm]) -> isl.PwQPolynomial:
@@ -69,8 +70,10 @@ class IntervalCounter:
             number = self._restricted(number, form)
         return number
 
-    def _between(self, low: AffineForm, high: AffineForm, name: str) -> isl.PwQPolynomial:
-        """Return how many x have a*x + l >= 0 and h - b*x >= 0, with a or b equal to 1.
+    def _times_between(
+        self, number: isl.PwQPolynomial, low: AffineForm, high: AffineForm, name: str
+    ) -> isl.PwQPolynomial:
+        """Return a number times how many x have a*x + l >= 0 and h - b*x >= 0, with a or b equal to 1.
 
         With a = 1 that is floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) or, where this is
         negative, none; with b = 1 it is the same with the two exchanged.
@@ -78,7 +81,9 @@ class IntervalCounter:
         wide, unit = (high, low) if low[name] == 1 else (low, high)
         divisor = abs(wide[name])
         span = wide + divisor * (unit + 1)
-        return self._restricted(self._floor(span, divisor), span)
+        if not span.terms:  # isl scales faster than it multiplies
+            return number.scale_val(isl.Val(max(0, span.constant // divisor)))
+        return number.mul(self._restricted(self._floor(span, divisor), span))
 
     def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:
         """Return the row from which all others follow, under the assumptions."""
@@ -126,8 +131,7 @@ class IntervalCounter:
                 name, share = multiple.parameter, share / multiple.divisor
                 constant -= share * multiple.remainder
             coefficients[name] = coefficients.get(name, Fraction(0)) + share
-        aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._space))
-        aff = aff.set_constant_val(_isl_value(constant))
+        aff = self._zero.set_constant_val(_isl_value(constant))
         for name, share in coefficients.items():
             aff = aff.set_coefficient_val(PARAM, self._places[name], _isl_value(share))
         return aff

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 import islpy as isl
 
 from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, can_count, limited, warn_once
-from perfmodel.counts.points.cardinality import Cardinality, only_at_sizes
+from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, only_at_sizes
+from perfmodel.counts.points.elimination import Factors, alternating
 from perfmodel.counts.points.factors import FactoredSet, factored
 from perfmodel.counts.points.interval_counts import IntervalCounter
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
@@ -20,6 +22,9 @@ MANY = 8
 """More quasi-polynomials than these are slow to add up: the sum over the 48 sub-groups of a guarded
 work-group takes ten seconds, and Barvinok's algorithm on their union five milliseconds."""
 DIMENSIONS = 7
+PARTS = 16
+"""Barvinok's algorithm makes the parts of a union disjoint: for the 19 parts of an odd work-group's sub-groups it
+takes over two seconds, and its formula would have thousands of terms."""
 LARGE_BUDGET = 10
 TERMS = 2000
 """A formula of more terms is slow to simplify and to evaluate: at each size the set is counted faster."""
@@ -54,7 +59,7 @@ class SetCounter:
         """Return the number of points of a set, given as a product, too, if it is one."""
         parts = [] if whole is None else [self._by_intervals(f) for f in whole.factors]
         if whole is None or (None in parts and not whole.separable):
-            return self._remembered(str(_with_standard_names(points)), points)
+            return self._remembered(points)
         context = (whole.multiples, Polytope((), (), whole.conditions).canonical)
         total = Cardinality(self._intervals.indicator(whole.conditions))
         for factor, part in zip(whole.factors, parts, strict=True):
@@ -69,25 +74,30 @@ class SetCounter:
             self._known[key] = count_points(whole.points(factor) if merged is None else merged, self.operations)
         return self._known[key]
 
-    def sum_of_products(
-        self, whole: FactoredSet, products: Iterable[list[Polytope | None]]
-    ) -> Cardinality | None:
-        """Return the number of points of several products under the conditions of ``whole``.
+    def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
+        """Return the sum of the numbers of points of unions of products, under the conditions of ``whole``.
 
-        None where a factor is None or no product of intervals, or where counting points is faster.
+        None where a factor is None or no product of intervals, or where counting points is faster. A sum of many
+        products that overlap is not written out as one polynomial.
         """
-        found: list[tuple[Cardinality, ...]] = []
-        for factors in products:
-            parts = [None if factor is None else self._by_intervals(factor) for factor in factors]
-            if None in parts:
-                return None
-            found.append(tuple(part for part in parts if part is not None))
-        distinct = Counter(found)
-        if len(distinct) > MANY and can_count():
-            return None
+        found: Counter[tuple[Cardinality, ...]] = Counter()
+        overlap = False
+        for union in unions:
+            overlap = overlap or len(union) > 1
+            for sign, factors in alternating(union):
+                parts = [None if factor is None else self._by_intervals(factor) for factor in factors]
+                if None in parts:
+                    return None
+                found[tuple(part for part in parts if part is not None)] += sign
+        distinct = [(sizes, times) for sizes, times in found.items() if times]
         conditions = self._intervals.indicator(whole.conditions)
-        number = isl.PwQPolynomial("{ 0 }")
-        for sizes, times in distinct.items():
+        if len(distinct) > MANY and can_count():
+            return None if len(distinct) < PARTS or not overlap else Cardinality(NOTHING, True, tuple(
+                Unexpanded(Fraction(times), (conditions, *(size.polynomial for size in sizes)), ())
+                for sizes, times in distinct
+            ))
+        number = NOTHING
+        for sizes, times in distinct:
             one = Cardinality(conditions.scale_val(isl.Val(times)))
             for size in sizes:
                 one = one.times(size)
@@ -103,10 +113,33 @@ class SetCounter:
             self._known[key] = Cardinality(number)
         return self._known[key]
 
-    def _remembered(self, key: object, points: isl.Set) -> Cardinality:
+    def _remembered(self, points: isl.Set) -> Cardinality:
+        key = str(_with_standard_names(points))
         if key not in self._known:
-            self._known[key] = count_points(points, self.operations)
+            self._known[key] = self._in_hull(points) or count_points(points, self.operations)
         return self._known[key]
+
+    def _in_hull(self, points: isl.Set) -> Cardinality | None:
+        """Return the number of points of a union that fills its hull, or lacks one hole; else None.
+
+        Both branches of a test fill the hull together. Where the union has floors and the hole is one basic set, the
+        hole is counted instead.
+        """
+        if not 1 < points.n_basic_set() < PARTS:
+            return None
+        hull = points.simple_hull()
+        try:
+            with limited(self.operations):
+                hole = hull.to_set().subtract(points).coalesce() if hull.is_bounded() else points
+        except BudgetSpentError:
+            return None
+        if not hole.is_empty() and (hole.n_basic_set() > 1 or not any(b.dim(DIV) for b in points.get_basic_sets())):
+            return None
+        whole = self.count(hull.to_set(), self.factored(hull.to_set()))
+        if hole.is_empty():
+            return whole
+        lacking = self._remembered(hole)
+        return whole.minus(lacking) if lacking.exact else None
 
 
 def _with_standard_names(points: isl.Set) -> isl.Set:
@@ -157,12 +190,12 @@ def _checked(points: isl.Set, operations: int) -> isl.Set:
     Raises
     ------
     BudgetSpentError
-        It has many dimensions, or several existential variables that stay floors of floors. The
+        It has many parts or dimensions, or several existential variables that stay floors of floors. The
         algorithm takes minutes for these, most of them outside isl.
     """
     if not points.dim(PARAM) or operations > LARGE_BUDGET * OPERATIONS:
         return points
-    if points.dim(SET) > DIMENSIONS:
+    if points.dim(SET) > DIMENSIONS or points.n_basic_set() >= PARTS:
         raise BudgetSpentError
     if any(basic.dim(DIV) > 1 for basic in points.get_basic_sets()) and "exists" in str(points):
         written = points.compute_divs().coalesce()

@@ -13,7 +13,7 @@ from perfmodel.counts.points.polytopes import Polytope
 def straightened(polytope: Polytope) -> Polytope:
     """Return a polytope of as many points, its variables as little coupled as can be seen."""
     simple = without_tiles(_without_fixed(polytope))
-    for name in simple.variables:
+    for name in simple.variables if len(simple.variables) > 1 else ():
         moved = _sheared(simple, name)
         if moved != simple:
             return straightened(moved)

@@ -70,3 +70,16 @@ def test_rows_of_two_lengths_are_a_bound() -> None:
     cells = count(transposed_by_hand(), cache=False).footprint("a")
     assert not cells.exact
     assert 15 <= cells(n=3, m=5)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 21])
+def test_one_cell_for_each_instance_is_counted_as_instances(n):
+    cells = {i // 4 * 8 + i % 4 for i in range(n)}
+    footprint = counts_of("out[i] = a[(i // 4)*8 + i % 4]").footprint("a")
+    assert (len(cells), "n") == (footprint(n=n), str(footprint))
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 21])
+def test_cells_with_floors_that_several_instances_touch(n):
+    cells = {i // 4 * 8 + i % 2 for i in range(n)}
+    assert len(cells) == counts_of("out[i] = a[(i // 4)*8 + i % 2]").footprint("a")(n=n)

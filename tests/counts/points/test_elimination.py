@@ -1,12 +1,14 @@
-"""Projections along one variable, against the enumeration of points."""
+"""Projections along one variable and unions of products, against the enumeration of points."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.counts.points.elimination import eliminated
+from perfmodel.counts.points.elimination import PRODUCTS, Factors, alternating, eliminated
 from perfmodel.counts.points.polytopes import Polytope
 from tests.counts.points.forms import form, points_of
 
@@ -54,3 +56,35 @@ def test_slack_of_two_coefficients(expected, constant):
     # 2*e >= 2*x and 3*e <= 3*x + c: 2*(3*x + c) - 3*(2*x) = 2*c, and (2 - 1)*(3 - 1) = 2 is needed
     rows = (form(e=2, x=-2), form(constant, e=-3, x=3))
     assert expected == eliminated(Polytope(("x", "e"), (), rows), "e")
+
+
+def interval(name: str, first: int, last: int) -> Polytope:
+    return Polytope((name,), (), (form(-first, **{name: 1}), form(last, **{name: -1})))
+
+
+def points(factors: Factors) -> set[tuple[int, ...]]:
+    return {sum(parts, ()) for parts in product(*(points_of(factor, 9) for factor in factors))}
+
+
+@pytest.mark.parametrize(
+    "corners", [[(0, 5)], [(0, 3), (2, 2)], [(0, 1), (1, 3), (2, 0)], [(0, 0), (1, 1), (2, 2), (3, 3)]]
+)
+def test_signed_products_add_up_to_the_union(corners):
+    union = [(interval("x", a, a + 3), interval("y", b, b + 2)) for a, b in corners]
+    found = [(sign, points(factors)) for sign, factors in alternating(union)]
+    everywhere = set().union(*(points(factors) for factors in union))
+    assert dict.fromkeys(everywhere, 1) == {
+        point: sum(sign for sign, part in found if point in part) for _, whole in found for point in whole
+    }
+
+
+def test_an_intersection_keeps_no_row_that_follows_from_another():
+    *_, (sign, (common,)) = alternating([(interval("x", 0, 5),), (interval("x", 2, 9),)])
+    assert (-1, {form(-2, x=1), form(5, x=-1)}) == (sign, {*common.inequalities})
+
+
+def test_what_is_not_known_stays_so():
+    assert [(1, (None,)), (1, (interval("x", 0, 1),)), (-1, (None,))] == list(
+        alternating([(None,), (interval("x", 0, 1),)])
+    )
+    assert [(1, (None,))] == list(alternating([(interval("x", k, k),) for k in range(PRODUCTS + 1)]))

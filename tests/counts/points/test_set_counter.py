@@ -14,8 +14,10 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.points import set_counter
 from perfmodel.counts.points.barvinok import OPERATIONS
 from perfmodel.counts.points.cardinality import Cardinality
+from perfmodel.counts.points.polytopes import Polytope
 from perfmodel.counts.points.set_counter import SetCounter
 from tests.corpus import kernels
+from tests.counts.points.forms import form
 
 DIVISIBLE = "[n] -> { : n >= 8 and n mod 8 = 0 }"
 
@@ -93,11 +95,59 @@ class TestClosedForms:
         text = "[n] -> { [i, j, k] : j = i + n and k = 2i and 0 <= i < n }"
         assert 6 == size(text, "[n] -> { : n >= 1 }", n=6)
 
+    @pytest.mark.parametrize("n", [1, 2, 3, 7, 40])
+    def test_the_branches_of_a_test_fill_their_hull(self, n):
+        inside = "0 <= i < n and (2 <= i < n - 2 or i mod 4 = 1)"
+        both = isl.Set(f"[n] -> {{ [i] : {inside} }}")
+        both = both.union(isl.Set("[n] -> { [i] : 0 <= i < n }").subtract(both)).coalesce()
+        assert both.n_basic_set() > 1  # isl does not see that they are one interval
+        assert n == size(str(both), "[n] -> { : n >= 1 }", n=n)
+
     @pytest.mark.parametrize(("m", "n"), [(3, 2), (2, 3), (5, 5)])
     def test_conditions_on_the_parameters(self, m, n):
         text = "[m, n] -> { [i] : 0 <= i < 4 and m >= n }"
         where = "[m, n] -> { : m >= 1 and n >= 1 }"
         assert (4 if m >= n else 0) == size(text, where, m=m, n=n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9, 18])
+def test_a_hull_with_a_hole(n, monkeypatch):
+    counted = []
+    known = set_counter.count_points
+    monkeypatch.setattr(set_counter, "count_points", lambda points, work: counted.append(points) or known(points, work))
+    text = "[n] -> { [i] : 0 <= i < n and (i < 2 or i >= n - 2 or i mod 4 = 1) }"
+    expected = sum(i < 2 or i >= n - 2 or i % 4 == 1 for i in range(n))
+    assert expected == size(text, "[n] -> { : n >= 1 }", n=n)
+    assert [1] == [points.n_basic_set() for points in counted]  # the hole, and not the union
+
+
+@pytest.mark.parametrize("parts", [2, 5, 20])
+def test_unions_of_any_number_of_parts(parts):
+    where = isl.Set("[n] -> { : n >= 1 }").params()
+    known = SetCounter(where)
+    rows = (f"[i, {3 * k}] : {k} <= 2i < n + {k * k % 7}" for k in range(parts))
+    points = isl.Set(f"[n] -> {{ {'; '.join(rows)} }}")
+    number = known.count(points, known.factored(points))
+    expected = sum(k <= 2 * i < 50 + k * k % 7 for k in range(parts) for i in range(60))
+    assert expected == Count(number.polynomial, unexpanded=number.unexpanded)(n=50)
+    assert (parts >= set_counter.PARTS) == bool(number.unexpanded)
+
+
+def test_a_sum_of_many_overlapping_products_is_not_written_out(monkeypatch):
+    monkeypatch.setattr(set_counter, "can_count", lambda: True)
+    known = SetCounter(isl.Set("[n] -> { : n >= 1 }").params())
+    whole = known.factored(isl.Set("[n] -> { [x, y] : 0 <= x < n and 0 <= y < n }"))
+
+    def box(wide: int, high: int) -> tuple[Polytope, Polytope]:
+        return (Polytope(("x",), (), (form(x=1), form(wide, n=1, x=-1))),
+                Polytope(("y",), (), (form(y=1), form(high, n=1, y=-1))))
+
+    number = known.sum_of_unions(whole, ([box(k, 0), box(0, k + 1)] for k in range(1, 12)))
+    expected = sum(
+        (x <= 5 + k and y <= 5) or (x <= 5 and y <= 6 + k) for k in range(1, 12) for x in range(20) for y in range(20)
+    )
+    assert expected == Count(number.polynomial, unexpanded=number.unexpanded)(n=5)
+    assert {()} == {one.sets for one in number.unexpanded}  # nothing is counted at given sizes
 
 
 def test_a_condition_of_one_set_does_not_reach_the_next():
