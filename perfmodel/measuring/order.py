@@ -18,7 +18,7 @@ T = TypeVar("T")
 #: Variants that are measured at the same sizes; mostly only one.
 Team: TypeAlias = tuple[Subject, ...]
 
-#: Time that a configuration takes beside its runs, on a common machine [s].
+#: Time that a visit takes beside its runs, on a common machine [s].
 SETUP_S = 0.03
 
 
@@ -44,7 +44,7 @@ class Configuration:
     key: Key
 
     def expected_s(self, campaign: Campaign) -> float:
-        """Time that measuring it may take [s]."""
+        """Time that one visit to it may take [s]."""
         return SETUP_S + campaign.runs * self.seconds
 
     @property
