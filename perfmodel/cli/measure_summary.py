@@ -101,7 +101,7 @@ def repeatability_lines(document: dict[str, Any]) -> Iterator[str]:
     yield f"{document['device']}: {document['configurations']} configurations in two campaigns{failed}"
     if document["quantiles"]:
         median, high = document["quantiles"]["0.50"], document["quantiles"]["0.95"]
-        yield f"|t1 - t2|/t1: median {median:.2%}, 95th percentile {high:.2%}"
+        yield f"median of |t1 - t2|/t1: {median:.2%}, 95th percentile: {high:.2%}"
         yield ", ".join(f"{float(q):.0%} below {value:.2%}" for q, value in document["quantiles"].items())
     for row in sorted(document["rows"], key=lambda row: -row["change"])[:WORST]:
         first, second = (f"{1e3 * seconds:.4g} ms" for seconds in row["seconds"])

@@ -105,13 +105,12 @@ class Session:
         self.visit(order, [c for left in range(campaign.visits, 0, -1) for c, lacks in lacking if lacks >= left])
         for visits in range(campaign.visits, campaign.most_visits):
             again = [c for c in chosen if self._disagrees(c) and len(self.rows[c.key].every_visit) <= visits]
-            self.visit(order, again, "measuring again what disagrees")
+            if again:
+                self.visit(order, again, "measuring again what disagrees")
         return self.todo(chosen)
 
     def visit(self, order: Sequence[Configuration], todo: Sequence[Configuration], name: str = "measuring") -> None:
         """Visit configurations one after another as far as the budget suffices; record each visit."""
-        if not todo:
-            return
         places = {configuration.key: place for place, configuration in enumerate(order)}
         campaign = self.bench.campaign
         with task(self.progress, name, len(todo), sum(c.expected_s(campaign) for c in todo)):

@@ -62,7 +62,7 @@ def test_changes_between_two_times() -> None:
     assert 0.375 == round(found["quantiles"]["0.50"], 6)  # between the third and the fourth of 0, 10, 25, 50, ...
     head, median, quantiles, *worst = repeatability_lines(found)
     assert "D: 6 configurations in two campaigns (2 failed)" == head
-    assert "|t1 - t2|/t1: median 37.50%, 95th percentile 93.75%" == median  # a quarter of the way from 100 to 75
+    assert "median of |t1 - t2|/t1: 37.50%, 95th percentile: 93.75%" == median  # a quarter of the way from 100 to 75
     assert quantiles.endswith("100% below 100.00%")
     assert WORST == len(worst)
     assert ["100.0%", "75.0%", "50.0%", "25.0%", "10.0%"] == [line.partition(":")[0] for line in worst]
