@@ -8,8 +8,7 @@ from itertools import islice
 from statistics import median
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
-from typing_extensions import Self
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 SCHEMA: Final = "perfmodel.measurement/1"
 
@@ -83,15 +82,17 @@ class Measurement(BaseModel):
     flags: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
 
-    @model_validator(mode="after")
-    def _check_visits(self) -> Self:
-        runs = sum(visit.runs for visit in self.visits)
-        if self.visits and runs != len(self.samples_s):
-            raise ValueError(f"its visits have {runs} runs together, and it has {len(self.samples_s)} samples_s")
-        for visit in self.visits:
-            if self.status == "ok" and visit.runs <= visit.dropped:
+    @field_validator("visits")
+    @classmethod
+    def _check_visits(cls, visits: tuple[Visit, ...], others: ValidationInfo) -> tuple[Visit, ...]:
+        samples, ok = others.data.get("samples_s", ()), others.data.get("status") == "ok"
+        runs = sum(visit.runs for visit in visits)
+        if visits and runs != len(samples):
+            raise ValueError(f"its visits have {runs} runs together, and it has {len(samples)} samples_s")
+        for visit in visits:
+            if ok and visit.runs <= visit.dropped:
                 raise ValueError(f"a visit has {visit.runs} runs, of which {visit.dropped} are dropped")
-        return self
+        return visits
 
     @property
     def every_visit(self) -> tuple[Visit, ...]:
