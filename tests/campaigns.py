@@ -9,7 +9,9 @@ from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import Campaign, measure
 from tests.machine import device
 
-TINY = Campaign("tiny", runs=6, dropped=2, shapes=1, over_launch=0.0, groups_per_unit=1)
+TINY = Campaign(
+    "tiny", visits=1, most_visits=1, apart_s=0.0, runs=6, dropped=2, shapes=1, over_launch=0.0, groups_per_unit=1
+)
 
 
 def build(factor: int = 2, work_group=(64,)) -> lp.TranslationUnit:

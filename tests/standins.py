@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import nan
 from typing import Any
 
 from perfmodel.counts import KernelCounts
@@ -83,6 +84,7 @@ class Row:
     variant: Mapping[str, Any] = field(default_factory=dict)
     group: str = ""
     kept_s: tuple[float, ...] = ()
+    disagreement: float = nan
 
 
 @dataclass(frozen=True)

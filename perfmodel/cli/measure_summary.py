@@ -19,9 +19,10 @@ FLAGS = {
     "spread": "their runs differ widely; measure on a quieter machine",
     "clock": "the device's clock and the host's do not agree",
     "bound": "faster than the device can be: the compiler dropped work that was counted",
+    "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
 }
 #: Quantiles of the changes that are printed, and how many of the largest changes.
-QUANTILES = (0.25, 0.5, 0.75, 0.9, 1.0)
+QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
 WORST = 5
 
 
@@ -35,7 +36,7 @@ def campaign_document(found: Measurements, path: Path, campaign: str, seconds: f
         "seconds": seconds,
         "statuses": dict(Counter(row.status for row in found.current)),
         "flags": dict(Counter(flag for row in found for flag in row.flags)),
-        "remeasured": sum(row.remeasured > 0 for row in found),
+        "visits": sum(len(row.every_visit) for row in found),
         "set_aside": list(found.set_aside),
         "rows": [
             {
@@ -46,6 +47,7 @@ def campaign_document(found: Measurements, path: Path, campaign: str, seconds: f
                 "message": row.message,
                 "seconds": row.seconds if row.status == "ok" else None,
                 "spread": row.spread if row.status == "ok" else None,
+                "visits": len(row.every_visit) if row.status == "ok" else 0,
                 "flags": list(row.flags),
             }
             for row in found.current
@@ -58,8 +60,8 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
     counted = [f"{number} {status}" for status, number in sorted(document["statuses"].items()) if status != "ok"]
     failed = f" ({', '.join(counted)})" if counted else ""
     yield (
-        f"{document['device']}: {document['statuses'].get('ok', 0)} configurations measured{failed}, "
-        f"in {document['store']}, after {document['seconds']:.0f} s"
+        f"{document['device']}: {document['statuses'].get('ok', 0)} configurations measured{failed} "
+        f"in {document['visits']} visits, in {document['store']}, after {document['seconds']:.0f} s"
     )
     for row in document["rows"]:
         if row["status"] != "ok":
@@ -94,9 +96,10 @@ def repeatability_document(found: Repeatability, device: str, campaign: str) -> 
 def repeatability_lines(document: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of its summary, with the largest changes."""
     failed = f" ({document['failed']} failed)" if document["failed"] else ""
-    yield f"{document['device']}: {document['configurations']} configurations measured twice{failed}"
+    yield f"{document['device']}: {document['configurations']} configurations in two campaigns{failed}"
     if document["quantiles"]:
-        yield f"median of |t1 - t2|/t1: {document['quantiles']['0.50']:.2%}"
+        median, high = document["quantiles"]["0.50"], document["quantiles"]["0.95"]
+        yield f"median of |t1 - t2|/t1: {median:.2%}, 95th percentile: {high:.2%}"
         yield ", ".join(f"{float(q):.0%} below {value:.2%}" for q, value in document["quantiles"].items())
     for row in sorted(document["rows"], key=lambda row: -row["change"])[:WORST]:
         first, second = (f"{1e3 * seconds:.4g} ms" for seconds in row["seconds"])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from perfmodel.errors import BadTimesError, MissingCountsError
 from perfmodel.expressions.expression import Expression
-from perfmodel.fitting.noise import noise_weights
+from perfmodel.fitting.noise import agreement_weights, noise_weights
 from perfmodel.fitting.options import FitOptions
 from perfmodel.models.binding import bind, known_weights
 from perfmodel.models.model import Family
@@ -97,7 +97,7 @@ def build_design(measurements: Measurements, family: Family, options: FitOptions
     return Design(
         model, matrix.reshape(len(rows), len(model.features)), times, labels,
         max((counts.subgroup_size for counts in counted), default=0),
-        noise_weights(measurements) if asked.weighting == "noise" else np.ones(len(rows)), known,
+        (noise_weights if asked.weighting == "noise" else agreement_weights)(measurements), known,
     )  # fmt: skip
 
 

@@ -23,7 +23,8 @@ class FitOptions(BaseModel):
         Whether features that the rows cannot tell apart share one cost, with a note, instead of
         being refused (linear families).
     weighting
-        ``equal`` for every row, or by measured ``noise`` (:func:`~perfmodel.fitting.noise_weights`).
+        ``equal`` for every row whose visits agree (:func:`~perfmodel.fitting.noise.agreement_weights`), or by
+        measured ``noise`` (:func:`~perfmodel.fitting.noise_weights`).
     fit_facts
         Whether a weight is fitted where the device's facts do not give it; otherwise a family that
         needs such a fact is refused.

@@ -28,6 +28,9 @@ from perfmodel.opencl import quiet_compiler
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
+#: Runs of the empty kernel, and how many of the first do not count.
+OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4
+
 
 class Bench:
     """A device with a context, a queue, and the code that was compiled for it.
@@ -109,7 +112,7 @@ class Bench:
             with quiet_compiler():
                 program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
             nothing = Enqueue(cl.Kernel(program, "nothing"), (1,), (1,))
-            return sample(self.queue, (nothing,), self.campaign.runs).median(self.campaign.dropped)
+            return sample(self.queue, (nothing,), OVERHEAD_RUNS).median(OVERHEAD_DROPPED)
         except cl.Error as error:
             raise BrokenDeviceError(self.device.name, " ".join(str(error).split())) from error
 

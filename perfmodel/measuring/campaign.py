@@ -36,16 +36,18 @@ class Campaign:
         No run is planned to take longer [s].
     memory_fraction : float
         Share of the device's memory that a configuration may fill [1].
+    visits, most_visits : int
+        Visits to each configuration, and to one whose two lowest visits do not agree.
+    apart_s : float
+        Least time between two visits to a configuration [s].
     runs, dropped : int
-        Runs of each configuration, and how many of the first are dropped (paper: 30, 4).
+        Runs of each visit, and how many of the first are dropped (paper: one visit of 30, 4 of them dropped).
     spread : float
-        A configuration whose median is further above its minimum is measured again [1].
-    retries : int
-        How often it is measured again, at most.
+        A visit whose median is further above its minimum is flagged [1].
     timeout_s : float
-        No further run is begun once the runs of a configuration took this long together [s].
+        No further run is begun once the runs of a visit took this long together [s].
     budget_s : float or None
-        No configuration is begun later than this after the start [s]; None for no limit.
+        No visit is begun later than this after the start [s]; None for no limit.
     wait_s : float
         How long to wait for another campaign on the device to end [s].
     seed : int
@@ -63,11 +65,13 @@ class Campaign:
     groups_per_unit: int = 2
     longest_s: float = 0.05
     memory_fraction: float = 0.25
-    runs: int = 30
-    dropped: int = 4
+    visits: int = 3
+    most_visits: int = 8
+    apart_s: float = 2.0
+    runs: int = 10
+    dropped: int = 2
     spread: float = 0.2
-    retries: int = 2
-    timeout_s: float = 60.0
+    timeout_s: float = 20.0
     budget_s: float | None = None
     wait_s: float = 3600.0
     seed: int = 20170405

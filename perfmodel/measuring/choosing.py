@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel import store
 from perfmodel.measuring.order import Configuration
 from perfmodel.measuring.session import Session
 from perfmodel.measuring.subject import FailedError
@@ -48,14 +47,18 @@ Chooser: TypeAlias = Callable[[Sequence[Planned]], Next]
 
 
 def measure_chosen(session: Session, order: Sequence[Configuration], choose: Chooser) -> list[Configuration]:
-    """Measure what is chosen, batch by batch; return those of a batch for which the budget does not suffice."""
+    """Measure what is chosen; return those for which the budget does not suffice.
+
+    Each batch is visited once, so that the next can be chosen; the further visits follow at the end.
+    """
     known = [(c, counts) for c in order if (counts := _counts(session, c)) is not None]
     choose_next = choose([_planned(c, counts) for c, counts in known])
     while batch := choose_next(_times(session, [c for c, _ in known])):
-        left_out = session.measure(order, {known[i][0].key for i in batch})
-        if left_out:
+        chosen = {known[i][0].key for i in batch}
+        session.visit(order, [c for c in order if c.key in chosen])
+        if left_out := [c for c in order if c.key in chosen - session.rows.keys()]:
             return left_out
-    return []
+    return session.measure(order, session.rows.keys())
 
 
 def _planned(configuration: Configuration, counts: KernelCounts) -> Planned:
@@ -74,9 +77,8 @@ def _counts(session: Session, configuration: Configuration) -> KernelCounts | No
 
 
 def _times(session: Session, configurations: Sequence[Configuration]) -> npt.NDArray[np.float64]:
-    rows = {row.key: row for row in store.read(session.path).rows}
     times = np.full(len(configurations), np.nan)
     for place, configuration in enumerate(configurations):
-        if row := rows.get(configuration.key):
+        if row := session.rows.get(configuration.key):
             times[place] = row.seconds if row.status == "ok" else np.inf
     return times

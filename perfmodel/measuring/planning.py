@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from perfmodel import store
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.order import Configuration, Team, teams
 from perfmodel.measuring.progress import task
@@ -102,6 +101,6 @@ def _time(session: Session, subject: Subject, parameters: Parameters) -> float:
 
 def _record_failure(session: Session, error: PlanError) -> None:
     failed = error.record or session.timekeeper.failed(error.subject, error.failure)
-    if failed.key not in session.done:
-        store.append(session.path, failed)
+    if failed.key not in session.rows:
+        session.record(failed)
     session.progress.tell(f"{failed.kernel}: {failed.status} ({failed.message})")

@@ -1,4 +1,4 @@
-"""The record of one configuration, whether it was measured or failed."""
+"""The record of one visit to a configuration, whether it was measured or failed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.pinning import VARIABLE
+from perfmodel.measuring.pinning import PINNED
 from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import Samples
 from perfmodel.store import Measurement
@@ -51,8 +51,13 @@ def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
         "driver": facts.driver,
         "versions": versions(),
         "kernel_hash": subject.hash,
-        "taken_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "taken_at": now("seconds"),
     }
+
+
+def now(to: str) -> str:
+    """Write the time in UTC, ISO 8601, to ``seconds`` or ``milliseconds``."""
+    return datetime.now(timezone.utc).isoformat(timespec=to)
 
 
 def outcome(row: Measurement) -> str:
@@ -69,6 +74,4 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "not installed"
-    if VARIABLE in os.environ:
-        found[VARIABLE] = os.environ[VARIABLE]
-    return found
+    return {**found, **{name: os.environ[name] for name in PINNED if name in os.environ}}

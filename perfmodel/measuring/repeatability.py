@@ -1,4 +1,4 @@
-"""Repeatability of times: a sample of configurations is measured, and then all of it again."""
+"""Repeatability of times: a campaign on a sample of configurations is run twice."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.order import Configuration, in_turn, ordered
 from perfmodel.measuring.planning import plan_configurations
-from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.measuring.record import outcome
+from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import Session
 from perfmodel.store import Key, Measurement
 
@@ -58,9 +57,9 @@ def measure_twice(
     campaign: Campaign = DEFAULT,
     most: int = 60,
 ) -> Repeatability:
-    """Measure up to `most` configurations, each class in turn, and then all of them again.
+    """Run a campaign on up to `most` configurations, each class in turn, with all their visits, and then again.
 
-    The two passes have different orders, so that the time between the two records of a
+    The two campaigns have different orders, so that the time between the two records of a
     configuration differs.  Nothing is kept.
 
     Raises
@@ -78,17 +77,14 @@ def measure_twice(
         planned, _ = plan_configurations(session, campaign.chosen(kernel_classes), lambda found: len(found) >= 2 * most)
         sample = in_turn(ordered(planned, campaign), lambda c: c.name[0])[:most]
         again = ordered(sample, replace(campaign, seed=campaign.seed + 1))
-        first, second = (_measured(session, order) for order in (sample, again))
+        first, second = (_measured(session, path / name, order) for name, order in (("1", sample), ("2", again)))
     both = [(first[c.key], second[c.key]) for c in sample]
     pairs = tuple(pair for pair in both if {"ok"} == {row.status for row in pair})
     return Repeatability(pairs, len(both) - len(pairs))
 
 
-def _measured(session: Session, order: list[Configuration]) -> dict[Key, Measurement]:
-    rows: dict[Key, Measurement] = {}
-    campaign, progress = session.bench.campaign, session.progress
-    with task(progress, "measuring", len(order), sum(c.expected_s(campaign) for c in order)):
-        for configuration in order:
-            row = rows[configuration.key] = session.timekeeper.measured(configuration)
-            progress.advance(outcome(row), configuration.expected_s(campaign))
-    return rows
+def _measured(planned: Session, path: Path, order: list[Configuration]) -> dict[Key, Measurement]:
+    """Run a campaign of its own, with a store of its own, on what was planned."""
+    session = Session(planned.bench, path, planned.progress, planned.timekeeper)
+    session.measure(order)
+    return session.rows

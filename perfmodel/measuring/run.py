@@ -32,8 +32,8 @@ def measure(
 ) -> Measurements:
     """Measure what the store does not hold yet.
 
-    Each configuration gets one record, also if it fails.  A campaign may be stopped at any
-    instant: called again with the same arguments, it goes on and ends with the same set of
+    Each visit to a configuration gets one record, also if it fails.  A campaign may be stopped at
+    any instant: called again with the same arguments, it goes on and ends with the same set of
     records, since the chosen sizes are kept beside the store.  While another campaign uses
     the device, it waits.
 
@@ -83,25 +83,25 @@ def measure(
             _tell_what_changed(session, configurations)
         order = ordered(configurations, campaign)
         left_out = session.measure(order) if choose is None else measure_chosen(session, order, choose)
-        _tell_what_is_left_out(progress, campaign, left_out, unplanned)
+        _tell_what_is_left_out(session, left_out, unplanned)
     names = [kernel.name for kernel in kernels]
     return stored.read(path).of_device(device.name, facts.platform).of_kernels(*names)
 
 
 def _tell_what_changed(session: Session, configurations: list[Configuration]) -> None:
-    places = {key[:-2] for key in session.done}
-    changed = sum(c.key[:-2] in places for c in session.todo(configurations))
+    places = {row.place for row in session.rows.values()}
+    changed = sum(c.key not in session.rows and c.key[:-2] in places for c in configurations)
     if changed:
         session.progress.tell(f"{changed} configurations are measured again: their code or the driver has changed")
 
 
-def _tell_what_is_left_out(
-    progress: Progress, campaign: Campaign, left_out: list[Configuration], unplanned: list[Team]
-) -> None:
+def _tell_what_is_left_out(session: Session, left: list[Configuration], unplanned: list[Team]) -> None:
     variants = sum(map(len, unplanned))
-    if left_out or variants:
+    if left or variants:
+        left_out = [c for c in left if c.key not in session.rows]
         names = {c.subject.kernel.name for c in left_out} | {t[0].kernel.name for t in unplanned}
-        progress.tell(
-            f"the budget of {campaign.budget_s:g} s is used: {len(left_out)} configurations and all sizes "
-            f"of {variants} variants are left out (of {', '.join(sorted(names))}); run again to go on"
+        session.progress.tell(
+            f"the budget of {session.bench.campaign.budget_s:g} s is used: {len(left_out)} configurations and all "
+            f"sizes of {variants} variants are left out (of {', '.join(sorted(names)) or 'none'}), and "
+            f"{len(left) - len(left_out)} others need more visits; run again to go on"
         )

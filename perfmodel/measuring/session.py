@@ -1,4 +1,4 @@
-"""One campaign under way: what its store holds already, what is left of the budget, and measuring the rest."""
+"""One campaign under way: what its store holds already, what is left of the budget, and which visits are to come."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 from perfmodel import store
 from perfmodel.measuring.bench import Bench
@@ -36,9 +36,9 @@ class Session:
     progress : Progress
         It is informed of each step.
     timekeeper : Timekeeper
-        Measures one configuration.
-    done : set
-        Keys of the records in the store.
+        Visits one configuration.
+    rows : dict
+        What the store holds: the current record of each configuration, its visits joined, by key.
     deaths : dict
         By key, those records whose configuration ended its process.  Of those without code only the ones of this
         campaign: what crashed while it was built may have been mended since.
@@ -50,17 +50,18 @@ class Session:
     path: Path
     progress: Progress
     timekeeper: Timekeeper
-    done: set[Key]
+    rows: dict[Key, Measurement] = field(default_factory=dict)
     deaths: dict[Key, Measurement] = field(default_factory=dict)
     began_s: float = field(default_factory=lambda: monotonic() - spent_s())
+    _ended_s: dict[Key, float] = field(default_factory=dict)
 
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
-        rows, began = store.read(path).rows, datetime.now(timezone.utc) - timedelta(seconds=spent_s() + 1)
-        deaths = {row.key: row for row in rows if died(row) and (row.kernel_hash or _is_since(began, row))}
+        found, began = store.read(path), datetime.now(timezone.utc) - timedelta(seconds=spent_s() + 1)
+        deaths = {row.key: row for row in found.rows if died(row) and (row.kernel_hash or _is_since(began, row))}
         timekeeper = Timekeeper(bench, bench.launch_overhead())
-        return cls(bench, path, progress, timekeeper, {row.key for row in rows}, deaths)
+        return cls(bench, path, progress, timekeeper, {row.key: row for row in found.current}, deaths)
 
     @property
     def left_s(self) -> float:
@@ -69,17 +70,25 @@ class Session:
         return float("inf") if budget is None else budget - (monotonic() - self.began_s)
 
     def fills_the_budget(self, configurations: Sequence[Configuration]) -> bool:
-        """Whether those that are not in the store yet take all of the time that is left."""
-        if self.bench.campaign.budget_s is None:
+        """Whether the visits that they lack take all of the time that is left."""
+        campaign = self.bench.campaign
+        if campaign.budget_s is None:
             return False
-        return self._expected_s(self.todo(configurations)) >= self.left_s
+        return sum(self._lacks(c) * c.expected_s(campaign) for c in configurations) >= self.left_s
 
     def todo(self, configurations: Iterable[Configuration]) -> list[Configuration]:
-        """Those that the store does not hold yet."""
-        return [c for c in configurations if c.key not in self.done]
+        """Those that need another visit: they lack some, or what they have disagrees and there may be more."""
+        return [c for c in configurations if self._lacks(c) or self._disagrees(c)]
+
+    def record(self, row: Measurement) -> None:
+        """Add a record to the store, with its counts."""
+        store.append(self.path, row, self.timekeeper.counted.get(row.kernel_hash))
+        self.rows[row.key] = row.after(self.rows.get(row.key))
 
     def measure(self, order: Sequence[Configuration], only: Collection[Key] | None = None) -> list[Configuration]:
-        """Measure and record what is not in the store yet.
+        """Visit each configuration as often as the campaign says, and then again those whose visits disagree.
+
+        Each pass has the same order, so that all others lie between two visits to a configuration.
 
         Parameters
         ----------
@@ -93,20 +102,60 @@ class Session:
         list of Configuration
             Those for which the budget does not suffice.
         """
-        places = {configuration.key: place for place, configuration in enumerate(order)}
-        todo = [c for c in self.todo(order) if only is None or c.key in only]
-        with task(self.progress, "measuring", len(todo), self._expected_s(todo)):
-            while todo and self.left_s > 0:
-                configuration = todo.pop(0)
-                ending = partial(self.timekeeper.failed, configuration.subject, NO_END, configuration.parameters)
-                with under_way(self.path, ending):
-                    row = self.timekeeper.measured(configuration, places[configuration.key])
-                store.append(self.path, row, self.timekeeper.counted.get(row.kernel_hash))
-                self.progress.advance(outcome(row), self._expected_s([configuration]))
-        return todo
+        campaign, chosen = self.bench.campaign, [c for c in order if only is None or c.key in only]
+        lacking = [(c, self._lacks(c)) for c in chosen]
+        self.visit(order, [c for left in range(campaign.visits, 0, -1) for c, lacks in lacking if lacks >= left])
+        for visits in range(campaign.visits, campaign.most_visits):
+            again = [c for c in chosen if self._disagrees(c) and len(self.rows[c.key].every_visit) <= visits]
+            if again:
+                self.visit(order, again, "measuring again what disagrees")
+        return self.todo(chosen)
 
-    def _expected_s(self, configurations: Iterable[Configuration]) -> float:
-        return sum(c.expected_s(self.bench.campaign) for c in configurations)
+    def visit(self, order: Sequence[Configuration], todo: Sequence[Configuration], name: str = "measuring") -> None:
+        """Visit configurations one after another as far as the budget suffices; record each visit."""
+        places = {configuration.key: place for place, configuration in enumerate(order)}
+        campaign = self.bench.campaign
+        with task(self.progress, name, len(todo), sum(c.expected_s(campaign) for c in todo)):
+            for configuration in todo:
+                if not self._may_begin(configuration):
+                    return
+                note = self._visit(configuration, places[configuration.key])
+                self.progress.advance(note, configuration.expected_s(campaign))
+
+    def _visit(self, configuration: Configuration, place: int) -> str:
+        """Visit a configuration unless it has failed, and say what came out."""
+        before = self.rows.get(configuration.key)
+        if before and before.status != "ok":
+            return before.kernel
+        ending = partial(self.timekeeper.failed, configuration.subject, NO_END, configuration.parameters)
+        with under_way(self.path, ending):
+            row = self.timekeeper.measured(configuration, place)
+        self.record(row)
+        self._ended_s[row.key] = monotonic()
+        return outcome(row)
+
+    def _may_begin(self, configuration: Configuration) -> bool:
+        """Wait until the last visit is long enough ago; return whether the budget lasts until then."""
+        apart_s, last_s = self.bench.campaign.apart_s, self._ended_s.get(configuration.key)
+        pause_s = 0.0 if last_s is None else max(0.0, last_s + apart_s - monotonic())
+        if pause_s >= self.left_s:
+            return False
+        sleep(pause_s)
+        return True
+
+    def _lacks(self, configuration: Configuration) -> int:
+        """How many visits are due in any case."""
+        row = self.rows.get(configuration.key)
+        if row is None:
+            return self.bench.campaign.visits
+        return max(0, self.bench.campaign.visits - len(row.every_visit)) if row.status == "ok" else 0
+
+    def _disagrees(self, configuration: Configuration) -> bool:
+        """Whether more visits may tell what the time is."""
+        row = self.rows.get(configuration.key)
+        if row is None or row.status != "ok":
+            return False
+        return row.disagrees and len(row.every_visit) < self.bench.campaign.most_visits
 
 
 def _is_since(moment: datetime, row: Measurement) -> bool:

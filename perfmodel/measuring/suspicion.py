@@ -1,4 +1,4 @@
-"""Flags of a record whose times are suspicious: each is a word, and each has a stated bound."""
+"""Flags of a visit whose times are suspicious: each is a word, and each has a stated bound."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BOOST = 2.0
 
 
 def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: float) -> tuple[str, ...]:
-    """Flags of the times.
+    """Flags of the times of one visit; that visits disagree is seen when they are joined.
 
     ``spread``
         The median is further above the minimum than the campaign allows.

@@ -1,4 +1,4 @@
-"""One configuration: its kernel is counted and checked once, its runs are timed, and the result is a record."""
+"""One visit to a configuration: its kernel is counted and checked once, its runs are timed, the result is a record."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.order import Configuration
-from perfmodel.measuring.record import record
+from perfmodel.measuring.record import now, record
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.suspicion import flags, least_seconds
-from perfmodel.measuring.timing import steady_sample
-from perfmodel.store import Measurement
+from perfmodel.measuring.timing import sample
+from perfmodel.store import Measurement, Visit
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Timekeeper:
-    """Times configurations on a device; each code is counted and checked once.
+    """Times configurations on a device, one visit at a time; each code is counted and checked once.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Timekeeper:
         )
 
     def measured(self, configuration: Configuration, place: int | None = None) -> Measurement:
-        """Record of a configuration, measured now; a failure is a record too.
+        """Record of one visit to a configuration, made now; a failure is a record too.
 
         Raises
         ------
@@ -66,17 +66,20 @@ class Timekeeper:
             counts = self.count(subject)
             fields["counts_hash"] = counts.hash
             with self.bench.ready(subject, parameters) as enqueues:
-                samples, fields["remeasured"] = steady_sample(self.bench.queue, enqueues, campaign)
+                began_at = now("milliseconds")
+                samples = sample(self.bench.queue, enqueues, campaign.runs, campaign.timeout_s)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()
             fields.update(status=failure.status, message=failure.message)
             return record(self.bench, subject, parameters, **fields)
+        runs = len(samples.host_s)
+        fields["visits"] = (Visit(began_at=began_at, runs=runs, dropped=campaign.dropped),)
         if samples.complete:
             least_s = least_seconds(counts, parameters, self.bench.device.facts)
             fields["flags"] = flags(samples, campaign, self.overhead_s, least_s)
         else:
-            message = f"{len(samples.host_s)} runs took over {campaign.timeout_s} s"
+            message = f"{runs} runs took over {campaign.timeout_s} s"
             fields.update(status="timeout", message=message)
         return record(self.bench, subject, parameters, samples, **fields)
 

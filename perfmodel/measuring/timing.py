@@ -8,7 +8,6 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.generated_code import Enqueue
 
 
@@ -71,18 +70,3 @@ def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: floa
         if collecting:
             gc.enable()
     return Samples(tuple(host), tuple(device))
-
-
-def steady_sample(queue: Any, enqueues: tuple[Enqueue, ...], campaign: Campaign) -> tuple[Samples, int]:
-    """Sample, and again while the times spread too widely; return the best try and the number of repetitions.
-
-    The best try has the lowest median, since disturbances only make a run longer.
-    """
-    best = sample(queue, enqueues, campaign.runs, campaign.timeout_s)
-    again = 0
-    while best.complete and again < campaign.retries and best.spread(campaign.dropped) > campaign.spread:
-        again += 1
-        other = sample(queue, enqueues, campaign.runs, campaign.timeout_s)
-        if other.complete and other.median(campaign.dropped) < best.median(campaign.dropped):
-            best = other
-    return best, again

@@ -7,6 +7,7 @@ of March 2022 and written by Kernel Tuner: its results schema 1.0.0.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
@@ -48,8 +49,10 @@ def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
             "median_s": row.median if row.status == "ok" else None,
             "spread": row.spread if row.status == "ok" else None,
             "launch_overhead_s": row.launch_overhead_s,
+            "visits": len(row.every_visit) if row.samples_s else 0,
+            "disagreement": None if math.isnan(row.disagreement) else row.disagreement,
             "runs": len(row.samples_s),
-            "dropped": row.dropped,
+            "dropped": len(row.samples_s) - len(row.kept_s),
             "remeasured": row.remeasured,
             "flags": " ".join(row.flags),
             "place_in_order": row.place_in_order,

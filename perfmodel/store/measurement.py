@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
+from itertools import islice
 from statistics import median
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from perfmodel.documents import EXACT
 
 SCHEMA: Final = "perfmodel.measurement/1"
+
+AGREEMENT: Final = 0.05
+"""The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
+DISAGREE: Final = "visits"
+"""Flag of a configuration whose two lowest visits do not agree."""
 
 Status = Literal["ok", "compile", "runtime", "timeout", "correctness", "constraint"]
 Key = tuple[str, ...]
@@ -26,15 +33,30 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+class Visit(BaseModel):
+    """Runs of a configuration that followed each other.
+
+    ``began_at`` is when the first began (ISO 8601, UTC; empty in older records), ``runs`` how many
+    there are, and ``dropped`` how many of the first do not count.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    began_at: str = ""
+    runs: int = Field(ge=0)
+    dropped: int = Field(ge=0)
+
+
 class Measurement(BaseModel):
     """One configuration (kernel, variant, parameters) on one device, with its raw times.
 
-    ``samples_s`` are the host-clock times of all runs in order [s], the `dropped` first
-    ones too; ``device_samples_s`` the device's own times of the same runs [s], empty where
-    it has no profiling.  ``place_in_order`` is the place in the shuffled order of the
-    campaign, ``remeasured`` how often the configuration was measured again because its spread
-    was too wide (the samples are those of the best try), ``flags`` words for what is still
-    suspicious.  These three are optional, so that older records stay valid.
+    ``samples_s`` are the host-clock times of all runs in order [s]; ``device_samples_s`` the
+    device's own times of the same runs [s], empty where it has no profiling.  ``visits`` says
+    which of them were taken together, in their order; a record without it is of one visit, whose
+    `dropped` first runs do not count.  A store holds one record for each visit, and :meth:`after`
+    makes one of two.  ``place_in_order`` is the place in the shuffled order of the
+    campaign, ``flags`` words for what is suspicious about the time.  ``remeasured`` is of older
+    records: how often they were measured again at once because the runs spread too widely.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -63,16 +85,53 @@ class Measurement(BaseModel):
     place_in_order: int | None = Field(default=None, ge=0)
     remeasured: int = Field(default=0, ge=0)
     flags: tuple[str, ...] = ()
+    visits: tuple[Visit, ...] = ()
+
+    @field_validator("visits")
+    @classmethod
+    def _check_visits(cls, visits: tuple[Visit, ...], others: ValidationInfo) -> tuple[Visit, ...]:
+        samples, ok = others.data.get("samples_s", ()), others.data.get("status") == "ok"
+        runs = sum(visit.runs for visit in visits)
+        if visits and runs != len(samples):
+            raise ValueError(f"its visits have {runs} runs together, and it has {len(samples)} samples_s")
+        for visit in visits:
+            if ok and visit.runs <= visit.dropped:
+                raise ValueError(f"a visit has {visit.runs} runs, of which {visit.dropped} are dropped")
+        return visits
+
+    @property
+    def every_visit(self) -> tuple[Visit, ...]:
+        """Its visits, also where the record does not name them."""
+        return self.visits or (Visit(runs=len(self.samples_s), dropped=self.dropped),)
+
+    @property
+    def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
+        """Samples of each visit after the drop [s]."""
+        left = iter(self.samples_s)
+        return tuple(tuple(islice(left, visit.runs))[visit.dropped :] for visit in self.every_visit)
 
     @property
     def kept_s(self) -> tuple[float, ...]:
-        """Samples after the drop [s]."""
-        return self.samples_s[self.dropped :]
+        """Samples of all visits after the drop [s]."""
+        return tuple(sample for visit in self.kept_by_visit_s for sample in visit)
 
     @property
     def seconds(self) -> float:
-        """The minimum after the drop [s] (paper, section 4.2)."""
+        """The minimum of all visits after the drop [s] (paper, section 4.2)."""
         return min(self.kept_s)
+
+    @property
+    def disagreement(self) -> float:
+        """Second lowest over lowest minimum of a visit, less one [1]; NaN where there is one visit only."""
+        if len(self.visits) < 2:
+            return math.nan
+        lowest, second, *_ = sorted(map(min, self.kept_by_visit_s))
+        return second / lowest - 1
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the two lowest visits differ by more than :data:`AGREEMENT`."""
+        return self.disagreement > AGREEMENT
 
     @property
     def median(self) -> float:
@@ -93,3 +152,23 @@ class Measurement(BaseModel):
     def key(self) -> Key:
         """Place, driver and code: records of the same key are of the same configuration."""
         return (*self.place, self.driver, self.kernel_hash)
+
+    def after(self, before: Measurement | None) -> Measurement:
+        """Put the visits of an earlier record before this one's, if both are of the same key and neither failed.
+
+        Descriptions are of the later record, flags of the one with the lower time.
+        """
+        if before is None or before.key != self.key or not before.status == self.status == "ok":
+            return self
+        profiled = bool(before.device_samples_s and self.device_samples_s)
+        both = self.model_copy(
+            update={
+                "samples_s": before.samples_s + self.samples_s,
+                "device_samples_s": (before.device_samples_s + self.device_samples_s) * profiled,
+                "dropped": before.dropped,
+                "visits": before.every_visit + self.every_visit,
+            }
+        )
+        flags = min(before, self, key=lambda row: row.seconds).flags
+        own = [flag for flag in flags if flag != DISAGREE]
+        return both.model_copy(update={"flags": (*own, *[DISAGREE] * both.disagrees)})

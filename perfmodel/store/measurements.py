@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import MixedDevicesError
-from perfmodel.store.measurement import Measurement
+from perfmodel.store.measurement import Key, Measurement
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 class Measurements:
     """Records in the order of the store, and the counts that they name.
 
-    Iteration gives the records to fit: of each configuration the newest, if it is ok.
+    Iteration gives the records to fit: of each configuration the newest, with all its visits, if it is ok.
 
     Parameters
     ----------
     rows : tuple of Measurement
-        Every record, failed and outdated ones too.
+        Every record as it was written, one for each visit; failed and outdated ones too.
     counts_documents : mapping
         JSON of each KernelCounts by hash.
     set_aside : tuple of str
@@ -52,9 +52,14 @@ class Measurements:
 
     @cached_property
     def current(self) -> tuple[Measurement, ...]:
-        """The newest record of each configuration, failed ones too."""
-        newest = {row.place: row for row in self.rows}
-        return tuple(newest.values())
+        """One record for each configuration, failed ones too: the newest, joined with its earlier visits.
+
+        Records of other code, of another driver, or before a failure are no visits of the newest.
+        """
+        found: dict[Key, Measurement] = {}
+        for row in self.rows:
+            found[row.place] = row.after(found.get(row.place))
+        return tuple(found.values())
 
     @cached_property
     def outdated(self) -> tuple[Measurement, ...]:

@@ -9,9 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
+from perfmodel.measuring import session
 from tests.machine import ROOT
 
 pytestmark = pytest.mark.device
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """So few configurations would wait for their next visit."""
+    monkeypatch.setattr(session, "sleep", lambda seconds: None)
 
 
 @pytest.fixture
@@ -33,9 +40,10 @@ def test_json_is_one_document_and_nothing_else(tmp_path, kernels):
     document = json.loads(result.stdout)
     assert "perfmodel.measure/1" == document["schema"]
     assert {"ok"} == set(document["statuses"])
-    assert document["flags"].keys() <= {"spread", "clock", "bound"}
+    assert document["flags"].keys() <= {"spread", "clock", "bound", "visits"}
     assert 0 < document["seconds"] < 600
-    assert all(row["seconds"] > 0 for row in document["rows"])
+    assert all(row["seconds"] > 0 and 3 <= row["visits"] <= 8 for row in document["rows"])
+    assert document["visits"] == sum(row["visits"] for row in document["rows"])
 
 
 def test_a_second_call_has_nothing_to_do(tmp_path, kernels):
@@ -118,7 +126,7 @@ def test_repeatability_is_told_and_nothing_kept(tmp_path, kernels, monkeypatch):
     result = perfmodel("--quick", "--repeatability", "--kernels", kernels, "--json")
     document = json.loads(result.stdout)
     assert document["configurations"] == len(document["rows"]) > 0
-    assert "0.50" in document["quantiles"]
+    assert {"0.50", "0.95"} <= document["quantiles"].keys()
     assert [kernels] == list(tmp_path.iterdir())
 
 
@@ -130,5 +138,5 @@ def test_failures_are_in_the_summary(tmp_path):
     (folder / "naive.py").write_text(text.replace("reference=product", wrong))
     result = perfmodel("--quick", "--store", tmp_path / "s", "--kernels", folder)
     assert 0 == result.exit_code
-    assert re.search(r": 0 configurations measured \(\d correctness\), in ", result.stdout)
+    assert re.search(r": 0 configurations measured \(\d correctness\) in 0 visits, in ", result.stdout)
     assert "measuring: matmul_naive: correctness (" in result.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from perfmodel.cli.measure_summary import (
     WORST,
     campaign_document,
@@ -25,29 +27,31 @@ def twice(n: int, first: float, second: float):
 def test_a_campaign_with_failures_and_flags() -> None:
     rows = (
         measurement(samples_s=SAMPLES, flags=("spread", "bound")),
-        measurement(parameters={"n": 9}, samples_s=SAMPLES, flags=("spread",), remeasured=2),
+        measurement(parameters={"n": 9}, samples_s=SAMPLES, flags=("spread",)),
+        measurement(parameters={"n": 9}, samples_s=tuple(1.1 * s for s in SAMPLES)),  # a second visit
         measurement(parameters={"n": 10}, samples_s=(), status="runtime", message="out of memory"),
         measurement(parameters={"n": 11}, samples_s=(), status="timeout"),
         measurement(parameters={"n": 11}, samples_s=SAMPLES, flags=("odd",)),  # it went well the second time
     )
     found = campaign_document(Measurements(rows, {}, ("a line was torn",)), Path("s"), "quick", 61.6)
     assert {"ok": 3, "runtime": 1} == found["statuses"]
-    assert {"spread": 2, "bound": 1, "odd": 1} == found["flags"]
-    assert (1, "s", "quick", 61.6) == (found["remeasured"], found["store"], found["campaign"], found["seconds"])
-    assert [(8, 2.0, 0.0), (9, 2.0, 0.0), (10, None, None), (11, 2.0, 0.0)] == [
-        (row["parameters"]["n"], row["seconds"], row["spread"]) for row in found["rows"]
+    assert {"spread": 2, "bound": 1, "odd": 1, "visits": 1} == found["flags"]
+    assert (4, "s", "quick", 61.6) == (found["visits"], found["store"], found["campaign"], found["seconds"])
+    assert [(8, 2.0, 1), (9, 2.0, 2), (10, None, 0), (11, 2.0, 1)] == [
+        (row["parameters"]["n"], row["seconds"], row["visits"]) for row in found["rows"]
     ]
+    assert [0.0, pytest.approx(0.05), None, 0.0] == [row["spread"] for row in found["rows"]]
     head, failure, *notes = campaign_lines(found)
-    assert "D: 3 configurations measured (1 runtime), in s, after 62 s" == head
+    assert "D: 3 configurations measured (1 runtime) in 4 visits, in s, after 62 s" == head
     assert failure.startswith("runtime: copy {'work_group': [16, 16]} {'n': 10}: out of memory")
-    assert ["bound", "odd", "spread"] == [note.split("'")[1] for note in notes]
+    assert ["bound", "odd", "spread", "visits"] == [note.split("'")[1] for note in notes]
     assert "see docs/measuring.md" in notes[1]
     assert ["a line was torn"] == found["set_aside"]  # a warning told it already
 
 
 def test_a_campaign_without_trouble_is_one_line() -> None:
     found = campaign_document(Measurements((measurement(samples_s=SAMPLES),), {}), Path("s"), "full", 0.0)
-    assert ["D: 1 configurations measured, in s, after 0 s"] == list(campaign_lines(found))
+    assert ["D: 1 configurations measured in 1 visits, in s, after 0 s"] == list(campaign_lines(found))
 
 
 def test_changes_between_two_times() -> None:
@@ -57,8 +61,8 @@ def test_changes_between_two_times() -> None:
     assert [0.0, 0.25, 0.5, 0.75, 1.0, 0.1] == [round(row["change"], 6) for row in found["rows"]]
     assert 0.375 == round(found["quantiles"]["0.50"], 6)  # between the third and the fourth of 0, 10, 25, 50, ...
     head, median, quantiles, *worst = repeatability_lines(found)
-    assert "D: 6 configurations measured twice (2 failed)" == head
-    assert "median of |t1 - t2|/t1: 37.50%" == median
+    assert "D: 6 configurations in two campaigns (2 failed)" == head
+    assert "median of |t1 - t2|/t1: 37.50%, 95th percentile: 93.75%" == median  # a quarter of the way from 100 to 75
     assert quantiles.endswith("100% below 100.00%")
     assert WORST == len(worst)
     assert ["100.0%", "75.0%", "50.0%", "25.0%", "10.0%"] == [line.partition(":")[0] for line in worst]
@@ -67,4 +71,4 @@ def test_changes_between_two_times() -> None:
 
 def test_nothing_measured_twice() -> None:
     found = repeatability_document(Repeatability((), failed=3), "D", "quick")
-    assert ["D: 0 configurations measured twice (3 failed)"] == list(repeatability_lines(found))
+    assert ["D: 0 configurations in two campaigns (3 failed)"] == list(repeatability_lines(found))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,12 @@ def test_columns_are_the_exercised_features_that_the_family_takes():
     assert ([2e-3, 3e-3], ("add n=2", "load n=3"), 16) == (table.times.tolist(), table.labels, table.subgroup_size)
     assert [1.0, 1.0] == table.row_weights.tolist()
     assert {} == dict(table.known)
+
+
+def test_rows_whose_visits_disagree_weigh_less():
+    agreed, apart = rows(("add", 2), ("load", 3)).rows
+    table = build_design(Rows((agreed, replace(apart, disagreement=0.1)), KERNELS), LINEAR)
+    assert [1.0, pytest.approx(0.25)] == table.row_weights.tolist()
 
 
 def test_quantities_stand_beside_features():

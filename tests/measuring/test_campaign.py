@@ -29,11 +29,11 @@ def test_variants_are_the_first_ones_in_so_many_shapes():
     assert ({"a": 1},) == Campaign("test", variants=1).variants_of(kernel(dimensions=0), 4096)
 
 
-def test_the_papers_runs_are_the_default():
-    assert {(30, 4)} == {(campaign.runs, campaign.dropped) for campaign in (QUICK, DEFAULT, FULL, CHECK)}
+def test_the_papers_thirty_runs_are_spread_over_three_visits():
+    assert {(3, 10, 2, 8)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (QUICK, DEFAULT, FULL, CHECK)}
 
 
 def test_sizes_depend_on_these_settings_only():
     assert (None, None, 1, 3.0, 2, 0.05, 0.25) == FULL.sizing
-    assert FULL.sizing == replace(FULL, runs=3, tags=("paper",), timeout_s=1.0, retries=0, spread=1.0).sizing
+    assert FULL.sizing == replace(FULL, runs=3, tags=("paper",), timeout_s=1.0, visits=9, spread=1.0).sizing
     assert FULL.sizing != replace(FULL, points=1).sizing

@@ -31,10 +31,10 @@ def simulated(monkeypatch):
     """Times follow the sizes, whatever the machine does: nothing is run but the first check."""
     monkeypatch.setattr(Bench, "trial", lambda self, subject, parameters: 1e-6 * parameters["n"])
 
-    def sampled(queue, launches, campaign):
-        return Samples((1e-4,) * campaign.runs, (1e-4,) * campaign.runs), 0
+    def sampled(queue, launches, runs, timeout_s):
+        return Samples((1e-4,) * runs, (1e-4,) * runs)
 
-    monkeypatch.setattr(timekeeper, "steady_sample", sampled)
+    monkeypatch.setattr(timekeeper, "sample", sampled)
 
 
 def measured(path, share, *kernels, progress=None, **changes):

@@ -65,7 +65,30 @@ def test_a_time_that_follows_the_count_is_proved_and_another_is_not(tmp_path, ru
     assert [pytest.approx(1.0), pytest.approx(0.1)] == [proof.rise for proof in proofs]
     assert "not proved (time rose by 10%)" in heard.notes[1]
     assert ROUNDS == len(proofs[0].rounds_s)
-    assert 2 * ROUNDS == len(proofs[1].rounds_s)  # a second series, all turns together
+    assert 2 * ROUNDS == len(proofs[1].rounds_s)  # of two visits
+
+
+def test_what_does_not_rise_is_visited_again_after_all_others(tmp_path, runs):
+    prove(tmp_path, replace(KERNEL, variants=({"factor": 3}, {"factor": 2})))
+    turn = 2 * (ROUNDS + 1)
+    assert [3] * turn + [2] * turn + [3] * turn == [factor for factor, _ in runs]
+
+
+def test_stopped_before_the_second_visit_it_goes_on_with_that(tmp_path, runs):
+    class Stops(Hears):
+        def start(self, task, total, seconds=0.0):
+            if "again" in task:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prove(tmp_path, progress=Stops())
+    runs.clear()
+    proofs = prove(tmp_path)
+    assert {3} == {factor for factor, _ in runs}
+    assert [ROUNDS, 2 * ROUNDS] == [len(proof.rounds_s) for proof in proofs]
+    runs.clear()
+    assert proofs == prove(tmp_path)
+    assert [] == runs
 
 
 def test_both_sizes_take_turns_and_the_first_turn_does_not_count(tmp_path, runs):

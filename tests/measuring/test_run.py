@@ -82,6 +82,7 @@ def test_what_is_done_is_not_measured_again(tmp_path):
     assert first.rows == measured(tmp_path, SCALE).rows
 
 
+@pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
 def test_a_torn_record_is_measured_again(tmp_path):
     measured(tmp_path, SCALE)
     path = tmp_path / "measurements.jsonl"

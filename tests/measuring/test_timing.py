@@ -1,33 +1,53 @@
-"""When a configuration is taken again, on samples that are made up."""
+"""The clock, on a queue that is made up."""
 
 from __future__ import annotations
 
+import gc
+from types import SimpleNamespace
+
 import pytest
 
-from perfmodel.measuring import Campaign, timing
-from perfmodel.measuring.timing import Samples, steady_sample
+from perfmodel.measuring import timing
+from perfmodel.measuring.timing import Samples, sample
 
-CAMPAIGN = Campaign("test", runs=4, dropped=1, spread=0.2, retries=2)
-STEADY = Samples((9.0, 1.0, 1.1, 1.1), ())
-WIDE = Samples((9.0, 1.0, 1.5, 1.5), ())
-WIDER = Samples((9.0, 0.9, 2.0, 2.0), ())
-SLOW = Samples((9.0, 3.0, 3.0, 3.0), ())
-TOO_LONG = Samples((9.0,), (), complete=False)
+STARTED_NS = iter(range(0, 10**9, 1000))
 
 
-@pytest.mark.parametrize(
-    ("tries", "best", "again"),
-    [
-        ([STEADY], STEADY, 0),
-        ([WIDE, STEADY], STEADY, 1),
-        ([WIDER, WIDE, WIDER], WIDE, 2),
-        ([WIDE, SLOW, SLOW], WIDE, 2),  # steady, but disturbed all the time
-        ([WIDE, TOO_LONG, STEADY], STEADY, 2),
-        ([TOO_LONG], TOO_LONG, 0),
-    ],
-)
-def test_wide_times_are_taken_again_and_the_best_try_is_kept(monkeypatch, tries, best, again):
-    left = iter(tries)
-    monkeypatch.setattr(timing, "sample", lambda *_: next(left))
-    assert (best, again) == steady_sample(None, (), CAMPAIGN)
-    assert [] == list(left)
+@pytest.fixture
+def clock(monkeypatch) -> list[float]:
+    """The host's clock [s]; a run takes as long as it says."""
+    now = [0.0]
+    monkeypatch.setattr(timing, "perf_counter", lambda: now[0])
+    return now
+
+
+def enqueue(clock, seconds):
+    """A launch whose event tells 400 ns."""
+
+    def launch(queue):
+        assert not gc.isenabled()
+        clock[0] += seconds
+        start = next(STARTED_NS)
+        return SimpleNamespace(profile=SimpleNamespace(start=start, end=start + 400))
+
+    return launch
+
+
+QUEUE = SimpleNamespace(finish=lambda: None)
+
+
+def test_a_run_is_timed_from_its_first_launch_to_the_end_of_its_last(clock):
+    found = sample(QUEUE, (enqueue(clock, 1.0), enqueue(clock, 2.0)), 3)
+    assert ((3.0, 3.0, 3.0), True) == (found.host_s, found.complete)
+    assert [pytest.approx(1.4e-6)] * 3 == list(found.device_s)  # 1000 ns from start to start
+    assert gc.isenabled()
+
+
+def test_no_run_is_begun_after_the_time_is_over(clock):
+    found = sample(QUEUE, (enqueue(clock, 1.0),), 10, timeout_s=2.5)
+    assert ((1.0, 1.0, 1.0), False) == (found.host_s, found.complete)
+
+
+def test_the_spread_is_of_the_runs_after_the_drop():
+    found = Samples((9.0, 1.0, 1.5, 2.0), ())
+    assert (1.5, 0.5) == (found.median(1), found.spread(1))

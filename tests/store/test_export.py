@@ -117,6 +117,18 @@ def test_only_the_newest_record_of_a_configuration_is_exported():
     assert 1 == len(found.to_t4()["results"])
 
 
+def test_visits_are_one_row():
+    first = measurement(samples_s=(9.0, 9.0, 3.0, 4.0))
+    found = Measurements((first, measurement(samples_s=(9.0, 9.0, 2.0, 2.0))), {})
+    (row,) = store.table(found.current)
+    assert (2.0, 2, 0.5, 8, 4) == tuple(row[n] for n in ("seconds", "visits", "disagreement", "runs", "dropped"))
+    assert "visits" == row["flags"]
+    (result,) = found.to_t4()["results"]
+    assert pytest.approx([3e3, 4e3, 2e3, 2e3]) == result["times"]["runtimes"]
+    (alone,) = store.table((first,))
+    assert (1, None, 2) == (alone["visits"], alone["disagreement"], alone["dropped"])
+
+
 def test_csv_can_be_read_back():
     text = store.csv_text(examples().current)
     rows = list(csv.DictReader(StringIO(text)))

@@ -214,6 +214,7 @@ def test_a_store_whose_first_record_is_damaged_still_has_its_owner(tmp_path):
         ({"schema": None}, "no schema"),
         ({"status": "fine"}, "status"),
         ({"surprise": 1}, "surprise"),
+        ({"visits": [{"runs": 4, "dropped": 1}]}, "field 'visits': .*4 runs together, and it has 5 samples_s"),
     ],
 )
 def test_a_record_of_another_schema_is_an_error(tmp_path, changes, said):
@@ -389,8 +390,8 @@ def test_a_broken_description_of_the_device_is_an_error(tmp_path, text):
 
 def test_records_without_the_newer_optional_fields_are_valid(tmp_path):
     document = measurement().model_dump(mode="json", by_alias=True)
-    for name in ("remeasured", "flags", "place_in_order"):
+    for name in ("remeasured", "flags", "place_in_order", "visits"):
         del document[name]
     store.append_line(tmp_path / "measurements.jsonl", document)
     (row,) = store.read(tmp_path).rows
-    assert (0, (), None) == (row.remeasured, row.flags, row.place_in_order)
+    assert (0, (), None, ()) == (row.remeasured, row.flags, row.place_in_order, row.visits)

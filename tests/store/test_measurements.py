@@ -34,6 +34,19 @@ def test_a_later_failure_replaces_an_earlier_time():
     assert ((bad,), [], 0) == (found.current, list(found), len(found))
 
 
+def test_records_of_one_key_are_visits_until_the_code_changes_or_one_fails():
+    def visit(seconds, **changes):
+        return measurement(samples_s=(9.0, 9.0, seconds), **changes)
+
+    failed = measurement(status="runtime", samples_s=())
+    (row,) = Measurements((visit(1.0), visit(0.9), visit(2.0)), {}).current
+    assert (0.9, 3) == (row.seconds, len(row.visits))
+    (row,) = Measurements((visit(1.0), failed, visit(2.0), visit(2.1)), {}).current
+    assert (2.0, 2) == (row.seconds, len(row.visits))
+    (row,) = Measurements((visit(1.0), visit(2.0, kernel_hash="x"), visit(3.0)), {}).current
+    assert (3.0, 0) == (row.seconds, len(row.visits))
+
+
 def test_an_empty_store_is_of_no_device():
     assert ("", (), 0) == (Measurements((), {}).device, Measurements((), {}).current, len(Measurements((), {})))
 
