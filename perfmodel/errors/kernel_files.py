@@ -103,6 +103,16 @@ class UnknownVariantError(PerfModelError, LookupError):
     message = "the kernel file has no variant '{name}'; choose one of: {allowed}."
 
 
+class VariantError(PerfModelError, ValueError):
+    """One of a kernel file's variants cannot be counted, or predicted."""
+
+    name: str
+    problem: str  # the whole text of its error, which says what to do
+
+    def __str__(self) -> str:
+        return f"variant '{self.name}': {self.problem}"
+
+
 class KernelArgumentError(PerfModelError, ValueError):
     """Values were given for other scalar arguments than a kernel has."""
 
