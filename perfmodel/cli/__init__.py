@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from perfmodel.caches import cache_folder, settle_caches
-from perfmodel.cli.notes import notes
+from perfmodel.cli.notes import as_notes
 from perfmodel.cli.streams import careful_streams
 from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
@@ -68,7 +68,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
             settle_caches()
-            with notes():
+            with as_notes():
                 command(*args, **kwargs)
         except PerfModelError as error:
             _refuse(error)

@@ -79,7 +79,7 @@ def declared(path: Path | None) -> dict[str, dict[str, Any]]:
         return {name: _declaration(given) for name, given in document.items()}
     except DocumentError as error:
         advice = """write {"<instruction>": {"operations": {"float32 mul": 1}, "loads": {"a[i]": 1}, "stores": {}}}"""
-        raise OptionError(f"--declared '{path}' {error.problem}", advice) from error
+        raise OptionError(f"--declared '{path}' cannot be used: it {error.problem}", advice) from error
 
 
 def _declaration(given: Any) -> Any:

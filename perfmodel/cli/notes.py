@@ -15,7 +15,7 @@ LONGEST = 300  # characters of each note in a line of several
 
 
 @contextmanager
-def notes() -> Iterator[None]:
+def as_notes() -> Iterator[None]:
     """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.
 
     Other warnings are shown as Python does.

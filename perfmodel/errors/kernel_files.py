@@ -107,10 +107,8 @@ class VariantError(PerfModelError, ValueError):
     """One of a kernel file's variants cannot be counted, or predicted."""
 
     name: str
-    problem: str  # the whole text of its error, which says what to do
-
-    def __str__(self) -> str:
-        return f"variant '{self.name}': {self.problem}"
+    problem: str  # the text of its error
+    message = "variant '{name}': {problem} Or leave this variant out of the file."
 
 
 class KernelArgumentError(PerfModelError, ValueError):

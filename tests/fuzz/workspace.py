@@ -53,6 +53,9 @@ facts:
   l2_bytes: {value: 2097152, unit: B, source: "lscpu"}
   l2_line_bytes: {value: 64, unit: B, source: "lscpu"}
   lanes_per_unit: {value: 16, unit: "", source: "lscpu"}
+  arithmetic_latency_s: {value: 1.5e-9, unit: s, source: "measured"}
+  memory_latency_s: {value: 9.0e-8, unit: s, source: "measured"}
+  local_latency_s: {value: 2.0e-9, unit: s, source: "measured"}
 """
 PLAN = {"schema": "perfmodel.plan/2", "key": "[]", "parameters": [{"n": 2048}, {"n": 4096}], "seconds": [1e-4, 2e-4]}
 #: Features of the kernel of kernel.py, by hand: n loads, additions and stores in n/128 groups of one launch.
@@ -125,7 +128,7 @@ def _kernels(folder: Path) -> None:
     (folder / "variants.py").write_text(VARIANTS)
     (folder / "opaque.py").write_text(OPAQUE)
     (folder / "declared.json").write_text(json.dumps(DECLARED))
-    shutil.copy(ROOT / "perfmodel" / "facts" / "published" / "gtx-480.yaml", folder / "facts.yaml")
+    (folder / "facts.yaml").write_text(FACTS)
     (folder / "classes").mkdir()
     shutil.copy(ROOT / "measurement_kernels" / "stride1.py", folder / "classes" / "stride1.py")
 

@@ -22,7 +22,8 @@ def unknown_statistics(
 
 
 def _without(t_unit: lp.TranslationUnit, keys: Iterable[str]) -> tuple[str, ...]:
-    (entry,) = t_unit.entrypoints
-    kernel = t_unit[entry]
-    known = {*kernel.all_inames(), *kernel.arg_dict, *kernel.temporary_variables, *kernel.substitutions}
+    known: set[str] = set()
+    for entry in t_unit.entrypoints:
+        kernel = t_unit[entry]
+        known |= {*kernel.all_inames(), *kernel.arg_dict, *kernel.temporary_variables, *kernel.substitutions}
     return tuple(key for key in keys if not ({key} if key.isidentifier() else set(_ARRAY.findall(key))) <= known)
