@@ -69,7 +69,7 @@ calibrate(find(), Path(sys.argv[1]), QUICK, kernels=discover(sys.argv[2]), tests
 """
 COMMAND = "from perfmodel.cli import main; main()"
 #: How often each is killed; scripts/nightly does it twenty times.
-KILLS = (3, pytest.param(20, marks=pytest.mark.nightly))
+KILLS = (2, pytest.param(20, marks=pytest.mark.nightly))
 
 
 def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
@@ -163,7 +163,10 @@ def test_a_killed_fit_leaves_whole_files_only(tmp_path, kills):
         found = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".new"}
         assert found.items() <= expected.items()
     ended(started(COMMAND, "fit", "--all", "--from", tmp_path / "store", "--out", out))
-    assert expected == {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".new"}
+    found = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".new"}
+    assert expected.keys() == found.keys()
+    del expected["verdict.txt"], found["verdict.txt"]  # which says how long the fits took
+    assert expected == found
     for name, content in pristine().items():
         assert content == (tmp_path / name).read_bytes()
 
