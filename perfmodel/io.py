@@ -26,15 +26,24 @@ def write_whole(path: str | Path, content: bytes) -> None:
     OutputError
         If it cannot be written.
     """
-    if is_standard_output(path):
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        return
     try:
-        replace_file(Path(path), content)
+        if is_standard_output(path):
+            _print(content)
+        else:
+            replace_file(Path(path), content)
     except OSError as error:
         kind = {errno.EISDIR: OutputFolderError, **dict.fromkeys(FULL, OutputFullError)}
         raise kind.get(error.errno or 0, OutputError)(path, error.strerror or str(error)) from error
+
+
+def _print(content: bytes) -> None:
+    """Write to standard output; what is in its buffer goes out before and after, so that an error is raised here."""
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        raise OSError(errno.EBADF, "standard output is closed, or takes no bytes")
+    sys.stdout.flush()
+    stream.write(content)
+    stream.flush()
 
 
 def is_standard_output(path: str | Path) -> bool:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -263,3 +264,15 @@ def test_readers_find_one_content_or_the_other(tmp_path):
     assert found
     assert found <= contents
     assert [target] == list(tmp_path.iterdir())
+
+
+def test_standard_output_that_is_closed_is_an_error(monkeypatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with suppress(BrokenPipeError), os.fdopen(writer, "w") as stream:  # which is closed with what it holds
+        monkeypatch.setattr(sys, "stdout", stream)
+        with pytest.raises(OutputError, match=r"cannot write '-': Broken pipe"):
+            write_whole("-", b"content")
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(OutputError, match="standard output is closed"):
+        write_whole("-", b"content")

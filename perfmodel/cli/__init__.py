@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -16,8 +15,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from perfmodel.caches import cache_folder, settle_caches
+from perfmodel.cli.notes import as_notes
 from perfmodel.cli.streams import careful_streams
-from perfmodel.errors import CacheError, FileAccessError, PerfModelError, SetAsideWarning
+from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
@@ -68,9 +68,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     def guarded(*args: Any, **kwargs: Any) -> None:
         try:
             settle_caches()
-            with warnings.catch_warnings():
-                warnings.simplefilter("default", SetAsideWarning)
-                warnings.showwarning = functools.partial(_show_warning, warnings.showwarning)
+            with as_notes():
                 command(*args, **kwargs)
         except PerfModelError as error:
             _refuse(error)
@@ -93,14 +91,6 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 def _refuse(error: PerfModelError) -> NoReturn:
     print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
     raise typer.Exit(USER_ERROR) from None
-
-
-def _show_warning(otherwise: Callable[..., None], message: Any, category: type[Warning], *place: Any) -> None:
-    """Print that lines of a store were left out as one line on standard error; other warnings as Python does."""
-    if issubclass(category, SetAsideWarning):
-        print(f"perfmodel: note: {message}", file=sys.stderr)
-    else:
-        otherwise(message, category, *place)
 
 
 def _show_version(wanted: bool) -> None:

@@ -19,8 +19,18 @@ from perfmodel.cli.count_options import (
     declared,
     statistics,
 )
-from perfmodel.cli.drawings import DeviceFile, Graph, Groups, Memory, draw_graph, draw_memory, facts_of, of_variant
-from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, counted_variants, dtypes, sizes
+from perfmodel.cli.drawings import (
+    DeviceFile,
+    Graph,
+    Groups,
+    Memory,
+    check_pictures,
+    draw_graph,
+    draw_memory,
+    facts_of,
+    of_variant,
+)
+from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, about, counted_variants, dtypes, sizes
 from perfmodel.cli.output import print_document, sizes_text
 from perfmodel.documents.limits import MOST_LANES
 
@@ -61,12 +71,16 @@ def command(
     budget: Work = 1.0,
 ) -> None:
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers."""
+    check_pictures(graph, memory)
     at, device = sizes(size), facts_of(facts)
     counted = counted_variants(
         kernel, variant, subgroup_size, within=within, access_tags=access_tag or (), dtypes=dtypes(dtype),
         statistics=statistics(statistic), declared=declared(declared_file), budget=budget,
     )  # fmt: skip
-    found = {name: (counts, _feature_values(counts, at)) for name, counts in counted.items()}
+    found = {}
+    for name, counts in counted.items():
+        with about(name, counted):
+            found[name] = counts, _feature_values(counts, at)
     if json:
         _print_document(str(kernel), found, at, nests)
     else:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from perfmodel.errors import OptionError
+from perfmodel.documents import json_document, read_file
+from perfmodel.errors import DocumentError, OptionError
 
 Within = Annotated[
     str, typer.Option("--within", metavar="EXPR", help="Count only these instructions, as 'id:f*' or 'writes:out'.")
@@ -73,16 +73,19 @@ def declared(path: Path | None) -> dict[str, dict[str, Any]]:
     if path is None:
         return {}
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json_document(read_file(path))
+        if not isinstance(document, dict):
+            raise DocumentError("holds no object of instructions")
         return {name: _declaration(given) for name, given in document.items()}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except DocumentError as error:
         advice = """write {"<instruction>": {"operations": {"float32 mul": 1}, "loads": {"a[i]": 1}, "stores": {}}}"""
-        raise OptionError(f"--declared '{path}' cannot be used ({error})", advice) from error
+        raise OptionError(f"--declared '{path}' cannot be used: it {error.problem}", advice) from error
 
 
-def _declaration(given: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    operations = {}
-    for name, amount in given.get("operations", {}).items():
-        dtype, kind = name.split()
-        operations[dtype, kind] = amount
-    return {**given, "operations": operations}
+def _declaration(given: Any) -> Any:
+    """Return a declaration with its operations by type and kind; what else is wrong with it, `count` says."""
+    if not isinstance(given, dict) or not isinstance(given.get("operations", {}), dict):
+        return given
+    named = given.get("operations", {})
+    operations = {tuple(name.split()): amount for name, amount in named.items()}
+    return {**given, "operations": operations if len(operations) == len(named) else named}

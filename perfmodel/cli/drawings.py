@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perfmodel.cli.output import sizes_text
+from perfmodel.errors import PictureFormatError
 
 if TYPE_CHECKING:
     from perfmodel.analyses.timeline import Timeline
@@ -51,6 +52,21 @@ def facts_of(name: str | None) -> DeviceFacts | None:
     if Path(name).suffix in (".yaml", ".yml"):
         return DeviceFacts.from_mapping(Path(name).stem, "", "", read_facts(name))
     return published(name)
+
+
+def check_pictures(graph: Path | None, memory: Path | None) -> None:
+    """Refuse names of pictures that do not say their format, before anything is counted; ``-`` is one of them.
+
+    Raises
+    ------
+    PictureFormatError
+        If a name ends otherwise.
+    """
+    from perfmodel.report import memory_hierarchy, work_flow
+
+    for path, formats in ((graph, work_flow.FORMATS), (memory, memory_hierarchy.FORMATS)):
+        if path is not None and path.suffix not in formats:
+            raise PictureFormatError(path, formats)
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:

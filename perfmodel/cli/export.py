@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from perfmodel.cli.options import Json, Source
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import one_output, print_document
 
 SCHEMA = "perfmodel.export/1"
 
@@ -31,6 +31,7 @@ def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json =
 
     if t4 is None and csv is None:
         raise NothingAskedError(("--t4 FILE", "--csv FILE"))
+    one_output(json, t4=t4, csv=csv)
     found = store.read(source)
     texts = {}
     if t4 is not None:

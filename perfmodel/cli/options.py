@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perfmodel.documents.limits import EXACT, shortened
-from perfmodel.errors import OptionError, SizeOptionError, UnknownVariantError
+from perfmodel.errors import OptionError, PerfModelError, SizeOptionError, UnknownVariantError, VariantError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -156,6 +157,8 @@ def counted_variants(
         If the file is not what it should be.
     IncompleteKernelError, OutOfBoundsError
         If a kernel cannot be built.
+    VariantError
+        If one of several variants cannot be counted.
     """
     from rich.console import Console
 
@@ -168,7 +171,28 @@ def counted_variants(
             raise UnknownVariantError(variant, tuple(units))
         units = {variant: units[variant]}
     with Console(stderr=True).status("counting ..."):  # silent where there is no terminal
-        return {name: count(unit, subgroup_size, check=True, **options) for name, unit in units.items()}
+        found = {}
+        for name, unit in units.items():
+            with about(name, units):
+                found[name] = count(unit, subgroup_size, check=True, **options)
+        return found
+
+
+@contextmanager
+def about(name: str, variants: Collection[str]) -> Iterator[None]:
+    """Let an error of a block say which variant it is about, where there are several.
+
+    Raises
+    ------
+    VariantError
+        If there are, and the block raises a PerfModelError.
+    """
+    try:
+        yield
+    except PerfModelError as error:
+        if len(variants) < 2 or isinstance(error, VariantError):
+            raise
+        raise VariantError(name, str(error)) from error
 
 
 def ranked(
@@ -187,7 +211,13 @@ def ranked(
     """
     from perfmodel.ranking import rank_measured
 
-    found, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
+    found: list[RankedVariant] = []
+    withheld: dict[str, UnmeasuredFeatureError] = {}
+    for name, counts in variants.items():
+        with about(name, variants):
+            one, without = rank_measured({name: counts}, model, at, level=level, allow_unmeasured=allow_unmeasured)
+        found += one
+        withheld.update(without)
     if not found:
         raise next(iter(withheld.values()))
-    return found, withheld
+    return tuple(sorted(found, key=lambda one: one.seconds)), withheld

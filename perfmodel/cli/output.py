@@ -28,6 +28,23 @@ def text_stream(file: Path | None) -> TextIO:
     return sys.stderr if file is not None and is_standard_output(file) else sys.stdout
 
 
+def one_output(json: bool, **files: Path | None) -> None:
+    """Refuse options that send two documents to standard output.
+
+    Raises
+    ------
+    OptionError
+        If more than one of ``--json`` and the files, by the names of their options, is standard output.
+    """
+    from perfmodel.errors import OptionError
+    from perfmodel.io import is_standard_output
+
+    taken = ["--json"] * json
+    taken += [f"--{name} -" for name, file in files.items() if file is not None and is_standard_output(file)]
+    if len(taken) > 1:
+        raise OptionError(f"{' and '.join(taken)} both write to standard output", "give a file for one of them")
+
+
 def sizes_text(sizes: Any) -> str:
     """Return sizes as ``n=1024, m=8``."""
     return ", ".join(f"{name}={value}" for name, value in sizes.items())

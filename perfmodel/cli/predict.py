@@ -30,6 +30,7 @@ from perfmodel.cli.output import (
     variant_document,
     withheld_document,
 )
+from perfmodel.errors import PictureFormatError
 
 if TYPE_CHECKING:
     from perfmodel.errors import UnmeasuredFeatureError
@@ -60,8 +61,11 @@ def command(
     json: Json = False,
 ) -> None:
     """Predict a kernel's run time and the share of each term; several variants are ranked."""
+    from perfmodel.io import is_standard_output
     from perfmodel.predict import load
 
+    if picture is not None and is_standard_output(picture):  # where the text goes
+        raise PictureFormatError(picture, (".png", ".svg"))
     at, model = sizes(size), load(weights, family)
     counted = counted_variants(kernel, variant, model.fitted.subgroup_size)
     found, withheld = ranked(counted, model, at, level, allow_unmeasured)

@@ -65,11 +65,11 @@ class Bar:
             self._line(message)
 
     def stop(self) -> None:
-        """End the task."""
+        """End the task, if one has begun."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
-        else:
+        elif self._task:
             spent = monotonic() - self._began
             failed = f", {self._failed} failed" if self._failed else ""
             self._line(f"{self._task}: {self._done} of {self._total} done{failed} in {spent:.0f} s")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from perfmodel.cli.options import Json
-from perfmodel.cli.output import print_document, text_stream
+from perfmodel.cli.output import one_output, print_document, text_stream
 
 Source = Annotated[
     Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
@@ -27,6 +27,7 @@ def command(source: Source, out: Out = None, all_sizes: Every = False, json: Jso
     from perfmodel.report.roofline import roofline_document, roofline_table
     from perfmodel.report.roofline_picture import picture_roofline
 
+    one_output(json, out=out)
     _, tests = measured_folder(source)
     facts = tests.facts or DeviceFacts(tests.device, "", "", ())
     points = roofline_points(tests)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 from functools import cache as once
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.reading.checks import building
 from perfmodel.counts.reading.checks.building import BuildCheck
+from perfmodel.counts.reading.checks.statistics import unknown_statistics
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import extract
@@ -21,7 +25,14 @@ from perfmodel.counts.reading.values import array_bytes
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
 from perfmodel.counts.versions import failure_in_library
-from perfmodel.errors import BudgetError, PerfModelError, StatisticsError
+from perfmodel.documents import MOST_LANES
+from perfmodel.errors import (
+    BudgetError,
+    PerfModelError,
+    StatisticsError,
+    SubgroupSizeError,
+    UnknownStatisticWarning,
+)
 
 if TYPE_CHECKING:
     import loopy as lp
@@ -112,8 +123,17 @@ def count(
         The kernel holds something opaque, such as C instructions that are not ``declared``.
     BudgetError
         The budget is not a positive number.
+    SubgroupSizeError
+        The sub-group size is no integer from 1 to 1024.
     LibraryVersionError
         Counting failed in a library whose version is not the one that works.
+
+    Warns
+    -----
+    UnknownStatisticWarning
+        A statistic names something that the kernel does not have.
+    AssumedAccessWarning
+        The accesses of a C instruction are assumed.
 
     Examples
     --------
@@ -130,9 +150,13 @@ def count(
         t_unit = with_types(t_unit, dtypes)
     if not 0 < budget < math.inf:
         raise BudgetError(budget)
+    if not (isinstance(subgroup_size, int | np.integer) and 1 <= subgroup_size <= MOST_LANES):
+        raise SubgroupSizeError(subgroup_size)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
     scheduled = once(lambda: schedule(t_unit))
     try:
+        for unknown in unknown_statistics(t_unit, scheduled, statistics or ()):
+            warnings.warn(_unknown(unknown), UnknownStatisticWarning, stacklevel=2)
         if check:
             key = key_of(t_unit, BuildCheck.__name__) if cache else None
             remembered(key, lambda: building.check(scheduled), BuildCheck).refuse()
@@ -152,6 +176,10 @@ def _count(
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
     return tabulate(program, subgroup_size, shape, budget)
+
+
+def _unknown(key: str) -> str:
+    return f"statistics[{key!r}] is not used, since the kernel has no such name; give a loop's iname or a test's text"
 
 
 def _fractions(statistics: Mapping[str, Number] | None) -> Statistics:

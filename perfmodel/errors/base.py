@@ -95,6 +95,10 @@ class PerfModelError(Exception):
         return copyreg.__newobj__, (type(self), *arguments), vars(self)  # type: ignore[attr-defined]
 
 
+class PerfModelWarning(UserWarning):
+    """Base of the warnings that perfmodel gives; the command line prints each as a note of one line."""
+
+
 class UnknownNameError(PerfModelError):
     """A name was asked for that nothing has."""
 

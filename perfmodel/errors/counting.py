@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from perfmodel.errors.base import PerfModelError
+from perfmodel.errors.base import PerfModelError, PerfModelWarning
 
 
 class NotCountableError(PerfModelError, ValueError):
@@ -144,6 +144,22 @@ class BudgetError(PerfModelError, ValueError):
     message = "budget={found!r}; give a positive number: 1 is the default, 10 allows ten times the work."
 
 
+class SubgroupSizeError(PerfModelError, ValueError):
+    """The size of a sub-group is none that a device has."""
+
+    found: object
+    message = "subgroup_size={found!r}; give an integer from 1 to 1024, such as 32."
+
+
+class DeclarationError(PerfModelError, ValueError):
+    """What is declared about a C instruction cannot be used."""
+
+    instruction: str
+    problem: str
+    message = """what is declared of the C instruction '{instruction}' cannot be used: {problem}; give a whole number
+    from zero up for each operation, as ('float32', 'mul'), and for each access, as 'a[i]' or 'a'."""
+
+
 class LibraryVersionError(PerfModelError, RuntimeError):
     """Counting failed inside a library, and one is installed in a version that perfmodel does not work with."""
 
@@ -153,3 +169,11 @@ class LibraryVersionError(PerfModelError, RuntimeError):
     command: str  # that installs them
 
     message = "counting failed ({failure}) with {found}; perfmodel needs {wanted}: run {command}."
+
+
+class AssumedAccessWarning(PerfModelWarning):
+    """The accesses of a C instruction are not declared, and assumed."""
+
+
+class UnknownStatisticWarning(PerfModelWarning):
+    """A statistic names something that the kernel does not have, so that it is not used."""

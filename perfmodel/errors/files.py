@@ -6,7 +6,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import ClassVar
 
-from perfmodel.errors.base import PerfModelError
+from perfmodel.errors.base import PerfModelError, PerfModelWarning
 
 
 class OutputError(PerfModelError, OSError):
@@ -135,5 +135,5 @@ class NewerDocumentError(DocumentError):
     known: str
 
 
-class SetAsideWarning(UserWarning):
+class SetAsideWarning(PerfModelWarning):
     """Lines of a store are damaged and were left out; what else it holds is used."""

@@ -103,6 +103,14 @@ class UnknownVariantError(PerfModelError, LookupError):
     message = "the kernel file has no variant '{name}'; choose one of: {allowed}."
 
 
+class VariantError(PerfModelError, ValueError):
+    """One of a kernel file's variants cannot be counted, or predicted."""
+
+    name: str
+    problem: str  # the text of its error
+    message = "variant '{name}': {problem} Or leave this variant out of the file."
+
+
 class KernelArgumentError(PerfModelError, ValueError):
     """Values were given for other scalar arguments than a kernel has."""
 

@@ -9,6 +9,9 @@ MOST_LEVELS = 100  # of nesting: the walkers of trees recurse
 MOST_NODES = 1_200  # numbers, names and operations: derivatives take the square of it
 
 
+MOST_WITH_PARTS = 12_000  # of these, with each part and each sum written out where it stands
+
+
 def unwieldy(body: ast.expr) -> str:
     """Return why an expression is too deep or too large, or an empty text; a chain of sums is one level.
 

@@ -14,8 +14,9 @@ import pymbolic.primitives as prim
 
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions import ranges
-from perfmodel.expressions.chains import MOST_CHARACTERS, chain, unwieldy
+from perfmodel.expressions.chains import MOST_CHARACTERS, MOST_LEVELS, MOST_WITH_PARTS, chain, unwieldy
 from perfmodel.expressions.functions import FUNCTIONS, Function, Interval, call
+from perfmodel.expressions.trees import extent
 from perfmodel.features import nearest_names
 
 _COMPARISONS = {
@@ -64,7 +65,14 @@ class Parser:
             self._refuse("this expression nests too deep")
         if problem := unwieldy(body):
             self._refuse(problem)
-        return self.term(body)
+        found = self.term(body)
+        levels, nodes = extent(found.tree)
+        if levels > MOST_LEVELS or nodes > MOST_WITH_PARTS:
+            self._refuse(
+                f"with its parts written out, this expression has {levels} levels and {nodes:.9g} nodes, and "
+                f"{MOST_LEVELS} and {MOST_WITH_PARTS} are worked with at most"
+            )
+        return found
 
     def _refuse(self, problem: str) -> NoReturn:
         raise ExpressionError(self.text, 0, len(self.text), problem, "write a shorter one, or sum features by patterns")

@@ -29,6 +29,29 @@ def variables(tree: Any) -> tuple[str, ...]:
     return tuple(found)
 
 
+def extent(tree: Any) -> tuple[int, int]:
+    """Return how many levels deep a tree is, and how many nodes it has, where a tree that stands twice counts twice.
+
+    Examples
+    --------
+    >>> extent(prim.Sum((prim.Variable("b"), prim.Product((prim.Variable("a"), prim.Variable("b"))))))
+    (3, 5)
+    """
+    found: dict[int, tuple[int, int]] = {}  # by identity: equal trees are not compared, which recurses
+    waiting = [tree]
+    while waiting:
+        node = waiting[-1]
+        below = children(node)
+        missing = [child for child in below if id(child) not in found]
+        if missing:
+            waiting += missing
+            continue
+        parts = [found[id(child)] for child in below]
+        found[id(node)] = 1 + max((deep for deep, _ in parts), default=0), 1 + sum(nodes for _, nodes in parts)
+        waiting.pop()
+    return found[id(tree)]
+
+
 def children(tree: Any) -> tuple[Any, ...]:
     """Return the trees directly below a tree."""
     match tree:

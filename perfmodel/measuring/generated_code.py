@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import SimpleNamespace
@@ -46,7 +48,8 @@ class GeneratedCode:
     def _generated(self) -> Any:
         import loopy as lp
 
-        return lp.generate_code_v2(self.t_unit)
+        with redirect_stdout(io.StringIO()):  # Loopy prints a kernel that it refuses
+            return lp.generate_code_v2(self.t_unit)
 
     @cached_property
     def text(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
@@ -47,7 +48,7 @@ class Subject:
     @cached_property
     def generated(self) -> GeneratedCode:
         """Its code; building it may fail."""
-        with stage("compile"):
+        with stage("compile"), redirect_stdout(sys.stderr):  # what a class prints is no result of a command
             generated = GeneratedCode(self.kernel.build(**self.variant))
             generated.hash  # noqa: B018 -- generates the code here, where a failure has its status
             return generated

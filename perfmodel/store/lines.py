@@ -106,7 +106,9 @@ def _mend(path: Path, file: FileIO) -> int:
     try:
         json_document(last)
     except DocumentError:
-        with path.with_name(path.name + ".torn").open("ab") as aside:
+        torn = path.with_name(path.name + ".torn")
+        check_regular(torn)
+        with torn.open("ab") as aside:
             aside.write(last.rstrip(b"\n") + b"\n")
         file.truncate(start)
         return start

@@ -51,3 +51,11 @@ def test_count_draws_hit_rates(tmp_path: Path) -> None:
     without = run_count(tmp_path, "--memory", str(path))
     assert 0 != without.exit_code
     assert "l1_bytes" in without.output + str(without.exception)
+
+
+def test_a_picture_without_a_format_is_refused_before_anything_is_printed(tmp_path):
+    for option, allowed in (("--graph", ".png or .svg or .dot"), ("--memory", ".png or .svg")):
+        for name in ("-", "picture", "a.txt"):
+            found = run_count(tmp_path, *SIZES, option, name)
+            assert (2, "") == (found.exit_code, found.stdout)
+            assert f"let its name end in {allowed}" in found.stderr

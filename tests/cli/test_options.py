@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.cli.options import share, sizes
-from perfmodel.errors import OptionError, SizeOptionError
+from perfmodel.cli.options import about, share, sizes
+from perfmodel.errors import OptionError, SizeOptionError, UnknownVariantError, VariantError
 
 
 @pytest.mark.parametrize(("text", "expected"), [("25%", 0.25), ("0.25", 0.25), ("100%", 1.0), ("1", 1.0), (None, None)])
@@ -23,3 +23,14 @@ def test_what_is_no_share(text):
 def test_sizes_of_another_form_are_refused(text):
     with pytest.raises(SizeOptionError):
         sizes([text])
+
+
+def test_an_error_of_one_of_several_variants_names_it():
+    with pytest.raises(VariantError) as caught, about("tiled", ("tiled", "naive")):
+        raise SizeOptionError("n=x")
+    assert str(caught.value).startswith(f"variant 'tiled': {SizeOptionError('n=x')}")
+    with pytest.raises(SizeOptionError), about("kernel", ("kernel",)):
+        raise SizeOptionError("n=x")
+    with pytest.raises(VariantError) as caught, about("outer", ("outer", "b")), about("inner", ("inner", "b")):
+        raise UnknownVariantError("x", ("y",))
+    assert "inner" == caught.value.name

@@ -7,7 +7,10 @@ import math
 import sys
 from pathlib import Path
 
-from perfmodel.cli.output import interval_document, interval_text, print_document, sizes_text, text_stream
+import pytest
+
+from perfmodel.cli.output import interval_document, interval_text, one_output, print_document, sizes_text, text_stream
+from perfmodel.errors import OptionError
 
 
 def test_a_document_is_json(capsys):
@@ -30,3 +33,12 @@ def test_intervals():
     assert "1 ms to 2 s" == interval_text((1e-3, 2.0))
     assert [0.0, None] == interval_document((0.0, math.inf))
     assert [1.0, 2.0] == interval_document((1.0, 2.0))
+
+
+def test_two_documents_do_not_share_standard_output():
+    one_output(True, t4=Path("a"), csv=None)
+    one_output(False, t4=Path("-"), csv=Path("a"))
+    with pytest.raises(OptionError, match=r"^--json and --out - both write to standard output; give a file"):
+        one_output(True, out=Path("-"))
+    with pytest.raises(OptionError, match=r"^--t4 - and --csv - both"):
+        one_output(False, t4=Path("-"), csv=Path("-"))

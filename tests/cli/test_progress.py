@@ -57,3 +57,8 @@ def test_a_message_stays_above_the_bar(capsys, monkeypatch):
 def test_a_message_outside_of_a_task_is_a_line(capsys):
     Bar().tell("waiting for another campaign")
     assert "waiting for another campaign\n" == capsys.readouterr().err
+
+
+def test_a_task_that_never_began_is_not_ended(capsys):
+    Bar().stop()
+    assert "" == capsys.readouterr().err

@@ -17,6 +17,7 @@ from perfmodel.errors import (
     PartError,
     StatisticsError,
     StatisticsNeededError,
+    SubgroupSizeError,
     UntypedArgumentsError,
 )
 from tests.oracle import execute
@@ -71,6 +72,13 @@ def test_what_is_counted_beside_the_default() -> None:
 def test_sub_groups_are_of_the_given_size(size: int, expected: int) -> None:
     counts = count(saxpy(), size, cache=False)
     assert (size, expected) == (counts.subgroup_size, counts.sub_groups()(n=640))
+
+
+@pytest.mark.parametrize("size", [0, -1, 1025, 10**400, 2.5, "32", None])
+def test_a_sub_group_of_no_device_is_refused(size: Any) -> None:
+    t_unit = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = 1", lang_version=LANGUAGE)
+    with pytest.raises(SubgroupSizeError, match=r"give an integer from 1 to 1024"):
+        count(t_unit, subgroup_size=size)
 
 
 def test_statistics_are_exact_fractions_of_what_is_written() -> None:

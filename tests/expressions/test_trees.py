@@ -6,7 +6,7 @@ from pymbolic import parse
 from pymbolic.primitives import If, LogicalNot, Variable
 
 from perfmodel.expressions.functions import call
-from perfmodel.expressions.trees import children, variables
+from perfmodel.expressions.trees import children, extent, variables
 
 X, Y, Z = map(Variable, "xyz")
 
@@ -21,3 +21,11 @@ def test_every_node_has_its_children():
 
 def test_variables_come_in_order_of_appearance_each_once():
     assert ("z", "x", "y") == variables(call("max", Z, X * Y + Z))
+
+
+def test_a_tree_that_stands_twice_counts_twice_and_is_walked_once():
+    tree = X
+    for _ in range(300):
+        tree = call("max", tree, tree)
+    assert (301, 2**301 - 1) == extent(tree)
+    assert (1, 1) == extent(X) == extent(5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -227,12 +228,34 @@ def change_yaml(content: bytes, rng: random.Random) -> bytes:
     )().encode()
 
 
+def change_python(content: bytes, rng: random.Random) -> bytes:
+    """Change a number, a word or a piece of text of a Python file, or what a function returns."""
+    text = content.decode()
+    words = [(found.start(), found.end()) for found in re.finditer(r"\b\w+\b", text)]
+    start, end = rng.choice(words)
+    numbers = [place for place in words if text[place[0]].isdigit()]
+    odd = ("0", "-1", "2**31", "10**400", "1e999", "None", "[]", "''", "n", "i", "(" * 300, "é", "x" * 5000)
+    lines = ("raise SystemExit(0)", "raise KeyError('a\\nb')", "import os; os._exit(7)", "return", "import missing")
+    match rng.randrange(4):
+        case 0 if numbers:
+            start, end = rng.choice(numbers)
+            return (text[:start] + rng.choice(odd) + text[end:]).encode()
+        case 1:
+            return (text[:start] + text[slice(*rng.choice(words))] + text[end:]).encode()
+        case 2:
+            return (text + rng.choice(lines) + "\n").encode()
+        case _:
+            return (text[:start] + rng.choice(odd) + text[end:]).encode()
+
+
 Mutation = Callable[[bytes, random.Random], bytes]
 ANY: tuple[Mutation, ...] = (flip_bits, cut, shuffle_lines, deep)
 OF_SUFFIX: dict[str, tuple[Mutation, ...]] = {
     ".json": (double_key, change_json, change_json, change_json),
     ".jsonl": (double_key, change_json_line, change_json_line, change_json_line),
     ".yaml": (change_yaml, change_yaml),
+    ".py": (change_python, change_python, change_python),
+    ".txt": (),
 }
 
 

@@ -1,22 +1,23 @@
-"""Killed at any instant and begun again, a campaign ends as if it had been left alone."""
+"""Killed at any instant and begun again, a campaign, a fit and a calibration end as if they had been left alone."""
 
 from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from perfmodel import store
 from perfmodel.store import Measurements
+from tests.fuzz.workspace import ROOT, pristine
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
-
-KILLS = 10
 
 # One rung of sizes and no least time: what is measured does not hang on how fast a run is.
 KERNEL = """
@@ -57,20 +58,44 @@ def kernels(tmp_path_factory) -> Path:
     return folder
 
 
+CALIBRATE = """
+import sys
+from pathlib import Path
+from perfmodel.calibration.calibrate import calibrate
+from perfmodel.kernels import discover
+from perfmodel.measuring.campaign import QUICK
+from perfmodel.opencl import find
+calibrate(find(), Path(sys.argv[1]), QUICK, kernels=discover(sys.argv[2]), tests=discover(sys.argv[3]))
+"""
+COMMAND = "from perfmodel.cli import main; main()"
+#: How often each is killed; scripts/nightly does it twenty times.
+KILLS = (2, pytest.param(20, marks=pytest.mark.nightly))
+
+
+def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
+    """Start a program of Python in a process of its own."""
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
 def campaign(kernels: Path, path: Path) -> subprocess.Popen[str]:
-    """Start ``perfmodel measure`` in a process of its own."""
-    command = [sys.executable, "-c", "from perfmodel.cli import main; main()", "measure", "--quick"]
-    return subprocess.Popen(
-        [*command, "--store", str(path), "--kernels", str(kernels)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    """Start ``perfmodel measure``."""
+    return started(COMMAND, "measure", "--quick", "--store", path, "--kernels", kernels)
+
+
+def ended(process: subprocess.Popen[str]) -> None:
+    """Wait for a process that nobody kills."""
+    _, said = process.communicate()
+    assert 0 == process.returncode, said
 
 
 def octets(folder: Path) -> int:
     """Size of all files in a folder."""
-    return sum(path.stat().st_size for path in folder.iterdir())
+    found = 0
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # a temporary file
+            found += path.stat().st_size
+    return found
 
 
 def kill_after(process: subprocess.Popen[str], folder: Path, written: int, pause_s: float) -> bool:
@@ -94,36 +119,84 @@ def visited(path: Path) -> list[tuple[store.Key, str]]:
     return [(row.place, row.visits[0].began_at) for row in store.read(path).rows] if path.exists() else []
 
 
-def test_ten_kills_lose_nothing_and_repeat_nothing(tmp_path, kernels):
+def whole_and_once(folder: Path, expected: list[store.Key], rows: str) -> None:
+    """Check that a store holds each visit once, and each record with its counts."""
+    found = store.read(folder / rows)
+    assert expected == places(found)
+    assert {"ok"} == {row.status for row in found.rows}
+    assert len(set(visited(folder / rows))) == len(found.rows) == sum(len(row.visits) for row in found.current)
+    assert {3, 4, 5, 6, 7, 8} >= {len(row.visits) for row in found.current}
+    assert () == found.set_aside
+    assert {row.counts_hash for row in found} <= set(found.counts)
+    for path in folder.glob("*.jsonl"):
+        lines = path.read_text().splitlines()
+        assert len(lines) == len(set(lines))
+        assert all(json.loads(line) for line in lines)
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_killed_campaign_loses_nothing_and_repeats_nothing(tmp_path, kernels, kills):
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     killed.mkdir()
-    process = campaign(kernels, alone / "m.jsonl")
-    _, said = process.communicate()
-    assert 0 == process.returncode, said
+    ended(campaign(kernels, alone / "m.jsonl"))
     expected = places(store.read(alone / "m.jsonl"))
-    assert 3 * 2 * 6 == len(expected)
-
+    assert 3 * 2 * 6 == len(set(expected)) == len(expected)
     moments = random.Random(20260113)
-    share = octets(alone) // KILLS
+    share = octets(alone) // kills
     kept: list[tuple[store.Key, str]] = []
-    for _ in range(KILLS):
+    for _ in range(kills):
         process = campaign(kernels, killed / "m.jsonl")
         assert kill_after(process, killed, moments.randrange(share), moments.uniform(0, 0.01))
         before, kept = kept, visited(killed / "m.jsonl")
         assert before == kept[: len(before)]
-
-    process = campaign(kernels, killed / "m.jsonl")
-    _, said = process.communicate()
-    assert 0 == process.returncode, said
-    found = store.read(killed / "m.jsonl")
-    assert expected == places(found)
-    assert {"ok"} == {row.status for row in found.rows}
+    ended(campaign(kernels, killed / "m.jsonl"))
     assert kept == visited(killed / "m.jsonl")[: len(kept)]
-    assert len(set(visited(killed / "m.jsonl"))) == len(found.rows) == sum(len(row.visits) for row in found.current)
-    assert {3, 4, 5, 6, 7, 8} >= {len(row.visits) for row in found.current}
-    assert () == found.set_aside
-    assert {row.counts_hash for row in found} == set(found.counts)
-    for name in ("m.jsonl", "m.plan.jsonl", "counts.jsonl"):
-        lines = (killed / name).read_text().splitlines()
-        assert len(lines) == len(set(lines))
-        assert all(json.loads(line) for line in lines)
+    whole_and_once(killed, expected, "m.jsonl")
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_killed_fit_leaves_whole_files_only(tmp_path, kills):
+    for name, content in pristine().items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    alone, out = tmp_path / "alone", tmp_path / "out"
+    ended(started(COMMAND, "fit", "--all", "--from", tmp_path / "store", "--out", alone))
+    expected = {path.name: path.read_bytes() for path in alone.iterdir()}
+    moments = random.Random(20260114)
+    for _ in range(kills):
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        written = moments.randrange(octets(alone) - len(expected["verdict.txt"]))
+        process = started(COMMAND, "fit", "--all", "--from", tmp_path / "store", "--out", out)
+        assert kill_after(process, out, written, moments.uniform(0, 0.01))
+        found = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".new"}
+        assert found.items() <= expected.items()
+    ended(started(COMMAND, "fit", "--all", "--from", tmp_path / "store", "--out", out))
+    found = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix != ".new"}
+    assert expected.keys() == found.keys()
+    del expected["verdict.txt"], found["verdict.txt"]  # which says how long the fits took
+    assert expected == found
+    for name, content in pristine().items():
+        assert content == (tmp_path / name).read_bytes()
+
+
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_killed_calibration_goes_on(tmp_path, kernels, kills):
+    tests, alone, killed = tmp_path / "tests", tmp_path / "alone", tmp_path / "killed"
+    tests.mkdir()
+    killed.mkdir()
+    (tests / "quotient.py").write_text(KERNEL.format(name="quotient", sign="/"))
+    ended(started(CALIBRATE, alone, kernels, tests))
+    expected = {name: places(store.read(alone / name)) for name in ("measurements.jsonl", store.TESTS_FILE)}
+    files = {path.name for path in alone.iterdir()}
+    moments = random.Random(20260115)
+    share = sum((alone / name).stat().st_size for name in expected) // kills
+    at_work = [
+        kill_after(started(CALIBRATE, killed, kernels, tests), killed, moments.randrange(share), moments.random() / 100)
+        for _ in range(kills)
+    ]
+    assert kills == sum(at_work)
+    ended(started(CALIBRATE, killed, kernels, tests))
+    for name, keys in expected.items():
+        whole_and_once(killed, keys, name)
+    assert files == {path.name for path in killed.iterdir() if path.suffix not in (".new", ".torn")}

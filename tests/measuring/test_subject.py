@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -46,3 +47,24 @@ def test_a_subject_that_cannot_be_built_has_no_hash():
     assert "" == subject.hash
     with pytest.raises(FailedError, match="on purpose"):
         subject.generated  # noqa: B018 -- raises
+
+
+def test_what_a_class_or_loopy_prints_does_not_mix_with_a_commands_output(capsys):
+    def build(**variant):
+        sys.stdout.write("mine\n")
+        t_unit = SCALE.build(**variant)
+        return t_unit.with_kernel(t_unit.default_entrypoint.copy(assumptions="n >= -64"))
+
+    wrong = Subject(replace(SCALE, build=lambda **variant: outside(build(**variant))), {"factor": 2})
+    with pytest.raises(FailedError):
+        wrong.generated  # noqa: B018
+    captured = capsys.readouterr()
+    assert ("", "mine\n") == (captured.out, captured.err)
+
+
+def outside(t_unit):
+    """Let a kernel access a cell that its array does not have, which Loopy refuses with a listing of the kernel."""
+    kernel = t_unit.default_entrypoint
+    return t_unit.with_kernel(kernel.copy(args=[
+        argument.copy(shape=(1,)) if argument.name == "out" else argument for argument in kernel.args
+    ]))

@@ -260,3 +260,26 @@ def test_quantities_that_are_none_end_in_one_error(fitted, body, said):
 
 
 # }}}
+
+
+@pytest.mark.parametrize("weight", ["start=len", "start='1'", "upper=None", "lower=[]"])
+def test_a_start_or_bound_of_a_weight_that_is_no_number(tmp_path, weight):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from perfmodel import Family, Weight\nFAMILY = Family('mine', 'me', weights=(Weight('w_a', 's/launch', "
+        f"**dict({{'start': 1.0}}, {weight})),), expression='w_a*launches')\n"
+    )
+    with pytest.raises(FamilyFileError, match=r"a weight 'w_a' whose start or bounds are no numbers"):
+        find_family(str(path))
+
+
+@pytest.mark.parametrize("step", ["p{0} + 1", "sqrt(p{0})", "p{0}*p{0}"])
+def test_parts_that_add_up_to_a_tree_beyond_limits(tmp_path, step):
+    parts = {"p0": "w_a*launches", **{f"p{k + 1}": step.format(k) for k in range(400)}}
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from perfmodel import Family, Weight\nFAMILY = Family('mine', 'me', weights=(Weight('w_a', 's/launch', "
+        f"start=1.0),), parts={parts!r}, expression='p400')\n"
+    )
+    with pytest.raises(ExpressionError, match="with its parts written out"):
+        find_family(str(path))

@@ -36,6 +36,15 @@ def test_a_torn_last_line_is_moved_away_by_the_next(tmp_path):
     assert '{"a": \n' == (tmp_path / "a.jsonl.torn").read_text()
 
 
+def test_a_torn_line_is_not_moved_into_a_pipe(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"a": ')
+    os.mkfifo(tmp_path / "a.jsonl.torn")
+    with pytest.raises(OutputError, match="no regular file"):
+        append_line(path, {"a": 3})
+    assert '{"a": 1}\n{"a": ' == path.read_text()
+
+
 def test_the_folder_is_made(tmp_path):
     append_line(tmp_path / "b" / "c" / "a.jsonl", 1)
     assert "1\n" == (tmp_path / "b" / "c" / "a.jsonl").read_text()

@@ -15,6 +15,8 @@ from importlib import metadata
 
 import islpy as isl
 
+from perfmodel.errors import PerfModelWarning
+
 REQUIREMENT = "islpy-barvinok==2025.2.5.post1"
 MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
 
@@ -62,7 +64,7 @@ def _is_spent() -> bool:
     return False
 
 
-class BarvinokMissingWarning(UserWarning):
+class BarvinokMissingWarning(PerfModelWarning):
     """Some counts will be upper bounds, as islpy cannot count the points of a set."""
 
 

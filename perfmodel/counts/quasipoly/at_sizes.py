@@ -19,7 +19,7 @@ from perfmodel.counts.points.cardinality import Cardinality, Unexpanded
 from perfmodel.counts.points.set_counter import count_points
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.translation import quasi_polynomial_of
-from perfmodel.errors import CountTooHardError, ParameterError
+from perfmodel.errors import CountTooHardError, ParameterError, PerfModelWarning
 
 PARAM = isl.dim_type.param
 Number = int | Fraction
@@ -27,7 +27,7 @@ TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given
 HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
 
 
-class UpperBoundWarning(UserWarning):
+class UpperBoundWarning(PerfModelWarning):
     """A value is an upper bound, as the exact one takes too much work."""
 
 

@@ -8,19 +8,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import loopy as lp
+import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.instruction import CInstruction
 from loopy.symbolic import SubstitutionMapper, parse
 
 from perfmodel.counts.reading.events import AccessEvent, Condition
 from perfmodel.counts.reading.values import in_memory
-from perfmodel.errors import NotCountableError
+from perfmodel.documents import shortened
+from perfmodel.errors import AssumedAccessWarning, DeclarationError, NotCountableError
 
 Operations = Mapping[tuple[str, str], int]
 # Operations alone, or {"operations": ..., "loads": {"a[i]": 1}, "stores": {"out": 1}}.
 Declared = Mapping[str, Mapping[Any, Any]]
 PARTS = {"operations", "loads", "stores"}
 DIRECTIONS = {"loads": "load", "stores": "store"}
+MOST, LONGEST = 10_000, 1_000  # accesses of one kind, and characters of one: each is a step of the program
 UNKNOWN = p.Variable("an index that is not declared")
 
 
@@ -52,7 +55,9 @@ def declaration(
     Raises
     ------
     NotCountableError
-        Nothing is declared, or it is not in one of the forms above, or names what is no array.
+        Nothing is declared, or a part that there is not, or it names what is no array.
+    DeclarationError
+        It is not in one of the forms above.
     """
     name = f"the C instruction '{instruction.id}'"
     if instruction.id not in declared:
@@ -63,10 +68,15 @@ def declaration(
             "'loads': {'a[i]': 1}, 'stores': {'out[i]': 1}}})",
         )
     given = declared[instruction.id]
-    parts = given if given and all(isinstance(key, str) for key in given) else {"operations": given}
+    parts = given if isinstance(given, Mapping) and given and all(isinstance(key, str) for key in given) else {
+        "operations": given
+    }
     if not set(parts) <= PARTS:
         raise NotCountableError(name, f"'{min(set(parts) - PARTS)}' is no part of a declaration",
                                 "its parts are 'operations', 'loads' and 'stores'")
+    for part, amounts in parts.items():
+        if problem := _problem(part, amounts):
+            raise DeclarationError(instruction.id, problem)
     operations = parts.get("operations", {})
     if "loads" in parts or "stores" in parts:
         accesses = tuple(
@@ -80,14 +90,14 @@ def declaration(
         arrays = ", ".join(sorted({event.array for event in accesses}))
         warnings.warn(
             f"the accesses of {name} to {arrays} are not declared: one of each kind is counted, which is not exact; "
-            "declare its 'loads' and 'stores'", stacklevel=2,
+            "declare its 'loads' and 'stores'", AssumedAccessWarning, stacklevel=2,
         )
     return Declaration(operations, accesses, not accesses)
 
 
 def _accessed(kernel: lp.LoopKernel, instruction: CInstruction, text: str) -> tuple[str, tuple[Any, ...]]:
     """Return the array and the indices of ``"a[i, j + 1]"`` or, where the indices are not declared, ``"a"``."""
-    expr = parse(text)
+    expr = _parsed(instruction, text)
     array = expr.aggregate if isinstance(expr, p.Subscript) else expr
     name = array.name if isinstance(array, p.Variable) else text
     if not _is_array(kernel, name):
@@ -106,6 +116,29 @@ def _accessed(kernel: lp.LoopKernel, instruction: CInstruction, text: str) -> tu
         )
     inames = {p.Variable(inner): outer for inner, outer in instruction.iname_exprs}
     return name, tuple(SubstitutionMapper(inames.get)(index) for index in expr.index_tuple)
+
+
+def _problem(part: str, amounts: Any) -> str:
+    """Return what is wrong with a part of a declaration; an empty text if nothing is."""
+    if not isinstance(amounts, Mapping):
+        return f"its {part} are {shortened(amounts)}, no mapping of names to numbers"
+    for key, amount in amounts.items():
+        pair = isinstance(key, tuple) and len(key) == 2 and all(isinstance(one, str) for one in key)
+        if not (pair if part == "operations" else isinstance(key, str)):
+            return f"{shortened(key)} among its {part} is no {'type and kind' if part == 'operations' else 'access'}"
+        if isinstance(amount, bool) or not (isinstance(amount, int | np.integer) and 0 <= amount <= MOST):
+            return f"{shortened(key)} among its {part} is declared {shortened(amount)} times; at most {MOST} are taken"
+    return ""
+
+
+def _parsed(instruction: CInstruction, text: str) -> Any:
+    """Return Loopy's expression for an access."""
+    try:
+        if len(text) > LONGEST:
+            raise ValueError
+        return parse(text)
+    except Exception as error:  # the parser raises many
+        raise DeclarationError(instruction.id, f"{shortened(text)} is no access that Loopy can read") from error
 
 
 def _presumed(

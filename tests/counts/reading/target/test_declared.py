@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, cache, count
-from perfmodel.errors import NotCountableError
+from perfmodel.errors import DeclarationError, NotCountableError
 from tests import oracle
 
 MUL = {("float32", "mul"): 1}
@@ -100,3 +100,23 @@ def test_declared_to_access_nothing() -> None:
 def test_a_declaration_that_does_not_fit_is_refused(given, message) -> None:
     with pytest.raises(NotCountableError, match=message):
         declared(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (7, "its operations are 7, no mapping"),
+        ({"loads": [1]}, "its loads are [1], no mapping"),
+        ({"operations": {("float32", "mul"): -1}}, "is declared -1 times"),
+        ({"operations": {("float32", "mul"): True}}, "is declared True times"),
+        ({"operations": {"float32": 1}}, "is no type and kind"),
+        ({"loads": {"a[i, 0]": 0.5}}, "is declared 0.5 times"),
+        ({"loads": {"a[i, 0]": 10**9}}, "at most 10000 are taken"),
+        ({"loads": {"a[i, 0]]": 1}}, "is no access that Loopy can read"),
+        ({"loads": {"x" * 100_000: 1}}, "is no access that Loopy can read"),
+    ],
+)
+def test_what_cannot_be_declared_is_said(given, said) -> None:
+    with pytest.raises(DeclarationError) as caught:
+        declared(given)
+    assert said in str(caught.value)

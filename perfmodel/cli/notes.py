@@ -1,0 +1,48 @@
+"""perfmodel's warnings on the command line: notes of one line each, and no more than two of them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from perfmodel.documents.limits import shortened
+from perfmodel.errors import PerfModelWarning
+
+LONGEST = 300  # characters of each note in a line of several
+
+
+@contextmanager
+def as_notes() -> Iterator[None]:
+    """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.
+
+    Other warnings are shown as Python does.
+    """
+    rest: list[str] = []
+    told = False
+
+    def show(message: Any, category: type[Warning], *place: Any) -> None:
+        nonlocal told
+        if not issubclass(category, PerfModelWarning):
+            otherwise(message, category, *place)
+        elif told:
+            rest.append(str(message))
+        else:
+            told = True
+            _print(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", PerfModelWarning)
+        otherwise = warnings.showwarning
+        warnings.showwarning = show  # type: ignore[assignment]  # its other arguments are passed on
+        try:
+            yield
+        finally:
+            if rest:
+                _print(rest[0] if len(rest) == 1 else "; ".join(shortened(one, LONGEST, quoted=False) for one in rest))
+
+
+def _print(note: str) -> None:
+    print(f"perfmodel: note: {' '.join(note.split())}", file=sys.stderr)

@@ -1,0 +1,153 @@
+"""Damaged files and odd options: each command ends with a status and a short message, and believes nothing wrong.
+
+Seeds are fixed, so that a failure comes again: ``python -m tests.fuzz.battery 17 18`` runs the trial of seed 17.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from tests.cli.program import RUN
+from tests.fuzz import battery, documented
+from tests.fuzz.cases import FILES, OPTIONS
+from tests.fuzz.workspace import FEATURES, ROOT, pristine
+
+ORDINARY, NIGHTLY, PROCESSES = 200, 2000, 12
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    battery.restore(tmp_path)
+    with battery.no_devices(), warnings.catch_warnings():
+        warnings.resetwarnings()
+        warnings.showwarning = shown
+        yield tmp_path
+
+
+def shown(message, category, file, line, *rest):
+    sys.stderr.write(warnings.formatwarning(message, category, file, line))
+
+
+def failures(folder, seeds):
+    found = {}
+    for seed in seeds:
+        one = battery.trial(seed)
+        if problems := battery.problems(one, folder):
+            found[str(one)] = problems
+    return found
+
+
+def test_every_command_ends_well(folder):
+    assert {} == failures(folder, range(ORDINARY))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("first", range(0, NIGHTLY, 500))
+def test_every_command_ends_well_many_times(folder, first):
+    seeds = range(ORDINARY + first, ORDINARY + first + 500)
+    assert {} == failures(folder, seeds)
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_CPU, (int(battery.CPU_S), int(battery.CPU_S) + 1))
+
+
+def test_a_dozen_processes_end_well(folder):
+    """Trials as programs of their own, mostly of commands that start quickly: streams and the end of Python too."""
+    quick = ("fit", "predict", "export", "export T4")
+    trials = (one for one in map(battery.trial, range(5000, 5400)) if one.how != "options")
+    chosen = sorted((one for one in trials if one.case.name in quick), key=lambda one: one.case.name)
+    chosen = [*chosen[:10], *chosen[-2:]]
+    for one in chosen:
+        battery.place(folder, one.files)
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, *one.arguments], cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=False, timeout=battery.WALL_S, preexec_fn=limited,
+        )  # fmt: skip
+        ended = battery.Ended(done.returncode, done.stdout, done.stderr)
+        assert [] == battery.judged(one, ended, folder), one
+        battery.restore(folder)
+    assert PROCESSES == len(chosen)
+
+
+def test_the_first_trials_hold_every_case_and_every_command():
+    trials = [battery.trial(seed) for seed in range(ORDINARY)]
+    assert {case.name for case in FILES} <= {one.case.name for one in trials if one.how != "options"}
+    assert {case.name for case in OPTIONS} <= {one.case.name for one in trials if one.how == "options"}
+    assert set(battery.commands()) == {case.arguments[0] for case in OPTIONS}
+    assert {path for case in FILES for path in case.damaged} <= {path for one in trials for path in one.files}
+
+
+@pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
+def test_undamaged_files_are_believed(folder, case):
+    one = battery.Trial(-1, case, "as they are", case.arguments, {})
+    ended = battery.run(one.arguments)
+    assert 0 == ended.status, ended
+    assert [] == battery.judged(one, ended, folder)
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (battery.Ended(0, "", "", "Traceback ..."), "Traceback"),
+        (battery.Ended(3, "", "perfmodel: error: no.\n"), "status 3"),
+        (battery.Ended(2, "", "a\nb\nc\nd\n"), "4 lines"),
+        (battery.Ended(2, "", ""), "no word"),
+        (battery.Ended(2, "", "x.py:1: RuntimeWarning: overflow\n"), "a warning of Python"),
+        (battery.Ended(0, '{"predictions": [{"seconds": 1.0}]}', ""), "believed: 1.0 s"),
+        (battery.Ended(0, "[NaN]", ""), "believed: NaN"),
+    ],
+)
+def test_the_judge_sees_what_is_wrong(folder, ended, said):
+    (case,) = (case for case in FILES if case.name == "predict")
+    (problem,) = battery.judged(battery.Trial(-1, case, "nothing", case.arguments, {}), ended, folder)
+    assert said in problem
+
+
+def test_the_judge_sees_files_that_are_left_and_inputs_that_changed(folder):
+    (folder / "store" / ".0123.new").write_text("half")
+    (folder / "kernel.py").write_text("other")
+    (case,) = (case for case in FILES if case.name == "predict")
+    found = battery.unwanted(battery.Trial(-1, case, "nothing", case.arguments, {}), 2, folder)
+    assert ["'kernel.py' was changed", "'store/.0123.new' was left"] == found
+    battery.restore(folder)
+    assert battery.originals() == {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def for_ever():
+    while True:
+        pass
+
+
+def test_a_loop_without_end_is_stopped(monkeypatch):
+    monkeypatch.setattr(battery, "CPU_S", 0.1)
+    with pytest.raises(TimeoutError, match=r"no end after 0\.1 s"), battery.limited():
+        for_ever()
+
+
+def test_the_rules_refuse_what_the_pages_refuse():
+    row = pristine()["store/measurements.jsonl"].split(b"\n")[0]
+    assert documented.check_row(row)["status"] == "ok"
+    for old, new in (
+        (b'"dropped": 4', b'"dropped": 8'),
+        (b'"dropped": 4', b'"dropped": -1'),
+        (b'"ok"', b'"fine"'),
+        (b'"samples_s": [', b'"samples_s": [0, '),
+        (b'"samples_s": [', b'"samples_s": [1e999, '),
+        (b"{", b'{"kernel": "x", '),
+    ):
+        changed = row.replace(old, new, 1)
+        assert row != changed
+        with pytest.raises(documented.InvalidError):
+            documented.check_row(changed)
+    assert 1024 / 128 == FEATURES["work_groups"](1024)
