@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import Budget, DeviceName, Full, Json, Quick
+from perfmodel.cli.options import Budget, DeviceName, Full, Json, Kernels, Quick
 from perfmodel.cli.output import print_document
 from perfmodel.cli.supervision import supervise_command
 
@@ -22,6 +22,10 @@ Out = Annotated[
     typer.Option("--out", metavar="FOLDER", help="Folder of the devices' folders; the user's data folder by default."),
 ]
 
+TestKernels = Annotated[
+    list[Path] | None, typer.Option("--tests", help="Folder of test kernel classes; repeat for more.")
+]
+
 
 def command(
     context: typer.Context,
@@ -30,6 +34,8 @@ def command(
     full: Full = False,
     budget: Budget = None,
     out: Out = None,
+    kernels: Kernels = None,
+    tests: TestKernels = None,
     json: Json = False,
 ) -> None:
     """Check a device, measure it, fit every model family, and say what the fits are good for.
@@ -39,11 +45,12 @@ def command(
     supervise_command(context)
     from perfmodel import measuring
     from perfmodel.calibration.calibrate import calibrate, data_folder, expected_s
-    from perfmodel.calibration.kernel_choice import chosen_campaign
+    from perfmodel.calibration.kernel_choice import TEST_KERNELS, chosen_campaign, discovered
     from perfmodel.cli.progress import Bar
     from perfmodel.opencl import find
 
     began, campaign = monotonic(), chosen_campaign(quick, full, budget)
+    measured, checked = discovered(kernels), discovered(tests, TEST_KERNELS)
     measuring.pin_threads()
     target = find(device)
     folder = (out or data_folder()) / target.slug
@@ -53,7 +60,7 @@ def command(
         "two cores, less if it goes on from an earlier call",
         err=json,
     )
-    found = calibrate(target, folder, campaign, Bar())
+    found = calibrate(target, folder, campaign, Bar(), measured, checked)
     if json:
         print_document({**fitted_document(found), "campaign": campaign.name, "seconds": monotonic() - began})
     else:

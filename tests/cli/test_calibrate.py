@@ -18,6 +18,7 @@ from perfmodel.opencl import find
 from perfmodel.predict import load
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
 FEW = {"measurement_kernels": ("empty", "scale_add", "stride1"), "test_kernels": ("stencil",)}
 
 pytestmark = pytest.mark.device
@@ -40,7 +41,7 @@ def calibrate(*arguments: str):
 
 @pytest.mark.slow
 def test_a_device_in_one_command(place):
-    command = [sys.executable, "-m", "perfmodel", "calibrate", "--quick", "--budget", "120", "--out", "out"]
+    command = [sys.executable, "-m", "perfmodel", "calibrate", "--quick", "--budget", "120", "--out", "out", *FOLDERS]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert 0 == done.returncode, done.stderr
@@ -61,7 +62,7 @@ def test_a_device_in_one_command(place):
     assert f"of {len(checked)} cases predicted" in text
     assert "withheld; never measured: " in text
     assert "perfmodel.device/1" == json.loads((folder / "device.json").read_text())["schema"]
-    again = calibrate("--quick", "--budget", "120", "--out", "out", "--json")  # nothing is left to measure
+    again = calibrate("--quick", "--budget", "120", "--out", "out", *FOLDERS, "--json")  # nothing is left to measure
     document = json.loads(again.stdout)
     assert "perfmodel.calibration/1" == document["schema"]
     assert (device.name, "quick") == (document["device"], document["campaign"])

@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts.keys import KEYS
 from perfmodel.fitting.choice.candidates import chooser
 from perfmodel.measuring import Campaign, measure, measure_twice, session, timekeeper
 from perfmodel.measuring.bench import Bench
@@ -21,7 +22,8 @@ from tests.measuring.test_session import Hears
 
 NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16, "device_type": "cpu", "clock_mhz": 0,
            "global_memory_bytes": 2**30, "max_alloc_bytes": 2**28}  # fmt: skip
-FACTS = DeviceFacts.from_mapping("made up", "none", "1", {k: Fact(v, "", "a test") for k, v in NUMBERS.items()})
+UNITS = {key: KEYS[key].unit if key in KEYS else "" for key in NUMBERS}
+FACTS = DeviceFacts.from_mapping("made up", "none", "1", {k: Fact(v, UNITS[k], "a test") for k, v in NUMBERS.items()})
 CAMPAIGN = replace(TINY, visits=3, most_visits=8, runs=3, dropped=1)
 SIX = [(factor, n) for factor in (2, 3) for n in (256, 512, 1024)]
 Place = tuple[int, int]
