@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
+from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -51,6 +52,7 @@ class Row:
     seconds: float
     variant: Mapping[str, Any] = field(default_factory=dict)
     group: str = ""
+    disagreement: float = nan  # of one visit
 
 
 @dataclass(frozen=True)
