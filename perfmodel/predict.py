@@ -262,9 +262,9 @@ def fit(
 
 def fitted_model(fits: FamilyFits) -> FittedModel:
     """Return the model that is fitted to the measured rows, with intervals from all rows."""
-    fitted = fit_weights(fits.measured, fits.family, fits.options, fits.design)
+    fitted = fit_weights(fits.known, fits.family, fits.options, fits.design)
     update = {"conformal": fits.scores, "measured": measured_range(fits.design)}
-    return FittedModel(fitted.model_copy(update=update), fits.measured.facts, fits.family)
+    return FittedModel(fitted.model_copy(update=update), fits.known.facts, fits.family)
 
 
 def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:

@@ -11,7 +11,6 @@ from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import Evaluation, evaluate_fits
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting.design import build_design
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.options import FitOptions
 
@@ -87,7 +86,7 @@ def _contender(fits: FamilyFits, tests: Measurements) -> Contender:
     fitted = fits.fit_measured()
     fit_s = perf_counter() - begin
     begin = perf_counter()
-    build_design(tests, fits.family, fits.options)  # again, as a prediction does
+    fits.design_of(tests)  # again, as a prediction does
     predict_s = (perf_counter() - begin) / len(fits.unseen)
     evaluations = evaluate_fits(fits, None, COMPARED)
     return Contender(

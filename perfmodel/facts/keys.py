@@ -54,6 +54,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "oversubscription": Key("", "1 if more work-items on a compute unit hide latency, 0 if not"),
         "peak_flops_float32": Key("operation/s", "float32 operations; a fused multiply-add is two"),
         "peak_flops_float64": Key("operation/s", "float64 operations; a fused multiply-add is two"),
+        "resource_sharpness": Key("", "sharpness of the smooth maximum of resources: 1 if their times add up"),
         "register_latency_s": Key("s", "latency of an access to a register"),
         "registers_per_unit": Key("registers", "32-bit registers of a compute unit"),
         "registers_per_work_item": Key("registers", "32-bit registers that the compiler gives a work-item"),

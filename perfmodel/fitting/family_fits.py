@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.fitting.design import Design, Rows, build_design, stack
+from perfmodel.fitting.facts.chosen_facts import with_chosen_facts
 from perfmodel.fitting.fit_design import DesignFit
 from perfmodel.fitting.heldout import Refits, Unseen
 from perfmodel.fitting.options import FitOptions
@@ -39,9 +40,19 @@ class FamilyFits:
     tests: Measurements | None = None
 
     @cached_property
+    def known(self) -> Measurements:
+        """The measured rows, with the facts of the device that the family's fit chooses."""
+        return with_chosen_facts(self.measured, self.family, self.options)
+
+    @cached_property
     def design(self) -> Design:
         """The design of the measured rows alone."""
-        return build_design(self.measured, self.family, self.options)
+        return build_design(self.known, self.family, self.options)
+
+    def design_of(self, others: Measurements) -> Design:
+        """Return the design of other rows of the device."""
+        facts = self.known.facts if self.family.choices else others.facts
+        return build_design(others.with_facts(facts), self.family, self.options)
 
     @cached_property
     def rows(self) -> tuple[Measurement, ...]:
@@ -53,7 +64,7 @@ class FamilyFits:
         """Fits to some of :attr:`rows`."""
         table = self.design
         if self.tests:
-            table = stack(table, build_design(self.tests, self.family, self.options), self.family)
+            table = stack(table, self.design_of(self.tests), self.family)
         return Refits(table, self.family, self.options)
 
     @property

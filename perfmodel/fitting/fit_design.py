@@ -14,11 +14,14 @@ from perfmodel.fitting.linear.estimators import RelativeLeastSquares
 from perfmodel.fitting.linear.least_squares import Array
 from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
 from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.resources.estimator import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.threads import single_threaded
 from perfmodel.models.binding import weight_name
 from perfmodel.models.model import Family
 
 _GIVEN: tuple[Mark, ...] = ("given",)
+DEFAULT_SHARPNESS = 3.0
+"""Sharpness of a maximum of resources where neither a fact nor cross-validation gives it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,7 @@ class DesignFit:
     errors: Array
     marks: tuple[tuple[Mark, ...], ...]
     confounded: tuple[tuple[str, ...], ...]
-    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | Given
+    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | ResourceFit | Given
 
     def predict(self, table: Design) -> Array:
         """Return the seconds of a design's rows, shape (n_rows,), of the same columns."""
@@ -73,6 +76,8 @@ def fit_to_design(table: Design, family: Family, options: FitOptions | None = No
     with single_threaded():
         if family.plain_sum:
             return _fit_linear(table, options or FitOptions())
+        if family.resources:
+            return _fit_resources(table, family)
         if table.known and not table.model.weights and len(table.times):
             return _take_given(table)
         return _fit_nonlinear(table, family, options or FitOptions())
@@ -94,6 +99,23 @@ def _take_given(table: Design) -> DesignFit:
     values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
     done = Given(table.model, len(table.times))
     return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
+
+
+def _fit_resources(table: Design, family: Family) -> DesignFit:
+    """Return the weights of a family of resources; its sharpness is known."""
+    if len(table.times) < 2:
+        raise TooFewRowsError(len(table.times), table.model.weights)
+    places = {name: k for k, name in enumerate(table.names)}
+    sharpness = next(iter(table.known.values()), DEFAULT_SHARPNESS)
+    form = ResourceModel(
+        {name: tuple(places[own] for own in some) for name, some in family.resources.items()}, sharpness
+    )
+    found = fit_resources(form, table.matrix, table.times, table.row_weights)
+    known = tuple(table.known) or ("w_sharpness",)
+    return DesignFit(
+        (*(f"w_{name}" for name in table.names), *known), np.append(found.coef_, sharpness),
+        np.append(found.standard_errors_, 0.0), (*found.marks_, _GIVEN), (), found,
+    )  # fmt: skip
 
 
 def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> DesignFit:

@@ -63,10 +63,12 @@ class _Nests:
         rolled = [_without(domain, _copied(domain, loops)) for domain in domains]
         outside = [_without(domain, around.inner[-1:]) for domain in rolled]
         counts = {domain: self.cardinalities.count(domain) for domain in domains}
+        iterations, box, entries = self._union(rolled), self._box(rolled), self._union(outside)
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
-            iterations=self._union(rolled), box=self._box(rolled), entries=self._union(outside),
+            iterations=iterations, box=box, entries=entries,
+            trips=self._trips(iterations, entries) if around.inner else None,
             executions=self._union(domains),
             operations=_operations(statements, counts),
             accesses=tuple(
@@ -88,6 +90,12 @@ class _Nests:
                 exact = domain.exact and whole.exact
                 whole = replace(whole, points=whole.points.union(domain.points).coalesce(), exact=exact)
         return self.cardinalities.count(whole)
+
+    def _trips(self, iterations: Count, entries: Count) -> int | None:
+        """Return the iterations for each entry, if they are one whole number at all sizes."""
+        entered = float(entries(**self._sizes))
+        ratio = float(iterations(**self._sizes)) / entered if entered else 0.0
+        return int(ratio) if ratio == int(ratio) and iterations == int(ratio) * entries else None
 
     def _box(self, domains: Sequence[Domain]) -> Count:
         """Return the work-items of the launch times the values of each loop between its bounds."""
@@ -145,7 +153,18 @@ class _Nests:
         if around.inner:
             for recurrence in self.flow.graph.recurrences:
                 if recurrence.loop == around.inner[-1]:
-                    yield NestChain(recurrence.variable, self._operations_of(recurrence, rolled), recurrence.chains)
+                    loops = self._carriers[recurrence.variable]
+                    yield NestChain(
+                        recurrence.variable, self._operations_of(recurrence, rolled), recurrence.chains, loops
+                    )
+
+    @cached_property
+    def _carriers(self) -> dict[str, tuple[str, ...]]:
+        """The loops that carry each variable."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for recurrence in self.flow.graph.recurrences:
+            found[recurrence.variable].add(recurrence.loop)
+        return {variable: tuple(sorted(loops)) for variable, loops in found.items()}
 
     def _operations_of(self, recurrence: Recurrence, rolled: Sequence[Domain]) -> tuple[OperationCount, ...]:
         iterations = self._union(rolled)

@@ -32,7 +32,10 @@ class Lines:
         Times that a line is in the cache and is loaded from, or stored to. The latter are written back.
         A line that is both loaded and stored to while it is in the cache is in both, and is fetched once.
     streams, jumps : float or array
-        Lines fetched by references whose innermost moving loop goes on by at most a line, or by more.
+        Lines fetched by references that go on to the next line, or to one further away: in the innermost loop that
+        leaves a line.
+    stored_jumps : float or array
+        Of the stores, those by references that jump.
     """
 
     fetched: Number
@@ -40,6 +43,7 @@ class Lines:
     stores: Number
     streams: Number
     jumps: Number
+    stored_jumps: Number
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ class Traffic:
         return Lines(*(column.reshape(shape) for column in table))
 
     def _at(self, values: Sequence[float | Fraction]) -> tuple[float, ...]:
-        streams = jumps = loads = stores = 0.0
+        streams = jumps = loads = stores = stored_jumps = 0.0
         plain = [float(value) for value in values]
         for launch in self.plan.launches:
             layers = Layers(launch, plain, self.cache)
@@ -117,17 +121,23 @@ class Traffic:
                     else times * layers.footprints.lines(some, depth, store) if len(stored) > 1 else lines
                     for store in (False, True)
                 )
-                loads, stores = loads + next(parts), stores + next(parts)
-        return streams + jumps, loads, stores, streams, jumps
+                loaded, written = parts
+                loads, stores = loads + loaded, stores + written
+                stored_jumps += written * jumping / lines if lines else 0.0
+        return streams + jumps, loads, stores, streams, jumps, stored_jumps
 
 
 def _jumps(layers: Layers, k: int) -> bool:
-    """Whether the innermost loop that moves a reference goes on by more than a line."""
+    """Whether a reference goes on by more than a line in the innermost loop that leaves a line."""
     steps, extents = layers.footprints.steps[k], layers.footprints.extents[k]
     if steps is None:
         return True
-    moving = (abs(step) for step, extent in zip(reversed(steps), reversed(extents), strict=True) if step and extent > 1)
-    return next(moving, 0) > layers.footprints.cache.line_bytes
+    line, span = layers.footprints.cache.line_bytes, 0.0
+    for step, extent in zip(reversed(steps), reversed(extents), strict=True):
+        span += abs(step) * (extent - 1) if extent > 1 else 0.0
+        if span >= line:
+            return abs(step) > line
+    return False
 
 
 def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:
