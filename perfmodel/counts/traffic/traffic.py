@@ -32,10 +32,10 @@ class Lines:
         Times that a line is in the cache and is loaded from, or stored to. The latter are written back.
         A line that is both loaded and stored to while it is in the cache is in both, and is fetched once.
     streams, jumps : float or array
-        Lines fetched by references that go on to the next line, or to one further away: in the innermost loop that
-        leaves a line.
+        Lines fetched that are next to the line that the same reference fetched before, and those that are not: the
+        first of each run of lines.
     stored_jumps : float or array
-        Of the stores, those by references that jump.
+        Of the stores, those of lines that are not next to the one before.
     """
 
     fetched: Number
@@ -113,7 +113,7 @@ class Traffic:
             for some, depth, times in layers.fetches(self.array):
                 patches = layers.footprints.patches(some, depth)
                 lines = times * sum(patch.lines for _, patch in patches)
-                jumping = times * sum(patch.lines for k, patch in patches if _jumps(layers, k))
+                jumping = times * sum(patch.lines * _jumps(layers, k) for k, patch in patches)
                 streams, jumps = streams + lines - jumping, jumps + jumping
                 stored = {store for k in some for store in launch.references[k].stores}
                 parts = (
@@ -127,17 +127,21 @@ class Traffic:
         return streams + jumps, loads, stores, streams, jumps, stored_jumps
 
 
-def _jumps(layers: Layers, k: int) -> bool:
-    """Whether a reference goes on by more than a line in the innermost loop that leaves a line."""
+def _jumps(layers: Layers, k: int) -> float:
+    """Return the share of a reference's lines that are not next to the line before: the first of each run of lines.
+
+    A run goes on as long as each loop, from the innermost outwards, continues where the loops inside of it end.
+    """
     steps, extents = layers.footprints.steps[k], layers.footprints.extents[k]
     if steps is None:
-        return True
-    line, span = layers.footprints.cache.line_bytes, 0.0
+        return 1.0
+    line, run = layers.footprints.cache.line_bytes, float(layers.plan.references[k].size)
     for step, extent in zip(reversed(steps), reversed(extents), strict=True):
-        span += abs(step) * (extent - 1) if extent > 1 else 0.0
-        if span >= line:
-            return abs(step) > line
-    return False
+        if step and extent > 1:
+            if abs(step) > max(run, line):
+                return min(1.0, line / run)
+            run = max(run, abs(step) * extent)
+    return 0.0
 
 
 def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:
