@@ -41,8 +41,8 @@ class LaunchWork:
     - ``lockstep``: always, if the first axis of the group has that many;
     - ``serial``, kernel without barriers: where no runtime loop stands in the kernel, because then the loop over the
       work-items is innermost, and at most :data:`MOST_STREAMS` streams of addresses have to be compared;
-    - ``serial``, kernel with barriers: where at most one runtime loop stands between them, because the loop over the
-      work-items is then put inside of it. Addresses there are gathered element by element.
+    - ``serial``, kernel with barriers: where at most one runtime loop stands between them and nothing is guarded,
+      because the loop over the work-items is then put inside of it. Addresses there are gathered element by element.
 
     Everything is multiplied by what the units wait for the busiest one, :math:`\\lceil g/U \\rceil U / g`.
     """
@@ -102,13 +102,18 @@ class NestWork:
         if self.launch.row < 2:
             return False
         if plan.barriers:
-            return self.nest.loops <= 1
+            return self.nest.loops <= 1 and self._value(self.nest.iterations) >= self._value(self.nest.box)
         return not plan.loops and plan.streams <= MOST_STREAMS
 
     @property
     def serial_region(self) -> bool:
         """Whether a compiler put a loop over the work-items inside of a region between barriers."""
         return self.vectors and self.launch.device.order == "serial" and self.launch.plan.barriers
+
+    @cached_property
+    def inside(self) -> bool:
+        """Whether the loop over the work-items is inside of the nest's loop; its 64-bit indices halve the vectors."""
+        return self.serial_region and self.nest.loops > 0
 
     @cached_property
     def packed(self) -> float:
@@ -121,7 +126,7 @@ class NestWork:
     def lanes(self, bits: int = 32) -> float:
         """Return the values of so many bits that one instruction handles."""
         if self.vectors:
-            return self.launch.device.lanes_of(bits)
+            return self.launch.device.lanes_of(64 if self.inside else bits)
         return max(self.packed * 32 / bits, 1.0)
 
     @cached_property
@@ -169,10 +174,9 @@ class NestWork:
         if self.nest.loops:
             part = iterations / self._value(self.nest.box)
             self._charge("varied_entries", entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part)))
-        inside = self.serial_region and self.nest.loops
-        self._charge("region_entries", iterations / self.launch.plan.items if inside else groups)
+        self._charge("region_entries", iterations / self.launch.plan.items if self.inside else groups)
         kept = self._value(self.nest.kept)
-        if inside:  # what the loop carries is kept for each work-item
+        if self.inside:  # what the loop carries is kept for each work-item
             kept += 2 * sum(one.cells for one in self.nest.chains) * iterations
         self._charge("kept_values", kept / lanes)
         return 2 * rounds
@@ -180,23 +184,22 @@ class NestWork:
     @property
     def _item_lanes(self) -> float:
         """Work-items that run together."""
-        return float(self.launch.device.lanes) if self.vectors else 1.0
+        return self.launch.device.lanes_of(64 if self.inside else 32) if self.vectors else 1.0
 
     def _accesses(self) -> float:
         return sum(self._access(one) for one in self.nest.accesses)
 
     def _access(self, access: AccessPlan) -> float:
         amount, lanes = self._value(access.count) * self.masked, self._item_lanes
-        inside = self.serial_region and self.nest.loops
-        if access.invariant and access.load and not inside:  # loaded once before the loop
+        if access.invariant and access.load and not self.inside:  # loaded once before the loop
             amount *= min(self._value(self.nest.entries) / self._value(self.nest.iterations), 1.0)
         plain, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.vectors:
             self._charge(plain, amount)
             return amount
-        lanes = self.launch.device.lanes_of(access.bits)
+        lanes = self.lanes(access.bits)
         apart = max((abs(self._value(place)) for place in access.apart), default=None)
-        uniform = apart == 0 and not inside
+        uniform = apart == 0 and not self.inside
         together = uniform or (apart is not None and apart <= 1 and not self.serial_region)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
@@ -208,7 +211,7 @@ class NestWork:
         """Charge the longest chain of the nest, less what other work-items fill."""
         lanes = self._item_lanes
         if self.nest.loops:
-            if not self.nest.chains or (self.serial_region and self.nest.loops):
+            if not self.nest.chains or self.inside:
                 return
             longest = max(self.nest.chains, key=lambda one: _length(self._numbers(one.operations)))
             runs = self.launch.items if longest.goes_on else self._value(self.nest.entries)
