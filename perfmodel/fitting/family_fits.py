@@ -51,8 +51,8 @@ class FamilyFits:
 
     def design_of(self, others: Measurements) -> Design:
         """Return the design of other rows of the device."""
-        facts = self.known.facts if self.family.choices else others.facts
-        return build_design(others.with_facts(facts), self.family, self.options)
+        found = others.with_facts(self.known.facts) if self.family.choices else others
+        return build_design(found, self.family, self.options)
 
     @cached_property
     def rows(self) -> tuple[Measurement, ...]:

@@ -11,8 +11,8 @@ Two numbers describe the device as a whole: the order in which it runs the lanes
 and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger the better they overlap. Where the facts
 do not tell them, the fit chooses those that predict groups of measurement kernels best that it has not seen.
 
-Sources: the bound by the busiest resource is that of S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009; resources
-fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for lines:
+Sources: the bound by the busiest resource is that of S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
+4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for lines:
 H. Stengel et al., *Quantifying Performance Bottlenecks of Stencil Computations Using the Execution-Cache-Memory Model*,
 2015. The choice of quantities is ours.
 """

@@ -31,8 +31,8 @@ def with_chosen_facts(
     :math:`|\log(t/p)|`, each row predicted by a fit without its group. Facts that are known already stay.
     """
     open_ = {key: some for key, some in family.choices.items() if not _knows(measurements, key)}
-    groups = [row.group for row in measurements]
-    if not open_ or not len(measurements):
+    groups = [row.group for row in measurements] if open_ else []
+    if not groups:
         return measurements
     candidates = [dict(zip(open_, values, strict=True)) for values in product(*open_.values())]
     if len(set(groups)) < 2:
@@ -56,6 +56,6 @@ def _knows(measurements: Measurements, key: str) -> bool:
 
 
 def _with(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
-    row = measurements.rows[0]
+    row = next(iter(measurements))
     known = measurements.facts or DeviceFacts(row.device, row.platform, row.driver, ())
     return measurements.with_facts(known.updated({key: Fact(value, "", SOURCE) for key, value in values.items()}))

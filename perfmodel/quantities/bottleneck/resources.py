@@ -11,7 +11,8 @@ RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "region_entries": "work-group", "varied_entries": "operation",
     }),
     "chain": MappingProxyType(dict.fromkeys((
-        "chain_add", "chain_multiply", "chain_multiply_add", "chain_minmax", "chain_divide", "chain_root", "chain_power",
+        "chain_add", "chain_multiply", "chain_multiply_add", "chain_minmax", "chain_divide", "chain_root",
+        "chain_power",
     ), "operation")),
     "special": MappingProxyType(dict.fromkeys((
         "divide_32", "divide_64", "root_32", "root_64", "inverse_root_32", "inverse_root_64", "function_32",
