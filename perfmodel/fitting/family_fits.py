@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfmodel.fitting.chosen_facts import with_chosen_facts
 from perfmodel.fitting.design import Design, Rows, build_design, stack
-from perfmodel.fitting.facts.chosen_facts import with_chosen_facts
 from perfmodel.fitting.fit_design import DesignFit
 from perfmodel.fitting.heldout import Refits, Unseen
 from perfmodel.fitting.options import FitOptions

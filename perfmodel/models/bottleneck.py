@@ -12,9 +12,9 @@ and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger 
 do not tell them, the fit chooses those that predict groups of measurement kernels best that it has not seen.
 
 Sources: the bound by the busiest resource is that of S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
-4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for lines:
-H. Stengel et al., *Quantifying Performance Bottlenecks of Stencil Computations Using the Execution-Cache-Memory Model*,
-2015. The choice of quantities is ours.
+4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for
+lines: H. Stengel et al., *Quantifying Performance Bottlenecks of Stencil Computations Using the
+Execution-Cache-Memory Model*, 2015. The choice of quantities is ours.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ r"""Repeated non-negative least squares for an overhead and a smooth maximum of 
 
 With :math:`M` the smooth maximum of the last pass, :math:`\sum_r R_r (R_r/M)^{s-1} = M` is linear in the weights, so
 each pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`, T of the
-last pass: the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` counts a time twice as long and one half as long
-alike. Huber's weights keep odd rows from deciding. From the pass with the smallest loss Gauss-Newton steps in log time
-go on, each a non-negative least-squares problem too.
+last pass: the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` counts a time twice as long and
+one half as long alike. Huber's weights keep odd rows from deciding. From the pass with the smallest loss Gauss-Newton
+steps in log time go on, each a non-negative least-squares problem too.
 
 The passes are those of iteratively reweighted least squares; Huber's loss: P. J. Huber, *Robust Estimation of a
 Location Parameter*, 1964.

@@ -10,8 +10,6 @@ from math import prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import islpy as isl
-
 from perfmodel.counts.nests.nest import Nest, NestAccess
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import FlowUnknownError
@@ -190,19 +188,7 @@ def _bits(dtype: str) -> int:
 
 def _streams(nests: Iterable[Nest]) -> int:
     """Return how many streams of global addresses there are: starts of one array a constant apart are one."""
-    found: set[tuple[str, object]] = set()
-    for nest in nests:
-        for access in nest.accesses:
-            if access.space == "global":
-                start = None if access.address is None else _without_constant(access.address.start.polynomial)
-                found.add((access.array, start))
-    return len(found)
-
-
-def _without_constant(polynomial: isl.PwQPolynomial) -> object:
-    """Return a function's text on each piece without its constant."""
-    pieces = []
-    for domain, value in polynomial.get_pieces():
-        constant = isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val())
-        pieces.append((str(domain), str(value.sub(constant))))
-    return tuple(sorted(pieces))
+    return len({
+        (access.array, "" if access.address is None else access.address.base)
+        for nest in nests for access in nest.accesses if access.space == "global"
+    })  # fmt: skip

@@ -12,8 +12,10 @@ from perfmodel.quantities.bottleneck.device import Device
 from perfmodel.quantities.bottleneck.plan import AccessPlan, KernelPlan, LaunchPlan, NestPlan
 
 WINDOW = 160.0
-"""Instructions that an out-of-order core looks ahead. Half and twice as many predict groups left out no better (PoCL: 25.2
-and 25.9 % against 25.5 %; Intel's runtime: 16.7 and 16.6 % against 15.0 %)."""
+"""Instructions that an out-of-order core looks ahead.
+
+Half and twice as many predict groups that are left out no better: 25.2 and 25.9 % against 25.5 % on PoCL, 16.7 and
+16.6 % against 15.0 % on Intel's runtime."""
 
 MOST_STREAMS = 8
 """A compiler that must prove that addresses differ gives up beyond this number of streams."""

@@ -1,139 +1,22 @@
-"""Quantities of kernels worked out by hand; the comments say how."""
+"""The quantities at one size and at arrays of sizes."""
 
 from __future__ import annotations
 
-import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import KernelCounts, count
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import FlowUnknownError
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.quantities.bottleneck import QUANTITIES, bottleneck_quantities
+from perfmodel.quantities.bottleneck import bottleneck_quantities
+from perfmodel.quantities.bottleneck.device import device_of
+from perfmodel.quantities.bottleneck.quantities import at_sizes
 from perfmodel.quantities.case import Case
-from tests.counts.nests.test_nests import matmul
+from tests.quantities.bottleneck.by_hand import copy, device, row_sums
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-LANES = 8
-
-
-def device(order: str, **more: int) -> DeviceFacts:
-    values = {"lane_order": order, "vector_lanes": LANES, "compute_units": 1, "l1_bytes": 32768, "l1_ways": 8, **more}
-    return DeviceFacts.from_mapping("d", "p", "1", {key: Fact(value, "", "given") for key, value in values.items()})
-
-
-def kernel(domain: str, code: str, shapes: str, dtype: type = np.float32) -> KernelCounts:
-    """Count a kernel with groups of 64 along i; ``shapes`` is as ``"a: n; b: n, k"``."""
-    arrays = [
-        lp.GlobalArg(name.strip(), dtype, shape=shape.strip(), is_input=None)
-        for name, shape in (one.split(":") for one in shapes.split(";"))
-    ]
-    unit = lp.make_kernel(domain, code, [*arrays, ...], assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2))
-    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
-
-
-def copy(dtype: type = np.float32) -> KernelCounts:
-    return kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[i]", "a: n; out: n", dtype)
-
-
-def row_sums() -> KernelCounts:
-    return kernel("[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i, j])", "a: n, k; out: n")
-
-
-def found(counts: KernelCounts, order: str, facts: dict[str, int] | None = None, **sizes: int) -> dict[str, float]:
-    values = bottleneck_quantities(Case(counts, sizes, device(order, **(facts or {}))))
-    assert set(QUANTITIES) == set(values)
-    return {name: value for name, value in values.items() if value}
-
-
-@pytest.mark.parametrize("order", ["serial", "lockstep"])
-def test_a_copy_is_a_vector_for_each_eight_items(order: str) -> None:
-    n = 1 << 26  # 256 MiB each way: every line comes from memory, each next to the last
-    expected = {
-        "runs": 1, "launched": 1, "groups": n / 64, "region_entries": n / 64, "iterations": n / 8, "loads": n / 8,
-        "stores": n / 8, "first_loaded": n / 16, "first_stored": n / 16, "second_level_streams": n / 8,
-        "memory_streams": n / 8, "memory_stores": n / 16,
-    }  # fmt: skip
-    assert expected == pytest.approx(found(copy(), order, n=n))
-
-
-def test_doubles_are_half_as_many_in_a_vector() -> None:
-    assert (64 / 4, 64 / 4) == tuple(found(copy(np.float64), "serial", n=64)[name] for name in ("loads", "stores"))
-
-
-def test_arrays_that_stay_in_the_caches_cost_no_line_behind_them() -> None:
-    small = found(copy(), "serial", n=4096)  # 32 KiB of 1 MiB
-    assert not {name for name in small if name.startswith(("second", "memory"))}
-    assert 4096 / 16 == small["first_loaded"]
-
-
-def test_three_groups_on_two_units_take_as_long_as_four() -> None:
-    alone, uneven = (found(copy(), "serial", {"compute_units": units}, n=192) for units in (1, 2))
-    assert alone["loads"] * 4 / 3 == pytest.approx(uneven["loads"])
-    assert alone["groups"] == uneven["groups"]
-
-
-def test_rows_one_after_another_are_scalar_and_wait_for_their_sum() -> None:
-    values = found(row_sums(), "serial", n=128, k=64)
-    # each of 128*64 additions waits for the one before: 64*(1 addition + 2 of the loop + 1 load) > 160 instructions
-    assert (128 * 64, 128 * 64) == (values["simple"], values["chain_add"])
-    assert 128 * 64 == values["loads"]
-    assert 128 / 1 == values["stores"]  # the kernel has a loop, so nothing of it is a vector
-
-
-def test_short_chains_are_filled_by_the_next_items() -> None:
-    long, short = (found(row_sums(), "serial", n=128, k=k)["chain_add"] / (128 * k) for k in (64, 16))
-    assert (1.0, 16 * 4 / 160) == (long, pytest.approx(short))
-
-
-def test_rows_in_lockstep_gather_and_wait_once_for_eight() -> None:
-    values = found(row_sums(), "lockstep", n=128, k=64)
-    assert 128 * 64 == values["gathers"]  # neighbouring lanes are in neighbouring rows
-    assert (128 * 64 / 8, 128 * 64 / 8) == (values["simple"], values["chain_add"])
-
-
-def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
-    counts = kernel(
-        "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i]*b[j])", "a: n; b: k; out: n"
-    )
-    values = found(counts, "serial", n=128, k=32)
-    assert 128 * 32 + 128 == values["loads"]  # b[j] in each iteration, a[i] before the loop
-    assert 128 * 32 == values["simple"]  # a multiplication and an addition are one instruction
-    # only the addition waits, for 32*(1 + 2 + 1) + 1 of the 160 instructions that a core looks ahead
-    assert 128 * 32 * 129 / 160 == pytest.approx(values["chain_add"])
-
-
-def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
-    n, half = 64, LANES / 2
-    values = found(matmul(), "serial", n=n)
-    # both factors of each update are gathered from local memory, and so is the fetched cell of either tile
-    assert 2 * n**3 + 2 * n**3 / 16 == values["gathers"]
-    assert n**3 / half == values["simple"]
-    assert "chain_add" not in values  # other work-items come between two updates of a sum
-    # the sum is loaded and stored for the barriers, and for the loop over the work-items
-    assert 4 * n**3 / half <= values["kept_values"] <= 4 * n**3 / half + 2 * n**2
-    assert n**2 * 2 * n / 16 == values["waiting_items"]  # two barriers in each of n/16 steps
-
-
-def test_in_lockstep_the_same_product_loads_vectors() -> None:
-    n = 64
-    values = found(matmul(), "lockstep", n=n)
-    assert n**3 / 8 == values["simple"]
-    assert "gathers" not in values
-
-
-def test_lanes_that_loop_longer_hold_the_others_back() -> None:
-    counts = kernel("[n] -> { [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i] = sum(j, a[j])", "a: n; out: n")
-    n = 128
-    serial, lockstep = (found(counts, order, n=n) for order in ("serial", "lockstep"))
-    needed, box = n * (n + 1) / 2, n * n
-    assert needed == serial["simple"]
-    assert box / 8 == pytest.approx(lockstep["simple"])  # the box around the loops, eight items together
-    # half of the box is needed, so that the trips vary most
-    assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])
 
 
 def test_arrays_of_sizes_give_what_each_size_gives() -> None:
@@ -150,3 +33,9 @@ def test_counts_without_dataflow_are_refused() -> None:
     document["source"].pop("dataflow")
     with pytest.raises(FlowUnknownError):
         bottleneck_quantities(Case(KernelCounts.from_json(document), {"n": 64}, device("serial")))
+
+
+def test_a_size_is_worked_out_once() -> None:
+    counts = copy()
+    here = device_of(Case(counts, {"n": 64}, device("serial")))
+    assert at_sizes(counts, {"n": 64}, here) is at_sizes(counts, {"n": np.int64(64)}, here)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.facts.chosen_facts import SOURCE, with_chosen_facts
+from perfmodel.fitting.chosen_facts import SOURCE, with_chosen_facts
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.quantities.case import Case
