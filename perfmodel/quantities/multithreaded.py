@@ -141,11 +141,15 @@ def _by_cost(numbers: Mapping[tuple[str, str], Any]) -> dict[str, Any]:
 
 
 def _near_lines(case: Case, held: Any, line: int, loaded: Any) -> Any:
-    """Return the lines that loads bring into first-level caches, each shared by the groups that a unit holds."""
+    """Return the lines that loads bring into first-level caches, each shared by the groups that a unit holds.
+
+    A group has its share of the sets, where the ways of the cache are known.
+    """
     if not case.knows("l1_bytes"):
         return loaded
-    capacity = np.maximum(case.fact("l1_bytes") / held, line).astype(int)
-    return np.minimum(fetched_lines(case, capacity, line), loaded)
+    ways = int(case.known("l1_ways", 0))
+    capacity = np.maximum(case.fact("l1_bytes") / held, max(ways, 1) * line).astype(int)
+    return np.minimum(fetched_lines(case, capacity, line, ways), loaded)
 
 
 def _memory_lines(case: Case, line: int) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from perfmodel.facts import Fact
 from perfmodel.quantities.cache_lines import fetched_lines, last_cache, touched_lines
 from perfmodel.quantities.case import Case
@@ -24,6 +26,19 @@ def test_a_copy_fetches_each_line_once_for_its_loads():
 def test_each_size_may_have_a_cache_of_its_own():
     found = fetched_lines(case(np.array([1280, 2560])), np.array([512, 1024]), 128)
     np.testing.assert_array_equal([40, 80], found)
+
+
+def test_rows_of_a_power_of_two_meet_in_one_set():
+    # each lane sums a row of 32 cells, 4096 bytes long: 32 lanes fill 32 lines, which stay until the rows are done
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < 32 }", "out[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a", np.float32, shape="n, 1024"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 32 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    rows = count(lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
+    one = Case(rows, {"n": 320}, GTX480, "")
+    assert 320 == fetched_lines(one, 8192, 128)  # 64 lines anywhere: each is fetched once
+    assert 320 * 32 == fetched_lines(one, 8192, 128, ways=4)  # 32 sets of 4 lines: for each cell again
 
 
 @pytest.mark.parametrize(
