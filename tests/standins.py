@@ -85,6 +85,7 @@ class Row:
     group: str = ""
     kept_s: tuple[float, ...] = ()
     disagreement: float = nan
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,13 @@ def command(
     """Print predicted and measured times of the test kernels, the weights, and how good the model is."""
     from perfmodel.calibration.fitted_device import judge_family
     from perfmodel.fitting import FitOptions
+    from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family
     from perfmodel.report import document, evaluation_text, predictions_csv, weights_csv
 
     if csv not in ("", "predictions", "weights"):
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
+    refuse_mixture(source)
     chosen, options = find_family(family), FitOptions(fit_facts=not given_facts)
     judged = [judge_family(folder, chosen, options, measured_facts, level) for folder in source]
     if json:

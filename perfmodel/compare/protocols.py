@@ -24,6 +24,7 @@ from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.conformal import check_level, scaled
 from perfmodel.models import Family, find_family
 from perfmodel.predict import FittedModel, fitted_model
+from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements
@@ -178,7 +179,8 @@ def _comparisons(
             interval = float(low), float(high)
         cases.append(
             Comparison(
-                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval
+                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval,
+                UNRANKED not in row.flags,
             )
         )
     return in_order(cases)

@@ -58,6 +58,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "register_latency_s": Key("s", "latency of an access to a register"),
         "registers_per_unit": Key("registers", "32-bit registers of a compute unit"),
         "registers_per_work_item": Key("registers", "32-bit registers that the compiler gives a work-item"),
+        "simulated": Key("", "1 where a simulator counted the times, and no device ran"),
         "special_latency_s": Key("s", "from the start of a special function to its result"),
         "special_units_per_unit": Key("", "units for special functions in a compute unit"),
         "subgroup_size": Key("work-items", "work-items that execute in step: a warp or wavefront (OpenCL reports it)"),

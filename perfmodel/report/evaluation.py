@@ -20,6 +20,7 @@ from perfmodel.report.tables import (
     kernels,
     percent,
     time_cells,
+    unranked_note,
     weights_table,
     withheld_note,
 )
@@ -105,6 +106,7 @@ def figures_table(evaluations: Sequence[Evaluation]) -> str:
             *((str(f.choices), f"{f.regret:.3f}", percent(f.top1), f"{f.tau:.2f}") if chosen else ("-",) * 4),
             percent(f.inside), "-" if math.isnan(f.width) else f"{f.width:.3g}",
         ))  # fmt: skip
+    notes = dict.fromkeys(note for one in evaluations if one.protocol != "sizes" for note in unranked_note(one.rows))
     levels = ", ".join(sorted({percent(one.level) for one in evaluations if one.level is not None}))
     return "\n".join(
         [
@@ -113,6 +115,7 @@ def figures_table(evaluations: Sequence[Evaluation]) -> str:
             "error, median, p90: of |p - t|/t, the first as geometric mean; "
             "factor - 1: geometric mean of max(p/t, t/p) - 1",
             f"inside: measured times in their {levels} interval; width: median of upper over lower bound",
+            *notes,
         ]
     )
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from perfmodel.cli import application
 from perfmodel.predict import fit
 from perfmodel.store import read
-from tests.recorded import POCL
+from tests.recorded import POCL, SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 
@@ -32,6 +32,12 @@ def test_both_tables_and_all_protocols():
     figures = result.stdout.rpartition("Figures")[2]
     for protocol in ("  A  ", "  B  ", "  sizes  "):
         assert protocol in figures
+
+
+def test_a_simulated_device_is_not_pooled_with_others():
+    refused = run("evaluate", "--from", str(DATA), "--from", str(SIMULATED))
+    assert 2 == refused.exit_code
+    assert "whose times are a simulator's" in refused.stderr
 
 
 def test_several_devices_at_once(tmp_path):
