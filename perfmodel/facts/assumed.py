@@ -44,7 +44,8 @@ def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     found = {"max_groups_per_unit": Fact(groups, "", advice)}
     if "max_work_group_size" in known:
         largest = int(known["max_work_group_size"].value)  # type: ignore[arg-type]  # checked where it was read
-        found["max_items_per_unit"] = Fact(over * largest, "work-items", f"{advice} ({over} x CL_DEVICE_MAX_WORK_GROUP_SIZE)")
+        items = f"{advice} ({over} x CL_DEVICE_MAX_WORK_GROUP_SIZE)"
+        found["max_items_per_unit"] = Fact(over * largest, "work-items", items)
     return {key: fact for key, fact in found.items() if key not in known}
 
 

@@ -74,7 +74,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "memory_bandwidth_bytes_per_s": Key("B/s", "bandwidth of global memory"),
         "memory_latency_s": Key("s", "latency of a load from global memory"),
         "memory_load_s": Key("s", "as l1_load_s, of what lies behind the last cache"),
-        "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for a time A of computing and B of memory: from 1 to 16"),
+        "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for times A of computing and B of memory: 1 to 16"),
         "oversubscription": Key("", "1 if more work-items on a compute unit hide latency, 0 if not"),
         "peak_flops_float32": Key("operation/s", "float32 operations; a fused multiply-add is two"),
         "peak_flops_float64": Key("operation/s", "float64 operations; a fused multiply-add is two"),

@@ -29,12 +29,13 @@ def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
     for items in sorted({int(key[0]) for key in curve}):
         line = [(float(key[1]), s) for key, s in curve.items() if key[0] == items and float(key[1]) > 0]
         if len(line) > 1:
-            found[items] = float(np.polynomial.Polynomial.fit(*zip(*line, strict=True), deg=1).convert().coef[1])
+            numbers, seconds = np.array(line).T
+            found[items] = float(np.polynomial.Polynomial.fit(numbers, seconds, deg=1).convert().coef[1])
     return found
 
 
 def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``barrier_s`` [s for each work-item] and ``barrier_group_s`` [s]; nothing unless every slope is positive."""
+    """Return ``barrier_s`` [s for each work-item] and ``barrier_group_s`` [s], if all slopes are positive."""
     slopes = barrier_slopes(runs)
     if len(slopes) < 2 or min(slopes.values()) <= 0:
         return {}

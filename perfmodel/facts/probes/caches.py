@@ -1,9 +1,9 @@
 r"""Capacities, lines and ways of caches, from pointer chases of one work-item.
 
 Each load of a chase gives the address of the next one, so that its time is the latency of a load. The chase visits
-all lines of a footprint in a random cycle. While the footprint fits into a cache, that cache answers; the curve over the
-footprint has a step at each capacity (:mod:`perfmodel.facts.probes.steps`). It is the capacity that one work-item sees:
-on a machine that others share, that may be less than the cache has.
+all lines of a footprint in a random cycle. While the footprint fits into a cache, that cache answers; the curve over
+the footprint has a step at each capacity (:mod:`perfmodel.facts.probes.steps`). It is the capacity that one work-item
+sees: on a machine that others share, that may be less than the cache has.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     for name, step in zip(LEVELS, level, strict=False):
         between = f"the time of a load steps up between {bytes_text(step.last)} and {bytes_text(step.first)}"
         found[f"{name}_bytes"] = Fact(int(step.last), "B", f"measured, pointer chase: {between}")
-        found[f"{name}_load_s"] = Fact(step.before, "s", f"measured, pointer chase: plateau below {bytes_text(step.last)}")
+        below = f"measured, pointer chase: plateau below {bytes_text(step.last)}"
+        found[f"{name}_load_s"] = Fact(step.before, "s", below)
     if level:
         beyond = bytes_text(level[-1].first)
         found["memory_load_s"] = Fact(level[-1].after, "s", f"measured, pointer chase: plateau above {beyond}")

@@ -3,8 +3,8 @@ r"""How a device runs the lanes of a work-group: one after the other, in step, o
 Lanes run two loops, one after the other. Some lanes make all trips in the first loop, the others all in the second.
 Lanes that run in step wait for each other in both loops: if a block of lanes in step holds lanes of both kinds, it
 takes twice the time of lanes of one kind. Lanes that run one after the other always take the time of their own trips.
-Blocks of one kind are 1, 2, 4 ... lanes long; the shortest blocks that cost no more than lanes of one kind are the lanes
-that run in step.
+Blocks of one kind are 1, 2, 4 ... lanes long; the shortest blocks that cost no more than lanes of one kind are the
+lanes that run in step.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
 
 
 def lane_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``lane_order``, ``lockstep_lanes``, ``vector_lanes`` and ``vector_lanes_float64``, as far as they are clear."""
+    """Return ``lane_order``, ``lockstep_lanes``, ``vector_lanes`` and ``vector_lanes_float64``, if clear."""
     runs = tuple(runs)
     width = in_step(runs, "float32")
     if not width:

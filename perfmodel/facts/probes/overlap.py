@@ -1,7 +1,7 @@
 r"""How far computing and memory overlap: the exponent p of :math:`T = (A^p + B^p)^{1/p}`.
 
-A is the time of a kernel that only moves data, B that of the same kernel with data at hand and arithmetic, and T that of
-the kernel with both. p = 1 is no overlap (the sum), and a large p a full one (the maximum).
+A is the time of a kernel that only moves data, B that of the same kernel with data at hand and arithmetic, and T that
+of the kernel with both. p = 1 is no overlap (the sum), and a large p a full one (the maximum).
 """
 
 from __future__ import annotations

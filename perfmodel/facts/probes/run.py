@@ -25,7 +25,7 @@ class Point:
         Times of all runs in order, by the host's clock [s].
     """
 
-    at: dict[str, Setting]
+    at: Mapping[str, Setting]
     work: float
     host_s: tuple[float, ...]
 

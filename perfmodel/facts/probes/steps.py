@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,10 +62,10 @@ def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[Step, ...]
     grid = np.linspace(x[0], x[-1], max(3, round((x[-1] - x[0]) * _GRID) + 1))
     slope = np.interp(grid + 0.5, x, y) - np.interp(grid - 0.5, x, y)
     peaks = _peaks(slope)
-    valleys = [int(np.argmin(slope[a:b])) + a for a, b in zip(peaks, peaks[1:], strict=False)]
+    valleys = [int(np.argmin(slope[a:b])) + a for a, b in pairwise(peaks)]
     plateaus = [float(y[0]), *(float(np.interp(_middle(slope, at, grid), x, y)) for at in valleys), float(y[-1])]
     found = []
-    for low, high in zip(plateaus, plateaus[1:], strict=False):
+    for low, high in pairwise(plateaus):
         if high - low >= LEAST:
             at = int(np.searchsorted(y, (low + high) / 2, side="right")) - 1
             found.append(Step(places[at], places[at + 1], 2.0**low, 2.0**high))

@@ -1,4 +1,4 @@
-"""The cost of barriers: one group that loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probes.barriers`)."""
+"""The cost of barriers: one group loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probes.barriers`)."""
 
 from __future__ import annotations
 

@@ -69,30 +69,31 @@ def measure_probes(
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
     with locked(device.facts, progress, wait_s):
-        known = tuple(run for run in read_probes(folder) if run.driver == device.facts.driver)
-        series, todo = _todo(known, settings, again)
+        series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
         if todo:
             _measure(Instrument(device), folder, progress, settings, series, todo)
     return read_probes(folder)
 
 
-def _todo(known: Earlier, settings: Settings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
-    """Return the series to go on with, and what it lacks: visits and probes, in their order."""
+def _todo(known: Earlier, driver: str, settings: Settings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
+    """Return the series to go on with, and what it lacks: visits and probes, in their order.
+
+    A new driver begins a new series, and so do other settings, unless the last series has all that they ask for.
+    """
     series = max((run.series for run in known), default=0)
+    chosen = [probe for probe in PROBES if not settings.only or probe.name in settings.only]
     most = max(probe.visits(settings) for probe in PROBES)
 
     def lacking(number: int) -> list[tuple[int, Probe]]:
-        done = {(run.probe, run.visit) for run in known if run.series == number and run.campaign == settings.name}
-        complete = {run.probe for run in known if run.series == number and run.campaign == THOROUGH.name}
+        done = {(run.probe, run.visit) for run in known if run.series == number and run.driver == driver}
         return [
-            (visit, probe) for visit in range(most) for probe in PROBES
-            if visit < probe.visits(settings) and (probe.name, visit) not in done and (not settings.only or probe.name in settings.only)
-            and not (settings.name != THOROUGH.name and probe.name in complete)
+            (visit, probe) for visit in range(most) for probe in chosen
+            if visit < probe.visits(settings) and (probe.name, visit) not in done
         ]  # fmt: skip
 
-    brief = any(run.series == series and run.campaign != settings.name for run in known)
     todo = lacking(series)
-    if (todo and brief) or (again and not todo):  # a thorough series does not go on with a brief one
+    others = {(run.campaign, run.driver) for run in known if run.series == series} - {(settings.name, driver)}
+    if (todo and others) or (again and not todo):
         series += 1
         todo = lacking(series)
     return series, todo

@@ -1,8 +1,9 @@
 """The time of a load over the footprint: one work-item follows a random cycle through all lines of a buffer.
 
-The cycle goes through blocks of 128 KiB, one after the other in random order, and through the lines of a block in random
-order. So the pages of a block stay known to the processor, and its prefetchers find no pattern. Each run goes on where
-the one before stopped.
+The cycle goes through blocks of 128 KiB, one after the other in random order, and through the lines of a block in
+random order. So the pages of a block stay known to the processor, and its prefetchers find no pattern. Each footprint
+begins at a random page of the buffer, since some processors tell the ways of their first cache apart by a hash of the
+address, and two pages may share it. Each run goes on where the one before stopped.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ STEPS = (4, 5, 6, 7)
 """Footprints are these, times powers of two: all usual sizes of caches are among them."""
 LARGE_BYTES, LARGE_STEPS = 2**25, (4, 4 * sqrt(2))
 """From here on, footprints are further apart."""
-LINE_BYTES, BLOCK_LINES = 64, 2048
+LINE_BYTES, PAGE_LINES, BLOCK_LINES, SLACK_PAGES = 64, 64, 2048, 1024
 CELL = 4  # bytes
 LINKED = 64  # work-items of a group that links lines
 WARM_S = 0.4
@@ -118,14 +119,16 @@ def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Ite
     most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
     visited = newest(earlier, CHASE)
     every = footprints(most) if len(visited) < settings.visits else disagreeing(visited)
-    with instrument.memory(max(every, default=CELL), np.zeros(1, np.uint32)) as (buffer, place):
+    slack = SLACK_PAGES * PAGE_LINES
+    with instrument.memory(max(every, default=CELL) + slack * LINE_BYTES, np.zeros(1, np.uint32)) as (buffer, place):
         instrument.kernel(SOURCE).set_args(buffer, place, np.int32(0))
         if every:
             yield launch(instrument, settings, {"bytes": every[0]})
         for octets in every:
             if monotonic() - began > settings.most_s:
                 return
-            order = cycle(octets // LINE_BYTES, generator).astype(np.uint32)
+            first = int(generator.integers(SLACK_PAGES)) * PAGE_LINES
+            order = (first + cycle(octets // LINE_BYTES, generator)).astype(np.uint32)
             _link(instrument, buffer, order)
             instrument.write(place, order[:1] * np.uint32(LINE_BYTES // CELL))
             yield follow(instrument, settings, {"bytes": octets}, len(order))

@@ -1,4 +1,4 @@
-"""The order of lanes: two loops, of which each lane makes all its trips in one (:mod:`perfmodel.facts.probes.lanes`)."""
+"""The order of lanes: two loops, and each lane makes all its trips in one (:mod:`perfmodel.facts.probes.lanes`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The line of the first-level cache: pairs of loads, some bytes apart, in a footprint that only the next cache holds."""
+"""The line of the first-level cache: pairs of loads, some bytes apart, in a footprint that the next cache holds."""
 
 from __future__ import annotations
 

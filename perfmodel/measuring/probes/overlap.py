@@ -1,9 +1,9 @@
 """Memory and arithmetic, alone and together (:mod:`perfmodel.facts.probes.overlap`).
 
-Each work-item loads one number, takes it through a chain of operations and stores it in a cell that neighbouring groups
-share, so that it stays in the cache of a core. In ``compute`` these groups load the same numbers; in ``memory`` there is
-no chain; in ``both`` there is the chain, and each group loads its own numbers. A kernel without both gives the cost of
-the launch and of its groups.
+Each work-item loads one number, takes it through a chain of operations and stores it in a cell that neighbouring
+groups share, so that it stays in the cache of a core. In ``compute`` these groups load the same numbers; in ``memory``
+there is no chain; in ``both`` there is the chain, and each group loads its own numbers. A kernel without both gives the
+cost of the launch and of its groups.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ kernel void overlap(global float *restrict out, global const float *restrict in,
 """
 STEP = "    x = x*p + q;\n"
 TAIL = "    (out + part)[lane] = x;\n}\n"
-PLACES = {"launch": "p", "memory": "in[get_global_id(0)]", "compute": "(in + part)[lane]", "both": "in[get_global_id(0)]"}
+OWN, SHARED = "in[get_global_id(0)]", "(in + part)[lane]"
+PLACES = {"launch": "p", "memory": OWN, "compute": SHARED, "both": OWN}
 ITEMS = 4096
 PARTS = 64
 """Parts of the launch whose groups share their cells."""
