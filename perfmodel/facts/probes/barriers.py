@@ -19,18 +19,25 @@ from perfmodel.facts.probes.run import ProbeRun, newest, times
 
 BARRIERS = "barriers"
 
+CLEAR = 1.2
+"""Times that differ by less than this factor are taken for equal."""
+
 Floats = NDArray[np.float64]
 
 
 def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
-    """Return the time of one more barrier [s] by the work-items of the group; kernels without any are left out."""
+    """Return the time of one more barrier [s] by the work-items of the group; kernels without any are left out.
+
+    It is zero where the most barriers take less than :data:`CLEAR` times as long as the fewest.
+    """
     curve = times(newest(runs, BARRIERS), "items", "barriers")
     found = {}
     for items in sorted({int(key[0]) for key in curve}):
         line = [(float(key[1]), s) for key, s in curve.items() if key[0] == items and float(key[1]) > 0]
         if len(line) > 1:
             numbers, seconds = np.array(line).T
-            found[items] = float(np.polynomial.Polynomial.fit(numbers, seconds, deg=1).convert().coef[1])
+            slope = float(np.polynomial.Polynomial.fit(numbers, seconds, deg=1).convert().coef[1])
+            found[items] = slope if seconds[-1] > CLEAR * seconds[0] else 0.0
     return found
 
 

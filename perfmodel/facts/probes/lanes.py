@@ -22,7 +22,7 @@ DTYPES = ("float32", "float64")
 TWICE = 1.5
 """Between one and two: a block of lanes that takes longer than this, over lanes of one kind, waits in both loops."""
 FREE = 2.0
-"""Eight times as many lanes that take less than this factor longer are hidden by the device."""
+"""Four to eight times as many lanes that take less than this factor longer are hidden by the device."""
 
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
@@ -49,8 +49,9 @@ def lane_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     found = {"lockstep_lanes": Fact(width, "work-items", f"measured, lanes with different trips: {_told(width)}")}
     growth = _growth(runs, width)
     if growth is not None:
-        order = MULTITHREADED if growth < FREE else LOCKSTEP if width > 1 else SERIAL
-        more = f"{8 * width} lanes take {growth:.2g} times as long as {width}"
+        few, many, ratio = growth
+        order = MULTITHREADED if ratio < FREE else LOCKSTEP if width > 1 else SERIAL
+        more = f"{many} lanes take {ratio:.2g} times as long as {few}"
         found["lane_order"] = Fact(order, "", f"measured, lanes with different trips: {_told(width)}, and {more}")
     for dtype, key in zip(DTYPES, ("vector_lanes", "vector_lanes_float64"), strict=True):
         lanes = in_step(runs, dtype)
@@ -67,12 +68,19 @@ def _told(width: int) -> str:
     return f"{width} lanes wait for each other" if width > 1 else "no lane waits for another"
 
 
-def _growth(runs: tuple[ProbeRun, ...], width: int) -> float | None:
-    """Return the time of eight blocks of lanes in step over that of one block; None where that was not measured."""
+def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | None:
+    """Return two numbers of lanes, the first at least `width`, and the ratio of their times; None if not measured.
+
+    The second number is four to eight times the first.
+    """
     curve = times(newest(runs, LANES), "block", "lanes", dtype="float32")
     alone = {int(lanes): seconds for (block, lanes), seconds in curve.items() if block == lanes}
-    fits = [lanes for lanes in alone if lanes >= width and 8 * lanes in alone]
-    return alone[8 * min(fits)] / alone[min(fits)] if fits else None
+    pairs = [(few, many) for few in sorted(alone) for many in sorted(alone) if width <= few and 4 <= many / few <= 8]
+    if not pairs:
+        return None
+    few = pairs[0][0]
+    many = max(more for less, more in pairs if less == few)
+    return few, many, alone[many] / alone[few]
 
 
 def _vector_gain(runs: tuple[ProbeRun, ...], dtype: str) -> float:

@@ -25,7 +25,7 @@ kernel void lanes(global REAL *out, global const int *kind, REAL p, REAL q, int 
 }
 """
 WIDEST = 256
-FEWER = (1, 8, 32)
+FEWER = (1, 8, 32, 64)
 """Groups of so many lanes of one kind tell whether more of them are free."""
 
 
