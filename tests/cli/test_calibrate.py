@@ -14,8 +14,10 @@ from typer.testing import CliRunner
 
 from perfmodel import store
 from perfmodel.cli import application
+from perfmodel.facts.documents import read_device
 from perfmodel.opencl import find
 from perfmodel.predict import load
+from perfmodel.store.probes import read_probes
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
@@ -48,7 +50,11 @@ def test_a_device_in_one_command(place):
     device = find()
     folder = place / "out" / device.slug
     measured, checked = store.read(folder), store.read(folder / "test.jsonl")
-    assert device.facts.hash == measured.facts.hash == checked.facts.hash
+    assert device.facts.hash == read_device(folder / "device.json").hash
+    assert measured.facts == checked.facts
+    assert {"l1_told_bytes", "max_groups_per_unit"} <= set(measured.facts)
+    assert {"chase", "lanes", "barriers", "overlap"} <= {run.probe for run in read_probes(folder)}
+    assert "threaded_manycore.json" in {path.name for path in folder.iterdir()}  # its facts are assumed
     assert {"empty", "scale_add", "stride1"} == {row.kernel for row in measured}
     assert {"stencil"} == {row.kernel for row in checked}
     model = load(folder / "stevens_kloeckner_2016.json")

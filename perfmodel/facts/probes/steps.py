@@ -11,9 +11,9 @@ The rule, with x the logarithm of the footprint and y that of the time, both to 
    from the plateau before the step to the plateau after it. A step that rises by less than :data:`LEAST` altogether is
    none.
 
-On curves that were made up (two to four plateaus, steps of up to half an octave, noise of 5 %, one point in 25 too slow
-by up to 6) the rule finds the number of steps, and each within one measured footprint, in 95 of 100 cases where each
-plateau is an octave wide. It misses a plateau of half an octave.
+On curves that were made up (one to four plateaus, steps about half an octave wide, noise of 5 %, one point in 25 slower
+by up to 6) the rule finds the number of steps, and each within one measured footprint, in 94 of 100 cases or more, if
+each plateau is an octave wide. It misses a plateau of half an octave.
 """
 
 from __future__ import annotations
