@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.devices/1"
 
-
 Folder = Annotated[
     Path | None,
     typer.Option("--from", metavar="FOLDER", help="Instead, print all facts of a measured device, with their sources."),

@@ -43,7 +43,7 @@ def picture_probes(runs: Sequence[ProbeRun], facts: DeviceFacts | None, path: st
         raise PictureFormatError(str(path), FORMATS)
     if not runs:
         raise OptionError("this device has not been probed", "probe it: perfmodel calibrate --probes")
-    write_figure(probes_figure(runs, facts), path)
+    write_figure(probes_figure(runs, facts), path, dpi=90)
 
 
 def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) -> Figure:
