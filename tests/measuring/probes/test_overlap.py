@@ -25,6 +25,7 @@ def test_what_the_kernels_compute(part, operations):
         assert set(content(out, np.float32, 4).tolist()) <= {stepped(one, operations) for one in loaded}
 
 
+@pytest.mark.slow
 def test_points_and_that_a_later_visit_takes_the_same_chains():
     points = list(overlap.PROBE.points(instrument(), SHORT, ()))
     assert ["launch", "memory", "compute"] == [point.at["part"] for point in points[:3]]
