@@ -16,6 +16,7 @@ class Key(NamedTuple):
 
     unit: str  # empty for a pure number
     meaning: str
+    words: tuple[str, ...] = ()  # the words that it may be; none for a number
 
 
 UNITS = ("", "share", "B", "s", "Hz", "B/s", "operation/s", "registers", "work-items", "MHz", "ns")
@@ -25,8 +26,10 @@ KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "arithmetic_latency_s": Key("s", "from the start of an operation to its result"),
         "banks": Key("", "banks of local memory, each one 4-byte word wide"),
-        "barriers_per_s": Key("operation/s", "barriers of work-items that the device executes in a second"),
+        "barrier_group_s": Key("s", "cost of a barrier for its work-group as a whole, beside barrier_s"),
         "barrier_latency_s": Key("s", "latency of a barrier for one sub-group"),
+        "barrier_s": Key("s", "cost of a barrier for each work-item of its work-group"),
+        "barriers_per_s": Key("operation/s", "barriers of work-items that the device executes in a second"),
         "cache_bandwidth_bytes_per_s": Key("B/s", "bandwidth of arrays that fit into the last-level cache"),
         "cache_line_bytes": Key("B", "line of the cache of global memory (OpenCL reports it)"),
         "clock_hz": Key("Hz", "clock of the compute units, without boost"),
@@ -36,21 +39,42 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "global_transaction_bytes": Key("B", "bytes of one transaction with global memory"),
         "issue_s": Key("s", "time to issue one instruction of a sub-group"),
         "l1_bytes": Key("B", "first-level data cache of a compute unit"),
+        "l1_line_bytes": Key("B", "line of the first-level cache"),
+        "l1_load_s": Key("s", "time of a load that the first-level cache answers, if its address waits for another"),
         "l1_miss_ratio": Key("share", "share of a kernel's requests that miss the first-level cache"),
+        "l1_told_bytes": Key("B", "first-level cache as the operating system tells it, to compare"),
+        "l1_told_ways": Key("", "its ways as the operating system tells them"),
+        "l1_ways": Key("", "ways of the first-level cache: lines that one set holds"),
         "l2_bytes": Key("B", "second-level cache of the device, or of a core on a CPU"),
         "l2_latency_s": Key("s", "latency of a load that hits the second-level cache"),
         "l2_line_bytes": Key("B", "line of the second-level cache"),
+        "l2_load_s": Key("s", "as l1_load_s, of the second-level cache"),
         "l2_miss_ratio": Key("share", "share of the requests to the second-level cache that miss it"),
+        "l2_told_bytes": Key("B", "second-level cache as the operating system tells it, to compare"),
+        "l2_told_ways": Key("", "its ways as the operating system tells them"),
+        "l2_ways": Key("", "ways of the second-level cache"),
+        "l3_bytes": Key("B", "third-level cache, the part of it that one work-item can fill"),
+        "l3_load_s": Key("s", "as l1_load_s, of the third-level cache"),
+        "l3_told_bytes": Key("B", "third-level cache as the operating system tells it, to compare"),
+        "l3_told_ways": Key("", "its ways as the operating system tells them"),
+        "l3_ways": Key("", "ways of the third-level cache"),
+        "lane_order": Key(
+            "", "how the lanes of a group run: one after the other, in step, or in step with many sub-groups at a time",
+            ("serial", "lockstep", "multithreaded"),
+        ),
         "lanes_per_unit": Key("", "work-items that a compute unit computes at once, in float32"),
         "launch_s": Key("s", "time of an empty launch"),
         "local_bandwidth_bytes_per_s": Key("B/s", "bandwidth of the local memories of all compute units together"),
         "local_latency_s": Key("s", "latency of a load from local memory"),
         "local_memory_bytes": Key("B", "local memory of a compute unit (OpenCL reports it)"),
+        "lockstep_lanes": Key("work-items", "lanes that run in step, so that each waits for the longest; 1 if none do"),
         "max_groups_per_unit": Key("", "work-groups that a compute unit can hold at once"),
         "max_items_per_unit": Key("work-items", "work-items that a compute unit can hold at once"),
         "max_work_group_size": Key("work-items", "largest number of work-items in a work-group (OpenCL reports it)"),
         "memory_bandwidth_bytes_per_s": Key("B/s", "bandwidth of global memory"),
         "memory_latency_s": Key("s", "latency of a load from global memory"),
+        "memory_load_s": Key("s", "as l1_load_s, of what lies behind the last cache"),
+        "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for times A of computing and B of memory: 1 to 16"),
         "oversubscription": Key("", "1 if more work-items on a compute unit hide latency, 0 if not"),
         "peak_flops_float32": Key("operation/s", "float32 operations; a fused multiply-add is two"),
         "peak_flops_float64": Key("operation/s", "float64 operations; a fused multiply-add is two"),
@@ -62,5 +86,7 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "special_latency_s": Key("s", "from the start of a special function to its result"),
         "special_units_per_unit": Key("", "units for special functions in a compute unit"),
         "subgroup_size": Key("work-items", "work-items that execute in step: a warp or wavefront (OpenCL reports it)"),
+        "vector_lanes": Key("work-items", "work-items of one vector instruction, in float32"),
+        "vector_lanes_float64": Key("work-items", "work-items of one vector instruction, in float64"),
     }
 )
