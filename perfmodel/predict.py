@@ -152,7 +152,8 @@ class FittedModel:
         """
         half_width = self.half_width(level)
         counts = self.counted(kernel)
-        self._refuse_too_large(counts)
+        if self.facts is not None:
+            check_launch(counts, self.facts)
         case = Case(counts, {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
         unmeasured = self._unmeasured(case.features)
         if unmeasured and not allow_unmeasured:
@@ -173,19 +174,6 @@ class FittedModel:
         from perfmodel.counts import count
 
         return count(kernel, subgroup_size=self.fitted.subgroup_size)
-
-    def _refuse_too_large(self, counts: KernelCounts) -> None:
-        """Raise where a work-group does not fit on the device, as far as its facts are known."""
-        if self.facts is None:
-            return
-        shape = counts.launch
-        needs = {
-            "max_work_group_size": (math.prod(shape.group_shape), "work-items"),
-            "local_memory_bytes": (shape.local_bytes, "bytes of local memory"),
-        }
-        for key, (needed, what) in needs.items():
-            if key in self.facts and needed > self.facts.value(key):
-                raise LaunchLimitError(counts.name, needed, what, self.device, self.facts.value(key))
 
     @cached_property
     def _run_time(self) -> RunTime:
@@ -218,6 +206,18 @@ class FittedModel:
         """The features that the family's expression names and that no measurement exercised."""
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
+
+
+def check_launch(counts: KernelCounts, facts: DeviceFacts) -> None:
+    """Raise LaunchLimitError where a work-group does not fit on a device, as far as its facts are known."""
+    shape = counts.launch
+    needs = {
+        "max_work_group_size": (math.prod(shape.group_shape), "work-items"),
+        "local_memory_bytes": (shape.local_bytes, "bytes of local memory"),
+    }
+    for key, (needed, what) in needs.items():
+        if key in facts and needed > facts.value(key):
+            raise LaunchLimitError(counts.name, needed, what, facts.name, facts.value(key))
 
 
 def fit(
@@ -263,7 +263,12 @@ def fit(
 def fitted_model(fits: FamilyFits) -> FittedModel:
     """Return the model that is fitted to the measured rows, with intervals from all rows."""
     fitted = fit_weights(fits.measured, fits.family, fits.options, fits.design)
-    update = {"conformal": fits.scores, "measured": measured_range(fits.design)}
+    update = {
+        "conformal": fits.scores,
+        "measured": measured_range(fits.design),
+        "scatter": fits.scatter,
+        "anchored": fits.anchored,
+    }
     return FittedModel(fitted.model_copy(update=update), fits.measured.facts, fits.family)
 
 

@@ -86,6 +86,11 @@ class Row:
     kept_s: tuple[float, ...] = ()
     disagreement: float = nan
 
+    @property
+    def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
+        """Its samples: of one visit."""
+        return ((self.seconds,),)
+
 
 @dataclass(frozen=True)
 class Rows:

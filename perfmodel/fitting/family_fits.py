@@ -12,7 +12,9 @@ from perfmodel.fitting.design import Design, Rows, build_design, stack
 from perfmodel.fitting.fit_design import DesignFit
 from perfmodel.fitting.heldout import Refits, Unseen
 from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.uncertainty.anchored import Anchored, anchored_errors
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
+from perfmodel.fitting.uncertainty.scatter import Scatter, cells_of, estimate_scatter
 from perfmodel.models.model import Family
 
 if TYPE_CHECKING:
@@ -83,3 +85,15 @@ class FamilyFits:
         """Conformal scores of all rows, each by a fit without its group."""
         groups = [row.group for row in self.rows]
         return calibrate(self.predict_without_group(), self.refits.table.times, groups)
+
+    @cached_property
+    def scatter(self) -> Scatter | None:
+        """Errors between variants of one measurement kernel at the same sizes; None where none has two variants."""
+        found, count = self.predict_without_group(self.seen), len(self.seen)
+        return estimate_scatter(cells_of(self.rows[:count], self.refits.table.times, found.seconds[:count]))
+
+    @cached_property
+    def anchored(self) -> Anchored | None:
+        """Errors of predictions that are scaled at the smallest size; None where no kernel has two sizes."""
+        found = self.predict_without_group()
+        return anchored_errors(self.rows, self.refits.table.times, found, measured=len(self.seen))
