@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.fitting.uncertainty.conformal import check_level, scaled
-from perfmodel.predict import Prediction
-
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predict import FittedModel, Prediction
 
 
 @dataclass(frozen=True)
@@ -52,20 +50,12 @@ class Anchor:
             return ()
         return (f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again",)
 
-    def applied(self, found: Prediction, model: FittedModel, level: float = 0.9) -> Prediction:
-        """Scale a prediction of the same kernel by the factor: its time, and each of its terms.
-
-        The interval is that of anchored predictions; None where the model's weights keep no errors of such.
-        """
-        seconds = found.seconds * self.factor
-        interval: tuple[Any, Any] | None = None
-        if (half_width := anchored_half_width(model, level)) is not None:
-            interval = scaled(seconds, half_width)
-            if isinstance(seconds, float):
-                interval = float(interval[0]), float(interval[1])
+    def applied(self, found: Prediction) -> Prediction:
+        """Scale a prediction of the same kernel, by the model that :func:`to_be_anchored` gives."""
+        interval = found.interval and (self.factor * found.interval[0], self.factor * found.interval[1])
         terms = {name: self.factor * part for name, part in found.terms.items()}
         warnings = (*found.warnings, *self.warnings)
-        return replace(found, seconds=seconds, terms=terms, interval=interval, warnings=warnings)
+        return replace(found, seconds=self.factor * found.seconds, terms=terms, interval=interval, warnings=warnings)
 
 
 @dataclass(frozen=True)
@@ -99,14 +89,16 @@ class AnchoredModel:
         that was run: the factor of another kernel says nothing about it.
         """
         at = {**(sizes or {}), **more_sizes}
-        found = self.model.predict(kernel, at, level=level, allow_unmeasured=allow_unmeasured)
-        return self.anchor.applied(found, self.model, level)
+        found = self._model.predict(kernel, at, level=level, allow_unmeasured=allow_unmeasured)
+        return self.anchor.applied(found)
+
+    @cached_property
+    def _model(self) -> FittedModel:
+        return to_be_anchored(self.model)
 
 
-def anchored_half_width(model: FittedModel, level: float) -> float | None:
-    """Return q of the intervals of anchored predictions; None where the weights keep no errors of such."""
-    check_level(level)
+def to_be_anchored(model: FittedModel) -> FittedModel:
+    """Return a model with the intervals of anchored predictions; without any where its weights keep no such errors."""
     errors = model.fitted.anchored
-    if errors is None:
-        return None
-    return errors.conformal.quantile(level)
+    update = {"conformal": errors.conformal if errors else None}
+    return replace(model, fitted=model.fitted.model_copy(update=update))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.anchors import Anchor, to_be_anchored
+from perfmodel.errors import AnchorError, AssumptionError, NoCommonSizeError, ParameterError, UnmeasuredFeatureError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
 
 if TYPE_CHECKING:
-    from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
     from perfmodel.fitting.uncertainty.scatter import Scatter
     from perfmodel.predict import FittedModel
@@ -113,6 +113,8 @@ def rank(
         If a variant needs a feature that no measurement exercised.
     ParameterError, AssumptionError
         If a size is left out, unknown, no integer, or not one that a variant assumes.
+    AnchorError
+        If anchors are given, and none for some variant.
     """
     at = {**(sizes or {}), **more_sizes}
     asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
@@ -140,14 +142,17 @@ def rank_measured(
         if np.ndim(value):
             raise ParameterError(name, "is an array; variants are ranked at one size", tuple(sizes))
     found, withheld = [], {}
+    basis = model if anchors is None else to_be_anchored(model)
     for name, kernel in variants.items():
         try:
-            one = model.predict(kernel, sizes, level=level, allow_unmeasured=allow_unmeasured)
+            one = basis.predict(kernel, sizes, level=level, allow_unmeasured=allow_unmeasured)
         except UnmeasuredFeatureError as error:
             withheld[name] = error
         else:
             if anchors is not None:
-                one = anchors[name].applied(one, model, level)
+                if name not in anchors:
+                    raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
+                one = anchors[name].applied(one)
             found.append(RankedVariant(name, one.seconds, one.interval, one.warnings, one.terms, one.unmeasured))
     return tuple(sorted(found, key=lambda variant: variant.seconds)), withheld
 
@@ -169,7 +174,7 @@ def with_ties(
     quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order that hold the
     fastest with the probability `level` (:mod:`perfmodel.fitting.uncertainty.selection`).
 
-    Without a scatter, or where a predicted time is not above zero, nothing is said of ties.
+    Without a scatter, or where a predicted time is not above zero or not finite, nothing is said of ties.
 
     Raises
     ------
@@ -177,9 +182,9 @@ def with_ties(
         If the level is not between 0 and 1.
     """
     check_level(level)
-    if scatter is None or not ranked or not min(one.seconds for one in ranked) > 0:
+    seconds = np.array([one.seconds for one in ranked], dtype=np.float64)
+    if scatter is None or not ranked or not np.all((seconds > 0) & np.isfinite(seconds)):
         return tuple(ranked)
-    seconds = np.array([one.seconds for one in ranked])
     chances = probabilities_of_best(seconds, scatter.deviation, scatter.freedom)
     count = smallest_set(chances, level)
     limit = scatter.deviation * difference_quantile(scatter.freedom, level)

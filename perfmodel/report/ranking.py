@@ -18,7 +18,7 @@ UNKNOWN = (
     "ties cannot be told: the weights do not keep how errors scatter between variants of one kernel; fit again "
     "(perfmodel fit), with two variants of some kernels among the measurements"
 )
-NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero"
+NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero, or not finite; leave that variant out"
 
 
 def ranking_table(ranked: Sequence[RankedVariant]) -> str:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
     from perfmodel.store import Measurement
 
-#: One visit to one size: the first at which a run takes ten launch overheads and all units have work-groups.
-ANCHOR = Campaign("anchor", rungs=1, over_launch=10.0, visits=1, most_visits=1, apart_s=0.0, wait_s=600.0)
+#: One visit to one size: the first at which a run takes 20 launch overheads and all units have work-groups.
+ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=1, apart_s=0.0, wait_s=600.0)
 
 
 def anchor(
@@ -60,7 +60,7 @@ def anchor(
         The kernel as it is to be run.
     sizes, **more_sizes
         The largest size parameters of interest, integers. The run is at the smallest of about their halves, quarters
-        and so on (:func:`perfmodel.tuning.smaller_sizes.smaller_sizes`) that takes ten launch overheads and gives
+        and so on (:func:`perfmodel.tuning.smaller_sizes.smaller_sizes`) that takes 20 launch overheads and gives
         each compute unit two work-groups; at these sizes themselves if no smaller ones do.
     allow_unmeasured
         As of :meth:`perfmodel.predict.FittedModel.predict`.

@@ -34,6 +34,22 @@ def test_both_tables_and_all_protocols():
         assert protocol in figures
 
 
+def test_chosen_protocols():
+    result = run("evaluate", "--from", str(DATA), "--protocol", "B", "--protocol", "C")
+    assert 0 == result.exit_code, result.stderr
+    assert "Table 1. Times of test kernels (protocol B)" in result.stdout
+    assert "protocol sizes:" not in result.stdout
+    found = json.loads(run("evaluate", "--from", str(DATA), "--protocol", "C", "--json").stdout)["models"][0]
+    by = {one["protocol"]: one["figures"] for one in found["evaluations"]}
+    assert ["C", "A/C", "B/C"] == list(by)
+    # four kernels at four sizes each, of which the smallest is the anchor
+    assert [12, 12, 12] == [figures["cases"] for figures in by.values()]
+    assert by["C"]["error"] < by["B/C"]["error"]
+    refused = run("evaluate", "--from", str(DATA), "--protocol", "D")
+    assert 2 == refused.exit_code
+    assert "--protocol is 'D'; give one of A, B, sizes, C, A/C, B/C" in refused.stderr
+
+
 def test_several_devices_at_once(tmp_path):
     other = tmp_path / "other"
     shutil.copytree(DATA, other)

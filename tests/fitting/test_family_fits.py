@@ -11,6 +11,7 @@ import pytest
 from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
+from perfmodel.fitting.uncertainty.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predict import fit
 from tests.fitting.test_weights import KERNELS, measurements
@@ -93,3 +94,32 @@ def test_positions_of_rows():
     assert (list(range(count)), list(range(count, 2 * count))) == (fits.seen.tolist(), fits.unseen.tolist())
     assert fits.refits.table.times[fits.unseen].tolist() == fits.design.times.tolist()
     assert [] == FamilyFits(noisy(), FAMILY).unseen.tolist()
+
+
+def variants() -> Rows:
+    """Each row twice, as two variants, of which the second is a third slower than the first."""
+    rows = [replace(row, variant={"v": v}, seconds=row.seconds * (1 + v / 3)) for row in noisy().rows for v in (0, 1)]
+    return Rows(tuple(rows), KERNELS)
+
+
+def test_scatter_comes_from_rows_without_their_group():
+    """The prediction of both variants is the same, so that their errors are log(4/3) apart in every cell."""
+    model = fit(variants())
+    expected = math.log(4 / 3) / (0.6744897501960817 * math.sqrt(2))
+    assert len(noisy().rows) == model.fitted.scatter.cells
+    scale = difference_quantile(model.fitted.scatter.freedom, 0.75)
+    assert pytest.approx(math.log(4 / 3)) == model.fitted.scatter.deviation * scale
+    assert model.fitted.scatter.freedom is not None or pytest.approx(expected) == model.fitted.scatter.deviation
+    # both variants are off alike at their smallest size, and so an anchor leaves nothing between them
+    assert pytest.approx(0, abs=1e-9) == model.fitted.anchored.scatter.deviation
+    assert 2 * (len(noisy().rows) - len(KERNELS)) == len(model.fitted.anchored.conformal.scores)
+
+
+def test_test_kernels_do_not_decide_the_scatter():
+    tests = Rows(tuple(replace(row, seconds=row.seconds * (1 + 5 * row.variant["v"])) for row in variants()), KERNELS)
+    assert fit(variants()).fitted.scatter == fit(variants(), others=tests).fitted.scatter
+
+
+def test_single_variants_have_no_scatter():
+    found = fit(noisy()).fitted
+    assert (None, None) == (found.scatter, found.anchored.scatter)
