@@ -27,7 +27,7 @@ from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.anchored import anchor_rows
-from perfmodel.fitting.uncertainty.conformal import check_level, scaled
+from perfmodel.fitting.uncertainty.conformal import Conformal, check_level, scaled
 from perfmodel.models import Family, find_family
 from perfmodel.predict import FittedModel, fitted_model
 
@@ -47,6 +47,8 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
 """Which kernels the fits of each protocol have seen."""
 UNASKED = ("A", "B", "sizes")
 """The protocols that are used unless others are asked for."""
+_UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})
+"""The protocol whose predictions each of these takes."""
 
 
 @dataclass(frozen=True)
@@ -143,32 +145,31 @@ def evaluate_fits(
     fits: FamilyFits, level: float | None, protocols: Sequence[str] = UNASKED
 ) -> tuple[Evaluation, ...]:
     """Return an evaluation for each protocol; see :func:`evaluate`."""
-    half_widths = {}
     if level is not None:
         check_level(level)
-        groups = {row.group for row in fits.rows}
-        half_widths = {group: fits.scores.without(group).quantile(level) for group in groups}
+    groups = {row.group for row in fits.rows}
     found = {}
     for name in protocols:
-        own = _anchored_half_widths(fits, level) if name == "C" else half_widths
-        found[name] = _comparisons(*_predict(fits, name), own)
+        half_widths = {}
+        if level is not None and (scores := _scores(fits, name)):
+            half_widths = {group: scores.without(group).quantile(level) for group in groups}
+        found[name] = _comparisons(*_predict(fits, name), half_widths)
     device = fits.measured.device
     return tuple(Evaluation(name, fits.family.name, device, level, rows) for name, rows in found.items())
 
 
-def _anchored_half_widths(fits: FamilyFits, level: float | None) -> Mapping[str, float]:
-    """Return the half widths of anchored predictions by the group of a row; none where there are no such errors."""
-    if level is None or fits.anchored is None:
-        return {}
-    scores = fits.anchored.conformal
-    return {group: scores.without(group).quantile(level) for group in {row.group for row in fits.rows}}
+def _scores(fits: FamilyFits, protocol: str) -> Conformal | None:
+    """Return the scores for a protocol's intervals; None where there are none."""
+    if protocol == "C":
+        return fits.anchored.conformal if fits.anchored else None
+    return fits.scores
 
 
 def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], Unseen]:
     """Return the rows that a protocol predicts, and their predictions."""
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
-    if protocol in ("C", "A/C", "B/C"):
-        rows, found = _predict(fits, protocol[0].replace("C", "B"))
+    if protocol in _UNSCALED:
+        rows, found = _predict(fits, _UNSCALED[protocol])
         anchored = anchor_rows(rows, found)
         kept = tuple(rows[place] for place in anchored.places)
         return kept, anchored.unseen if protocol == "C" else found.of(anchored.places)
