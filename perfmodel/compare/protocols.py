@@ -16,12 +16,15 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, summarise
+from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.uncertainty.conformal import check_level, scaled
+from perfmodel.fitting.uncertainty.conformal import Conformal, check_level, scaled
 from perfmodel.models import Family, find_family
 from perfmodel.predict import FittedModel, fitted_model
 
@@ -131,14 +134,30 @@ def evaluate_fits(
     fits: FamilyFits, level: float | None, protocols: Sequence[str] = tuple(PROTOCOLS)
 ) -> tuple[Evaluation, ...]:
     """Return an evaluation for each protocol; see :func:`evaluate`."""
-    half_widths = {}
+    scores = {}
     if level is not None:
         check_level(level)
-        groups = {row.group for row in fits.rows}
-        half_widths = {group: fits.scores.without(group).quantile(level) for group in groups}
-    found = {name: _comparisons(*_predict(fits, name), half_widths) for name in protocols}
+        scores = {group: fits.scores_without(group) for group in sorted({row.group for row in fits.rows})}
+    found = {}
+    for name in protocols:
+        rows, unseen = _predict(fits, name)
+        widths = None if level is None else _half_widths(fits, rows, unseen, scores, level)
+        found[name] = _comparisons(rows, unseen, widths)
     device = fits.measured.device
     return tuple(Evaluation(name, fits.family.name, device, level, rows) for name, rows in found.items())
+
+
+def _half_widths(
+    fits: FamilyFits, rows: tuple[Measurement, ...], found: Unseen, scores: Mapping[str, Conformal], level: float
+) -> Floats:
+    """Return half the width of each row's interval of log time, from the scores without its group."""
+    by_weight, groups = fits.by_weight(found), np.array([row.group for row in rows])
+    widths = np.full(len(rows), np.nan)
+    for group in sorted(set(groups)):
+        own = groups == group
+        others = scores[group]
+        widths[own] = others.half_width(others.quantile(level), {name: c[own] for name, c in by_weight.items()})
+    return widths
 
 
 def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], Unseen]:
@@ -167,15 +186,13 @@ def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     ]
 
 
-def _comparisons(
-    rows: tuple[Measurement, ...], found: Unseen, half_widths: Mapping[str, float]
-) -> tuple[Comparison, ...]:
+def _comparisons(rows: tuple[Measurement, ...], found: Unseen, half_widths: Floats | None) -> tuple[Comparison, ...]:
+    bounds = None if half_widths is None else np.transpose(scaled(found.seconds, half_widths)).tolist()
     cases = []
-    for row, seconds, needs in zip(rows, found.seconds, found.needs, strict=True):
+    for i, (row, seconds, needs) in enumerate(zip(rows, found.seconds, found.needs, strict=True)):
         predicted, interval = None if needs else float(seconds), None
-        if predicted is not None and row.group in half_widths:
-            low, high = scaled(predicted, half_widths[row.group])
-            interval = float(low), float(high)
+        if predicted is not None and bounds is not None:
+            interval = bounds[i][0], bounds[i][1]
         cases.append(
             Comparison(
                 row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval
