@@ -17,7 +17,7 @@ from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
-from perfmodel.fitting.uncertainty.conformal import Quantiles, check_level, scaled
+from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
 from perfmodel.fitting.uncertainty.measured_range import measured_range
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.models import Family, find_family
@@ -150,7 +150,7 @@ class FittedModel:
         MissingFactError, QuantitiesError
             If the family needs an unknown fact of the device, or does not compute what it declares.
         """
-        half_width = self.half_width(level)
+        check_level(level)
         counts = self.counted(kernel)
         if self.facts is not None:
             check_launch(counts, self.facts)
@@ -158,14 +158,23 @@ class FittedModel:
         unmeasured = self._unmeasured(case.features)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
-        seconds, terms = self._run_time.evaluate(self.family.values(case))
+        values = self.family.values(case)
+        seconds, terms = self._run_time.evaluate(values)
+        half_width = self.half_width(level, values)
         warnings = self._warnings(seconds, case.features, half_width, level)
         return Prediction(seconds, terms, _interval(seconds, half_width), unmeasured, warnings)
 
-    def half_width(self, level: float) -> float | None:
-        """Return q of the intervals from p/exp(q) to p exp(q); None where the model has none."""
-        check_level(level)
-        return self._quantiles.at(level) if self._quantiles else None
+    def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
+        """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
+
+        It depends on what the prediction rests on (:mod:`perfmodel.fitting.uncertainty.local_scale`): `values` are
+        the features and quantities that it is evaluated from (:meth:`perfmodel.models.Family.values`), and h has
+        their shape. Where nothing is known at the level it is infinite, a float.
+        """
+        conformal, quantiles = self.fitted.conformal, self._quantiles
+        if conformal is None or quantiles is None:
+            return None
+        return conformal.half_width(quantiles.at(level), self._run_time.by_weight(values) if conformal.scale else {})
 
     def counted(self, kernel: Any) -> KernelCounts:
         """Return a kernel's counts for this model's device; counts are returned as they are."""
@@ -184,12 +193,12 @@ class FittedModel:
         return self.fitted.conformal.quantiles if self.fitted.conformal else None
 
     def _warnings(
-        self, seconds: Any, values: Mapping[str, Any], half_width: float | None, level: float
+        self, seconds: Any, values: Mapping[str, Any], half_width: Any, level: float
     ) -> tuple[str, ...]:
         found = []
         if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
             found.append("no run time is zero or below: the kernel is outside what was fitted")
-        if half_width == math.inf and self.fitted.conformal:
+        if isinstance(half_width, float) and half_width == math.inf and self.fitted.conformal:
             found.append(f"no bounds can be given at {level:.0%}: {self.fitted.conformal.limits}")
         if measured := self.fitted.measured:
             found += measured.far_outside(seconds, self.weights, values)
@@ -272,12 +281,12 @@ def fitted_model(fits: FamilyFits) -> FittedModel:
     return FittedModel(fitted.model_copy(update=update), fits.measured.facts, fits.family)
 
 
-def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:
+def _interval(seconds: Any, half_width: Any) -> tuple[Any, Any] | None:
     if half_width is None:
         return None
     if not isinstance(seconds, float):
         return scaled(seconds, half_width)
-    if seconds <= 0 or half_width == math.inf:
+    if not (seconds > 0 and half_width <= WIDEST):
         return 0.0, math.inf
     factor = math.exp(half_width)
     return seconds / factor, seconds * factor

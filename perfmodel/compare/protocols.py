@@ -23,6 +23,7 @@ import numpy as np
 
 from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, summarise
+from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.options import FitOptions
@@ -145,24 +146,38 @@ def evaluate_fits(
     fits: FamilyFits, level: float | None, protocols: Sequence[str] = UNASKED
 ) -> tuple[Evaluation, ...]:
     """Return an evaluation for each protocol; see :func:`evaluate`."""
+    scores = {}
     if level is not None:
         check_level(level)
-    groups = {row.group for row in fits.rows}
+        scores = {group: fits.scores_without(group) for group in sorted({row.group for row in fits.rows})}
     found = {}
     for name in protocols:
-        half_widths = {}
-        if level is not None and (scores := _scores(fits, name)):
-            half_widths = {group: scores.without(group).quantile(level) for group in groups}
-        found[name] = _comparisons(*_predict(fits, name), half_widths)
+        rows, unseen = _predict(fits, name)
+        own = _anchored_scores(fits) if name == "C" else scores
+        widths = None if level is None or not own else _half_widths(fits, rows, unseen, own, level)
+        found[name] = _comparisons(rows, unseen, widths)
     device = fits.measured.device
     return tuple(Evaluation(name, fits.family.name, device, level, rows) for name, rows in found.items())
 
 
-def _scores(fits: FamilyFits, protocol: str) -> Conformal | None:
-    """Return the scores for a protocol's intervals; None where there are none."""
-    if protocol == "C":
-        return fits.anchored.conformal if fits.anchored else None
-    return fits.scores
+def _anchored_scores(fits: FamilyFits) -> dict[str, Conformal]:
+    """Return for each group the scores of the other groups' anchored rows; nothing where there are no such rows."""
+    if fits.anchored is None:
+        return {}
+    return {group: fits.anchored.conformal.without(group) for group in sorted({row.group for row in fits.rows})}
+
+
+def _half_widths(
+    fits: FamilyFits, rows: tuple[Measurement, ...], found: Unseen, scores: Mapping[str, Conformal], level: float
+) -> Floats:
+    """Return half the width of each row's interval of log time, from the scores without its group."""
+    by_weight, groups = fits.by_weight(found), np.array([row.group for row in rows])
+    widths = np.full(len(rows), np.nan)
+    for group in sorted(set(groups)):
+        own = groups == group
+        others = scores[group]
+        widths[own] = others.half_width(others.quantile(level), {name: c[own] for name, c in by_weight.items()})
+    return widths
 
 
 def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], Unseen]:
@@ -196,15 +211,13 @@ def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     ]
 
 
-def _comparisons(
-    rows: tuple[Measurement, ...], found: Unseen, half_widths: Mapping[str, float]
-) -> tuple[Comparison, ...]:
+def _comparisons(rows: tuple[Measurement, ...], found: Unseen, half_widths: Floats | None) -> tuple[Comparison, ...]:
+    bounds = None if half_widths is None else np.transpose(scaled(found.seconds, half_widths)).tolist()
     cases = []
-    for row, seconds, needs in zip(rows, found.seconds, found.needs, strict=True):
+    for i, (row, seconds, needs) in enumerate(zip(rows, found.seconds, found.needs, strict=True)):
         predicted, interval = None if needs or np.isnan(seconds) else float(seconds), None
-        if predicted is not None and row.group in half_widths:
-            low, high = scaled(predicted, half_widths[row.group])
-            interval = float(low), float(high)
+        if predicted is not None and bounds is not None:
+            interval = bounds[i][0], bounds[i][1]
         cases.append(
             Comparison(
                 row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval

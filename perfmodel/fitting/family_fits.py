@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.fitting.design import Design, Rows, build_design, stack
+from perfmodel.fitting.design import Design, Floats, Rows, build_design, stack
 from perfmodel.fitting.fit_design import DesignFit
 from perfmodel.fitting.heldout import Refits, Unseen
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.anchored import Anchored, anchored_errors
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
 from perfmodel.fitting.uncertainty.scatter import Scatter, cells_of, estimate_scatter
+from perfmodel.models.binding import weight_name
 from perfmodel.models.model import Family
 
 if TYPE_CHECKING:
@@ -83,17 +84,38 @@ class FamilyFits:
     @cached_property
     def scores(self) -> Conformal:
         """Conformal scores of all rows, each by a fit without its group."""
-        groups = [row.group for row in self.rows]
-        return calibrate(self.predict_without_group(), self.refits.table.times, groups)
+        return self._calibrated(np.arange(len(self.rows)))
 
     @cached_property
     def scatter(self) -> Scatter | None:
         """Errors between variants of one measurement kernel at the same sizes; None where none has two variants."""
-        found, count = self.predict_without_group(self.seen), len(self.seen)
+        found, count = self._without_group, len(self.seen)
         return estimate_scatter(cells_of(self.rows[:count], self.refits.table.times, found.seconds[:count]))
 
     @cached_property
     def anchored(self) -> Anchored | None:
         """Errors of predictions that are scaled at the smallest size; None where no kernel has two sizes."""
-        found = self.predict_without_group()
-        return anchored_errors(self.rows, self.refits.table.times, found, measured=len(self.seen))
+        return anchored_errors(self.rows, self.refits.table.times, self._without_group, measured=len(self.seen))
+
+    def scores_without(self, group: str) -> Conformal:
+        """Return the scores of the other groups' rows, with scales that rest on these rows alone."""
+        return self._calibrated(np.array([i for i, row in enumerate(self.rows) if row.group != group], dtype=np.int64))
+
+    def by_weight(self, found: Unseen) -> dict[str, Floats]:
+        """Return the seconds that rest on each fitted weight in predictions, by the weight's name."""
+        known, columns = {*self.design.model.weights}, self.refits.table.model.weights
+        if found.by_weight is None:
+            return {}
+        each = zip(columns, found.by_weight.T, strict=True)
+        return {weight_name(self.family, name): column for name, column in each if name in known}
+
+    def _calibrated(self, rows: Rows) -> Conformal:
+        found = self._without_group.of(rows)
+        by_weight = self.by_weight(found)
+        table = np.array([*by_weight.values()]).reshape(len(by_weight), len(rows)).T
+        groups = [self.rows[i].group for i in rows]
+        return calibrate(replace(found, by_weight=table), self.refits.table.times[rows], groups, tuple(by_weight))
+
+    @cached_property
+    def _without_group(self) -> Unseen:
+        return self.predict_without_group()

@@ -30,10 +30,14 @@ class Unseen:
         Predicted times [s], shape (n_rows,); NaN where withheld.
     needs
         For each row the features that it exercises and its fit never saw; empty where predicted.
+    by_weight
+        Seconds that rest on each weight of the design's model (:meth:`DesignFit.by_weight`), shape
+        (n_rows, n_weights), NaN where withheld; None where they are not known.
     """
 
     seconds: Floats
     needs: tuple[tuple[str, ...], ...]
+    by_weight: Floats | None = None
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
@@ -42,7 +46,8 @@ class Unseen:
 
     def of(self, rows: Rows) -> Unseen:
         """Return the predictions of some rows."""
-        return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows))
+        by_weight = None if self.by_weight is None else self.by_weight[rows]
+        return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows), by_weight)
 
 
 class Refits:
@@ -71,14 +76,15 @@ class Refits:
         exercised = (table.matrix != 0) & charged
         lacking = exercised[unseen] & ~np.any(exercised[seen], axis=0)
         predictable = ~np.any(lacking, axis=1)
-        seconds = np.full(len(unseen), np.nan)
+        seconds, by_weight = self._nothing(len(unseen))
         if predictable.any():
             try:
-                seconds[predictable] = self.fit(seen).predict(table.select(unseen[predictable]))
+                found, own = self.fit(seen), table.select(unseen[predictable])
+                seconds[predictable], by_weight[predictable] = found.predict(own), found.by_weight(own)
             except TooFewRowsError:
                 lacking = exercised[unseen]
         needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)
-        return Unseen(seconds, tuple(needs))
+        return Unseen(seconds, tuple(needs), by_weight)
 
     def left_out(self, folds: Sequence[object], fitted: Rows | None = None, asked: Rows | None = None) -> Unseen:
         """Predict each row by a fit without the rows of its own fold, such as its group.
@@ -88,15 +94,19 @@ class Refits:
         """
         labels = np.array([_place(folds, fold) for fold in folds], dtype=np.int64)
         fits, wanted = _flags(len(labels), fitted), _flags(len(labels), asked) & (labels >= 0)
-        seconds = np.full(len(labels), np.nan)
+        seconds, by_weight = self._nothing(len(labels))
         needs: list[tuple[str, ...]] = [()] * len(labels)
         for label in np.unique(labels[wanted]):
             own = np.flatnonzero(wanted & (labels == label))
             found = self.predict(np.flatnonzero(fits & (labels != label)), own)
-            seconds[own] = found.seconds
+            seconds[own], by_weight[own] = found.seconds, found.by_weight
             for i, row in zip(own, found.needs, strict=True):
                 needs[i] = row
-        return Unseen(seconds, tuple(needs))
+        return Unseen(seconds, tuple(needs), by_weight)
+
+    def _nothing(self, rows: int) -> tuple[Floats, Floats]:
+        """Return seconds, and seconds by weight, of so many rows, none of which is predicted yet."""
+        return np.full(rows, np.nan), np.full((rows, len(self.table.model.weights)), np.nan)
 
 
 def _flags(count: int, places: Rows | None) -> npt.NDArray[np.bool_]:

@@ -11,6 +11,7 @@ import pytest
 from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
+from perfmodel.fitting.uncertainty.local_scale import fit_local_scale
 from perfmodel.fitting.uncertainty.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predict import fit
@@ -58,6 +59,23 @@ def test_conformal_scores_are_of_fits_with_the_weights_of_noise():
     plain = fit(noisy())
     assert max(abs(np.array(scores) - plain.fitted.conformal.scores)) > 1e-3
     assert model.weights["launches"] != plain.weights["launches"]
+
+
+def test_scores_without_a_group_know_nothing_of_it():
+    measured, tests = noisy(), Rows(tuple(replace(row, group="new") for row in noisy().rows[::3]), KERNELS)
+    fits = FamilyFits(measured, FAMILY, NOISE, tests)
+    found = fits.predict_without_group()
+    for group in ("g1", "new"):
+        places = [i for i, row in enumerate(fits.rows) if row.group != group]
+        scores = fits.scores_without(group)
+        expected = [abs(math.log(fits.rows[i].seconds / found.seconds[i])) for i in places]
+        assert pytest.approx(expected) == list(scores.scores)
+        assert [fits.rows[i].group for i in places] == list(scores.groups)
+        local = fit_local_scale(np.array(expected), scores.groups, found.by_weight[places], fits.refits.table.names)
+        assert local is not None
+        assert pytest.approx(local[0].weights) == scores.scale.weights
+        assert pytest.approx(local[1].tolist()) == list(scores.scales)
+    assert fits.scores.scores == fits.scores_without("nowhere").scores
 
 
 def test_protocols_judge_fits_with_the_weights_of_noise():
