@@ -24,7 +24,7 @@ class Anchor:
     sizes
         Its size parameters.
     measured
-        Measured time [s]: the minimum of one visit.
+        Measured time [s]: the minimum of one visit, or of some where the first was suspicious.
     predicted
         Predicted time [s], above zero.
     flags

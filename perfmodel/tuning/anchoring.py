@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
     from perfmodel.store import Measurement
 
-#: One visit to one size: the first at which a run takes 20 launch overheads and all units have work-groups.
-ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=1, apart_s=0.0, wait_s=600.0)
+#: One visit to one size: the first at which a run takes 20 launch overheads and all units have work-groups. A
+#: suspicious visit is made again after all others, twice at most.
+ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0)
 
 
 def anchor(
@@ -65,7 +66,7 @@ def anchor(
     allow_unmeasured
         As of :meth:`perfmodel.predict.FittedModel.predict`.
     campaign
-        How the run is made; by default one visit of ten runs.
+        How the run is made; by default one visit of ten runs, and up to two more where it is suspicious.
 
     Notes
     -----
@@ -143,9 +144,9 @@ def device_of(model: FittedModel) -> Device:
 
 
 def _visit(bench: Bench, kernel: KernelClass, progress: Progress) -> dict[str, Measurement]:
-    """Choose the size of the class, and visit each of its variants there once."""
+    """Choose the size of the class, and visit each of its variants there once; those that are flagged again."""
     subjects = {str(variant["variant"]): Subject(kernel, variant) for variant in kernel.variants}
-    found = {}
+    found: dict[str, Measurement] = {}
     with locked(bench.device.facts, progress, bench.campaign.wait_s):
         timekeeper = Timekeeper(bench, bench.launch_overhead())
         with task(progress, "running anchors", len(subjects)):
@@ -153,12 +154,16 @@ def _visit(bench: Bench, kernel: KernelClass, progress: Progress) -> dict[str, M
                 plan = plan_sizes(timekeeper, tuple(subjects.values()))
             except PlanError as error:
                 raise _refusal(str(error.subject.variant["variant"]), error.failure) from error
-            for name, subject in subjects.items():
-                configuration = timekeeper.configuration(subject, plan.parameters[0], plan.seconds[0])
-                row = found[name] = timekeeper.measured(configuration)
-                if row.status != "ok":
-                    raise _refusal(name, FailedError(row.status, row.message))
-                progress.advance(name)
+            for visit in range(bench.campaign.most_visits):
+                for name, subject in subjects.items():
+                    if visit == 0 or found[name].flags:
+                        configuration = timekeeper.configuration(subject, plan.parameters[0], plan.seconds[0])
+                        row = timekeeper.measured(configuration)
+                        if row.status != "ok":
+                            raise _refusal(name, FailedError(row.status, row.message))
+                        found[name] = row.after(found.get(name))
+                    if visit == 0:
+                        progress.advance(name)
     return found
 
 

@@ -20,6 +20,7 @@ from perfmodel.errors import (
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
+from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.predict import FittedModel, fit
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
 from perfmodel.tuning.anchoring import device_of
@@ -80,6 +81,25 @@ def test_variants_run_at_the_same_size():
     assert ["a", "b"] == list(found)
     assert found["a"].sizes == found["b"].sizes
     assert 0 == found["a"].sizes["n"] % 192
+
+
+@pytest.mark.parametrize(("flagged", "visits", "flags"), [(1, 2, ()), (9, 3, ("spread",))])
+def test_a_suspicious_visit_is_made_again_after_the_others(monkeypatch, flagged, visits, flags):
+    """The first visits to "a" are flagged; each is a little slower than the next one."""
+    seen, measured = [], Timekeeper.measured
+
+    def suspicious(self, configuration, place=None):
+        row, name = measured(self, configuration, place), configuration.subject.variant["variant"]
+        seen.append(name)
+        slow = seen.count("a") <= flagged
+        times = (1 - 0.001 * len(seen),) * len(row.samples_s)
+        return row.model_copy(update={"samples_s": times, "flags": ("spread",) * (name == "a" and slow)})
+
+    monkeypatch.setattr(Timekeeper, "measured", suspicious)
+    found = anchor_variants(model(), {"a": scaled(), "b": scaled()}, {"n": 64}, allow_unmeasured=True, campaign=SHORT)
+    assert ["a", "b", *["a"] * (visits - 1)] == seen
+    assert (flags, ()) == (found["a"].flags, found["b"].flags)
+    assert (1 - 0.001 * (visits + 1), 0.998) == (found["a"].measured, found["b"].measured)
 
 
 def test_what_cannot_be_predicted_is_not_run(monkeypatch):
