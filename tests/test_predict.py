@@ -11,7 +11,7 @@ import pytest
 from perfmodel.errors import LaunchLimitError, LevelError, ParameterError, StoreFormatError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.uncertainty.conformal import Conformal
-from perfmodel.fitting.uncertainty.local_scale import LocalScale
+from perfmodel.fitting.uncertainty.local_scale import LocalScale, WeightScale
 from perfmodel.fitting.uncertainty.measured_range import Measured
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
@@ -158,7 +158,11 @@ def test_intervals_are_factors_and_depend_on_the_level():
     assert SCORED == FittedModel(SCORED.fitted)
 
 
-LOCAL = LocalScale(strength=1.0, weights={"launches": 0.5, "op_float32_add": 3.0, "work_groups": 1.0})
+ERRORS = {"launches": 0.5, "op_float32_add": 3.0, "work_groups": 1.0}
+LOCAL = LocalScale(
+    error_power=1.0, support_power=1.0,
+    weights={name: WeightScale(error=error, support=0.7) for name, error in ERRORS.items()},
+)  # fmt: skip
 
 
 def with_scales(model: FittedModel) -> FittedModel:
@@ -173,6 +177,7 @@ def test_the_interval_depends_on_what_the_prediction_rests_on():
         added, groups = 1000 * n**2 * PLANTED["op_float32_add"], n * PLANTED["work_groups"]
         total = added + groups + PLANTED["launches"]
         scale = (3 * added + groups + 0.5 * PLANTED["launches"]) / total
+        scale *= math.sqrt(added**2 + groups**2 + PLANTED["launches"] ** 2) / total  # over (0.7 + 0.3)**0.5
         for level, score in ((0.3, 0.3), (0.6, 0.6)):
             found = model.predict(KERNELS["add"], n=n, level=level)
             expected = total / math.exp(score * scale), total * math.exp(score * scale)
@@ -193,7 +198,9 @@ def test_intervals_of_arrays_are_those_of_points():
 
 
 def test_a_width_beyond_all_numbers_has_no_bounds():
-    wide = LocalScale(strength=1.0, weights={"op_float32_add": 1e4})
+    wide = LocalScale(
+        error_power=1.0, support_power=0.0, weights={"op_float32_add": WeightScale(error=1e4, support=0.0)}
+    )
     scores = Conformal(scores=(1.0, 1.0), groups=("a", "b"), scales=(1.0, 1.0), scale=wide)
     model = FittedModel(MODEL.fitted.model_copy(update={"conformal": scores}))
     assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.5).interval

@@ -175,8 +175,8 @@ def _half_widths(
     widths = np.full(len(rows), np.nan)
     for group in sorted(set(groups)):
         own = groups == group
-        others = scores[group]
-        widths[own] = others.half_width(others.quantile(level), {name: c[own] for name, c in by_weight.items()})
+        others, lack = scores[group], None if found.lack is None else found.lack[own]
+        widths[own] = others.half_width(others.quantile(level), {n: c[own] for n, c in by_weight.items()}, lack)
     return widths
 
 

@@ -57,7 +57,7 @@ class FamilyFits:
         table = self.design
         if self.tests:
             table = stack(table, build_design(self.tests, self.family, self.options), self.family)
-        return Refits(table, self.family, self.options)
+        return Refits(table, self.family, self.options, [row.group for row in self.rows])
 
     @property
     def seen(self) -> Rows:
@@ -103,19 +103,26 @@ class FamilyFits:
 
     def by_weight(self, found: Unseen) -> dict[str, Floats]:
         """Return the seconds that rest on each fitted weight in predictions, by the weight's name."""
-        known, columns = {*self.design.model.weights}, self.refits.table.model.weights
-        if found.by_weight is None:
-            return {}
-        each = zip(columns, found.by_weight.T, strict=True)
-        return {weight_name(self.family, name): column for name, column in each if name in known}
+        return {} if found.by_weight is None else {name: found.by_weight[:, i] for name, i in self._columns.items()}
 
     def _calibrated(self, rows: Rows) -> Conformal:
-        found = self._without_group.of(rows)
-        by_weight = self.by_weight(found)
-        table = np.array([*by_weight.values()]).reshape(len(by_weight), len(rows)).T
+        found, columns = self._without_group.of(rows), [*self._columns.values()]
+        own = replace(found, by_weight=None if found.by_weight is None else found.by_weight[:, columns])
         groups = [self.rows[i].group for i in rows]
-        return calibrate(replace(found, by_weight=table), self.refits.table.times[rows], groups, tuple(by_weight))
+        return calibrate(own, self.refits.table.times[rows], groups, self._support)
 
     @cached_property
     def _without_group(self) -> Unseen:
         return self.predict_without_group()
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        """Place of each weight that the measured rows determine among those of the design of all rows, by its name."""
+        known, every = {*self.design.model.weights}, self.refits.table.model.weights
+        return {weight_name(self.family, name): i for i, name in enumerate(every) if name in known}
+
+    @cached_property
+    def _support(self) -> dict[str, float]:
+        """Support of each of these weights in the fit to all measured rows."""
+        found = self.refits.support(self.seen)
+        return {name: float(found[i]) for name, i in self._columns.items()}

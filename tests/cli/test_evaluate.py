@@ -133,9 +133,9 @@ def test_a_row_is_judged_by_other_groups_than_its_own():
     found, widths = [row for row in rows if row["protocol"] == "A" and float(row["predicted_s"]) > 0], set()
     assert 16 == len(found)
     for row in found:
-        _, group, shares = predicted[row["kernel"], row["sizes"]]
+        _, group, shares, lack = predicted[row["kernel"], row["sizes"]]
         others = [one for one in errors if one is not None and one[1] != group]
-        half = by_hand.half_width(others, len(names), 0.6)(shares)
+        half = by_hand.half_width(others, len(names), 0.6)(shares, lack)
         assert pytest.approx(float(row["predicted_s"]) * math.exp(half), rel=1e-9) == float(row["high_s"])
         widths.add(round(half, 6))
     assert len(widths) > 1
@@ -143,12 +143,12 @@ def test_a_row_is_judged_by_other_groups_than_its_own():
 
 
 def by_weight(rows, found, names):
-    """Of each row the size of its error of log time, its group and the shares of its terms; None where withheld."""
+    """Of each row its error of log time, group, shares of terms and lack of support; None where withheld."""
     cases = []
-    for row, seconds, parts in zip(rows, found.seconds, found.by_weight, strict=True):
+    for row, seconds, parts, lack in zip(rows, found.seconds, found.by_weight, found.lack, strict=True):
         own = [abs(float(parts[i])) for i in names]
-        shares = [part / sum(own) for part in own]
-        cases.append((max(abs(math.log(row.seconds / seconds)), 1e-3), row.group, shares) if seconds > 0 else None)
+        shares, error = [part / sum(own) for part in own], abs(math.log(row.seconds / abs(seconds)))
+        cases.append((max(error, 1e-3), row.group, shares, float(lack)) if seconds > 0 else None)
     return cases
 
 

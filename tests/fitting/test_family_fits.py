@@ -16,6 +16,7 @@ from perfmodel.fitting.uncertainty.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predict import fit
 from tests.fitting.test_weights import KERNELS, measurements
+from tests.fitting.uncertainty import by_hand
 from tests.standins import Rows
 
 NOISE = FitOptions(weighting="noise")
@@ -71,11 +72,27 @@ def test_scores_without_a_group_know_nothing_of_it():
         expected = [abs(math.log(fits.rows[i].seconds / found.seconds[i])) for i in places]
         assert pytest.approx(expected) == list(scores.scores)
         assert [fits.rows[i].group for i in places] == list(scores.groups)
-        local = fit_local_scale(np.array(expected), scores.groups, found.by_weight[places], fits.refits.table.names)
+        support = dict(zip(fits.refits.table.names, fits.refits.support(fits.seen).tolist(), strict=True))
+        by_weight, lack = found.by_weight[places], found.lack[places]
+        local = fit_local_scale(np.array(expected), scores.groups, by_weight, lack, support)
         assert local is not None
-        assert pytest.approx(local[0].weights) == scores.scale.weights
+        assert local[0] == scores.scale
         assert pytest.approx(local[1].tolist()) == list(scores.scales)
-    assert fits.scores.scores == fits.scores_without("nowhere").scores
+    assert fits.scores == fits.scores_without("nowhere")
+
+
+def test_support_is_that_of_the_fit_that_predicts():
+    """A row's own group gives its prediction no support; rows in plain loops."""
+    fits = FamilyFits(noisy(), FAMILY)
+    found, names = fits.predict_without_group(), fits.design.names
+    values = [features.evaluate(KERNELS[row.counts_hash], row.parameters) for row in fits.rows]
+    for i, row in enumerate(fits.rows):
+        others = [j for j, other in enumerate(fits.rows) if other.group != row.group]
+        weights = fits.refits.fit(np.array(others)).coefficients
+        parts = [[abs(w * own.get(name, 0.0)) for w, name in zip(weights, names, strict=True)] for own in values]
+        shares = [[part / sum(own) for part in own] for own in parts]
+        supports = by_hand.support([(fits.rows[j].group, shares[j]) for j in others], len(names))
+        assert pytest.approx(by_hand.lack(shares[i], supports)) == found.lack[i]
 
 
 def test_protocols_judge_fits_with_the_weights_of_noise():

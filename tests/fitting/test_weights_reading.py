@@ -27,7 +27,7 @@ def path(tmp_path):
 
 
 SCORES = {"scores": [0.1], "groups": ["a"]}
-LOCAL = {"strength": 0.5, "weights": {"launches": 1.0}}
+LOCAL = {"error_power": 0.5, "support_power": 0.0, "weights": {"launches": {"error": 1.0, "support": 0.5}}}
 
 
 def rewrite(path, change):
@@ -94,8 +94,8 @@ def both(name):
             "conformal.scales.0': Input should be greater than 0",
         ),
         (
-            lambda document: document.update(conformal={**SCORES, "scales": [1.0], "scale": {**LOCAL, "strength": 2}}),
-            "conformal.scale.strength",
+            lambda document: document.update(conformal={**SCORES, "scales": [1], "scale": {**LOCAL, "error_power": 2}}),
+            "conformal.scale.error_power",
         ),
         (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
         (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: it has no"),

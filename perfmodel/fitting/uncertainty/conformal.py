@@ -134,12 +134,12 @@ class Conformal(BaseModel):
         """
         return self.quantiles.at(level)
 
-    def half_width(self, q: float, by_weight: Mapping[str, Any]) -> Any:
+    def half_width(self, q: float, by_weight: Mapping[str, Any], lack: Any = None) -> Any:
         r"""Return :math:`q \sigma`, half the width of the interval of log time, infinite as a float where q is.
 
-        `by_weight` are the seconds that rest on each weight, numbers or arrays of one shape.
+        The other arguments are as of :meth:`LocalScale.of`.
         """
-        return q if self.scale is None or math.isinf(q) else q * self.scale.of(by_weight)
+        return q if self.scale is None or math.isinf(q) else q * self.scale.of(by_weight, lack)
 
 
 def scaled(
@@ -153,17 +153,20 @@ def scaled(
 
 
 def calibrate(
-    unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str], weights: Sequence[str] = ()
+    unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str], support: Mapping[str, float] | None = None
 ) -> Conformal:
     """Return the scores of rows from their predictions without their group, measured times [s] and groups.
 
-    `weights` are the names of those that the predictions rest on (:attr:`Unseen.by_weight`).
+    With the support of each weight in the fit to all rows, in the order of :attr:`Unseen.by_weight`, the scores
+    have scales, unless one width for all is better.
     """
     known = unseen.known & (unseen.seconds > 0)
     scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))
     own = tuple(group for group, one in zip(groups, known, strict=True) if one)
     found = Conformal(scores=tuple(scores.tolist()), groups=own, withheld=int(np.sum(~known)))
-    local = None if unseen.by_weight is None else fit_local_scale(scores, own, unseen.by_weight[known], weights)
+    if support is None or unseen.by_weight is None or unseen.lack is None:
+        return found
+    local = fit_local_scale(scores, own, unseen.by_weight[known], unseen.lack[known], support)
     return found if local is None else found.model_copy(update={"scale": local[0], "scales": tuple(local[1].tolist())})
 
 

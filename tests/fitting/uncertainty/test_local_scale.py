@@ -9,69 +9,85 @@ import pytest
 
 from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.uncertainty.conformal import calibrate
-from perfmodel.fitting.uncertainty.local_scale import LocalScale, fit_local_scale
+from perfmodel.fitting.uncertainty.local_scale import LocalScale, WeightScale, fit_local_scale
 from tests.fitting.uncertainty import by_hand
 
-NAMES = ("launches", "op_float32_add")
+SUPPORT = {"launches": 1.5, "op_float32_add": 0.2}
 
 
 def drawn(generator, groups: int, spread: tuple[float, float] = (0.05, 0.5)):
-    """Rows that rest on two weights, errors with the standard deviation of their shares, half of it of their group."""
-    sizes = generator.integers(2, 12, groups)
-    own = np.repeat(np.arange(groups), sizes)
+    """Rows that rest on two weights, with errors that have the standard deviation of their shares.
+
+    Half of their variance is of their group. Each group has a lack of support of its own, which says nothing.
+    """
+    own = np.repeat(np.arange(groups), generator.integers(2, 12, groups))
     share = np.clip(generator.uniform(-0.3, 1.3, groups)[own] + generator.uniform(-0.2, 0.2, len(own)), 0, 1)
-    shared = generator.standard_normal(groups)[own]
-    error = (shared + generator.standard_normal(len(own))) / math.sqrt(2)
-    return own, share, error * (share * spread[0] + (1 - share) * spread[1])
+    error = (generator.standard_normal(groups)[own] + generator.standard_normal(len(own))) / math.sqrt(2)
+    lack = generator.uniform(0.5, 1.5, groups)[own]
+    return own, share, error * (share * spread[0] + (1 - share) * spread[1]), lack
 
 
-def scores_of(own, share, errors):
+def scores_of(own, share, errors, lack):
     """Conformal scores of rows that are predicted at one second."""
-    by_weight = np.stack([share, 1 - share], axis=1)
-    unseen = Unseen(np.ones(len(own)), ((),) * len(own), by_weight)
-    return calibrate(unseen, np.exp(errors), [f"g{i}" for i in own], NAMES)
+    unseen = Unseen(np.ones(len(own)), ((),) * len(own), np.stack([share, 1 - share], axis=1), lack)
+    return calibrate(unseen, np.exp(errors), [f"g{i}" for i in own], SUPPORT)
 
 
-def test_in_plain_loops():
-    own, share, errors = drawn(np.random.default_rng(3), 9)
-    sizes = np.maximum(abs(errors), 1e-3)
-    rows = [(float(e), f"g{g}", (float(s), float(1 - s))) for e, g, s in zip(sizes, own, share, strict=True)]
-    found = fit_local_scale(abs(errors), [row[1] for row in rows], 1e-6 * np.array([row[2] for row in rows]), NAMES)
+@pytest.mark.parametrize("seed", range(4))
+def test_in_plain_loops(seed):
+    own, share, errors, lack = drawn(np.random.default_rng(seed), 9)
+    if seed == 1:
+        lack = 0.1 + abs(errors)  # so that it tells how wrong a row is
+    rows = [
+        (max(abs(e), 1e-3), f"g{g}", (s, 1 - s), u)
+        for e, g, s, u in zip(errors.tolist(), own, share.tolist(), lack.tolist(), strict=True)
+    ]
+    groups, by_weight = [row[1] for row in rows], 1e-6 * np.array([row[2] for row in rows])
+    found = fit_local_scale(abs(errors), groups, by_weight, lack, SUPPORT)
     assert found is not None
-    gamma = by_hand.strength(rows, 2)
-    assert gamma == found[0].strength
-    assert pytest.approx(by_hand.typical_errors(rows, 2)) == [found[0].weights[name] for name in NAMES]
-    assert pytest.approx(by_hand.scales(rows, 2, gamma)) == found[1].tolist()
-    conformal = scores_of(own, share, errors)
-    q, by_weight = conformal.quantile(0.8), {"launches": 3e-6, "op_float32_add": 1e-6}
-    assert pytest.approx(by_hand.half_width(rows, 2, 0.8)((0.75, 0.25))) == conformal.half_width(q, by_weight)
+    powers = by_hand.powers(rows, 2)
+    assert powers == (found[0].error_power, found[0].support_power)
+    assert seed != 1 or powers[1] > 0
+    assert pytest.approx(by_hand.typical_errors(rows, 2)) == [found[0].weights[name].error for name in SUPPORT]
+    assert pytest.approx(by_hand.scales(rows, 2, powers)) == found[1].tolist()
+    conformal = scores_of(own, share, errors, lack)
+    q, expected = conformal.quantile(0.8), by_hand.half_width(rows, 2, 0.8)
+    for shares in ((0.75, 0.25), (0.1, 0.9)):
+        missing = by_hand.lack(shares, tuple(SUPPORT.values()))
+        width = conformal.half_width(q, {"launches": 4e-6 * shares[0], "op_float32_add": -4e-6 * shares[1]})
+        assert pytest.approx(expected(shares, missing)) == width
 
 
-def test_three_groups_by_hand():
+def test_typical_errors_of_three_groups_by_hand():
     by_weight = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 2.0]])
-    found = fit_local_scale(np.array([0.1, 0.1, 0.7]), ["a", "b", "c"], by_weight, NAMES)
+    found = fit_local_scale(np.array([0.1, 0.1, 0.7]), ["a", "b", "c"], by_weight, np.ones(3), SUPPORT)
     assert found is not None
     # mean error 0.3; launches has a share of 1.5 groups, with errors 0.1 and 0.1
     expected = {"launches": (0.3 + 0.15) / 2.5 / 0.3, "op_float32_add": (0.3 + 0.05 + 0.7) / 2.5 / 0.3}
-    assert pytest.approx(expected) == found[0].weights
+    assert pytest.approx(expected) == {name: own.error for name, own in found[0].weights.items()}
     # for the last row: mean error 0.1 of the others, and their errors are the mean
     assert pytest.approx(1.0) == found[1][2]
 
 
 def test_one_width_for_all_where_nothing_tells_them_apart():
-    by_weight = np.array([[1.0, 3.0]] * 4)
-    assert fit_local_scale(np.array([0.1, 0.4, 0.2, 0.3]), ["a", "a", "b", "c"], by_weight, NAMES) is None
-    assert fit_local_scale(np.array([0.1, 0.4]), ["a", "a"], by_weight[:2], NAMES) is None
-    assert fit_local_scale(np.zeros(0), [], by_weight[:0], NAMES) is None
+    by_weight, lack = np.array([[1.0, 3.0]] * 4), np.ones(4)
+    assert fit_local_scale(np.array([0.1, 0.4, 0.2, 0.3]), ["a", "a", "b", "c"], by_weight, lack, SUPPORT) is None
+    assert fit_local_scale(np.array([0.1, 0.4]), ["a", "a"], by_weight[:2], lack[:2], SUPPORT) is None
+    assert fit_local_scale(np.zeros(0), [], by_weight[:0], lack[:0], SUPPORT) is None
 
 
 def test_perfect_predictions_have_scales():
-    found = calibrate(Unseen(np.ones(3), ((),) * 3, np.eye(3)[:, :2]), np.ones(3), ["a", "b", "c"], NAMES)
+    unseen = Unseen(np.ones(3), ((),) * 3, np.eye(3)[:, :2], np.ones(3))
+    found = calibrate(unseen, np.ones(3), ["a", "b", "c"], SUPPORT)
     assert (0.0, 0.0, 0.0) == found.scores
     assert 0.0 == found.quantile(0.7)
 
 
-SCALE = LocalScale(strength=0.5, weights={"launches": 0.25, "op_float32_add": 4.0})
+def known(**weights: tuple[float, float]) -> dict[str, WeightScale]:
+    return {name: WeightScale(error=error, support=support) for name, (error, support) in weights.items()}
+
+
+SCALE = LocalScale(error_power=0.5, support_power=1.0, weights=known(launches=(0.25, 3.7), op_float32_add=(4.0, 0.7)))
 
 
 def test_arrays_equal_points():
@@ -81,16 +97,19 @@ def test_arrays_equal_points():
         SCALE.of({"launches": float(a), "op_float32_add": float(b), "known": 7.0})
         for a, b in zip(launches, added, strict=True)
     ]
-    assert pytest.approx([0.5, 2.0, math.sqrt(4.25 / 2), 1.0, 1.0, 1.0]) == found.tolist()
+    mixed, unknown = math.sqrt(4.25 / 2) * math.sqrt(0.25 / 4 + 0.25), 0.3**-0.5
+    assert pytest.approx([0.5 * 0.5, 2.0 * 1.0, mixed, unknown, unknown, unknown]) == found.tolist()
     assert found.tolist() == pytest.approx(one_each)
     assert found.tolist() == SCALE.of({"launches": launches, "op_float32_add": added}).tolist()
-    assert [0.5, 1.0] == pytest.approx([float(v) for v in SCALE.of({"launches": np.array([5.0, 0.0])})])
+    given = SCALE.of({"launches": launches, "op_float32_add": added}, lack=np.full(6, 2.0))
+    assert pytest.approx([1.0, 4.0, 2 * math.sqrt(4.25 / 2), 2.0, 2.0, 2.0]) == given.tolist()
+    assert pytest.approx(4.0) == SCALE.of({"op_float32_add": 3.0}, lack=2.0)
 
 
 def test_the_more_a_prediction_rests_on_a_bad_weight_the_wider():
     shares = np.linspace(0, 1, 11)
-    found = SCALE.of({"launches": 1 - shares, "op_float32_add": shares})
-    assert (np.diff(found) > 0).all()
+    alone = SCALE.model_copy(update={"support_power": 0.0})
+    assert (np.diff(alone.of({"launches": 1 - shares, "op_float32_add": shares})) > 0).all()
 
 
 def test_the_width_rises_with_the_level():
@@ -107,12 +126,12 @@ def test_coverage_and_width_on_groups_that_differ():
     generator = np.random.default_rng(11)
     inside, plainly, ratios, bad, plainly_bad = [], [], [], [], []
     for _ in range(300):
-        own, share, errors = drawn(generator, 31)
-        known, new = own < 30, own == 30
-        scores = scores_of(own[known], share[known], errors[known])
+        own, share, errors, lack = drawn(generator, 31)
+        old, new = own < 30, own == 30
+        scores = scores_of(own[old], share[old], errors[old], lack[old])
         plain = scores.model_copy(update={"scales": None, "scale": None})
         by_weight = {"launches": share[new], "op_float32_add": 1 - share[new]}
-        half, wide = (each.half_width(each.quantile(0.9), by_weight) for each in (scores, plain))
+        half, wide = (each.half_width(each.quantile(0.9), by_weight, lack[new]) for each in (scores, plain))
         hits, plain_hits = abs(errors[new]) <= half, abs(errors[new]) <= wide
         inside.append(hits.mean())
         plainly.append(plain_hits.mean())
