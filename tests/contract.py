@@ -56,6 +56,11 @@ class Row:
     group: str = ""
     disagreement: float = nan  # of one visit
 
+    @property
+    def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
+        """Its samples: of one visit."""
+        return ((self.seconds,),)
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -87,6 +87,11 @@ class Row:
     disagreement: float = nan
     flags: tuple[str, ...] = ()
 
+    @property
+    def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
+        """Its samples: of one visit."""
+        return ((self.seconds,),)
+
 
 @dataclass(frozen=True)
 class Rows:

@@ -70,6 +70,17 @@ class DesignFit:
         """Return the seconds of a design's rows, shape (n_rows,), of the same columns."""
         return self.estimator.predict(table.matrix)
 
+    def by_weight(self, table: Design) -> Array:
+        r"""Return the seconds that rest on each fitted weight, :math:`w \, \partial T / \partial w`.
+
+        Of a design's rows with the same columns, shape (n_rows, n_weights), in the order of its model's weights.
+        """
+        values = self.coefficients[: len(table.model.weights)]
+        if isinstance(self.estimator, RelativeLeastSquares):
+            return table.matrix * values
+        columns = dict(zip(table.names, table.matrix.T, strict=True))
+        return table.model.jacobian(columns, values) * values
+
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
     """Fit a family to a design; raise TooFewRowsError for fewer rows than weights."""
