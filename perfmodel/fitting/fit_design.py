@@ -75,11 +75,13 @@ class DesignFit:
 
         Of a design's rows with the same columns, shape (n_rows, n_weights), in the order of its model's weights.
         """
-        values = self.coefficients[: len(table.model.weights)]
+        known = dict(zip(self.names, self.coefficients, strict=True))  # a sum's weights have their features' names
+        values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
         if isinstance(self.estimator, RelativeLeastSquares):
-            return table.matrix * values
+            return np.asarray(table.matrix * values)
         columns = dict(zip(table.names, table.matrix.T, strict=True))
-        return table.model.jacobian(columns, values) * values
+        found: Array = table.model.jacobian(columns, values) * values
+        return found
 
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
