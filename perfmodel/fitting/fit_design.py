@@ -79,6 +79,9 @@ class DesignFit:
         values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
         if isinstance(self.estimator, RelativeLeastSquares):
             return np.asarray(table.matrix * values)
+        if isinstance(self.estimator, ResourceFit):
+            order = [table.names.index(weight.removeprefix("w_")) for weight in table.model.weights]
+            return np.asarray(self.estimator.by_weight(table.matrix)[:, order])
         columns = dict(zip(table.names, table.matrix.T, strict=True))
         found: Array = table.model.jacobian(columns, values) * values
         return found

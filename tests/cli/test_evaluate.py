@@ -17,8 +17,8 @@ from perfmodel.compare.comparison import in_words
 from perfmodel.fitting import FamilyFits
 from perfmodel.models import find_family
 from perfmodel.store import read
-from tests.recorded import POCL, SIMULATED
 from tests.fitting.uncertainty import by_hand
+from tests.recorded import POCL, SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 

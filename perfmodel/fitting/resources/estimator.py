@@ -87,6 +87,10 @@ class ResourceFit:
         """Return the times [s] of rows of quantities, shape (n_rows,)."""
         return self.model.times(X, self.coef_)[0]
 
+    def by_weight(self, X: Array) -> Array:  # noqa: N803
+        r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, of X's shape."""
+        return X * self.model.times(X, self.coef_)[1] * self.coef_
+
 
 def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
     """Fit the weights of a model's columns to measured times [s].
