@@ -155,7 +155,7 @@ class FittedModel:
         if self.facts is not None:
             check_launch(counts, self.facts)
         case = Case(counts, {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
-        unmeasured = self._unmeasured(case.features)
+        unmeasured = self._unmeasured(self.family.values(case) if self.family.resources else case.features)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
         values = self.family.values(case)

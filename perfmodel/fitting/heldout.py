@@ -90,7 +90,8 @@ class Refits:
         Where the rows seen are too few for their features, everything is withheld.
         """
         table = self.table
-        charged = np.array([name not in self.family.units for name in table.names], dtype=np.bool_)
+        free = () if self.family.resources else self.family.units
+        charged = np.array([name not in free for name in table.names], dtype=np.bool_)
         exercised = (table.matrix != 0) & charged
         lacking = exercised[unseen] & ~np.any(exercised[seen], axis=0)
         predictable = ~np.any(lacking, axis=1)

@@ -72,8 +72,12 @@ class RunTime:
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Features that the expression itself names, which have no weight that is named after them."""
-        return frozenset(self._whole[0].features) - {*self.family.units} - {*self.weights}
+        """What the expression names and must have been measured.
+
+        Features that have no weight that is named after them, and in a family of resources its quantities.
+        """
+        free = () if self.family.resources else self.family.units
+        return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 
     @cached_property
     def _whole(self) -> tuple[Expression, list[float]]:
