@@ -73,8 +73,9 @@ def device_of(case: Case) -> Device:
     levels = tuple(
         _level(size, int(known(f"l{number}_ways")), line) for number, size in enumerate(sizes, 1)
     )
+    order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return Device(
-        str(known("lane_order")), int(case.known("vector_lanes", case.counts.subgroup_size)),
+        order, int(case.known("vector_lanes", case.counts.subgroup_size)),
         int(known("compute_units")), line, (levels[0], levels[1], levels[2]),
     )  # fmt: skip
 
