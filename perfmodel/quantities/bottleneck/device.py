@@ -16,7 +16,7 @@ ASSUMED: Mapping[str, Any] = MappingProxyType({
 })  # fmt: skip
 """What is assumed where a device's facts do not tell it."""
 
-LAST_LEVEL = ("cache_bytes", "l3_told_bytes", "l3_bytes")
+LAST_LEVEL = ("l3_told_bytes", "cache_bytes", "l3_bytes")
 """Facts that give the last level's capacity; the first that is known counts.
 
 What a pointer chase measures comes last: it steps up where the pages of the TLB end, long before such a cache does.

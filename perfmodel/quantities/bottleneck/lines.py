@@ -40,8 +40,13 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: Device) 
         "first_stored": stored - stored_jumps, "first_stored_jumping": stored_jumps,
     }  # fmt: skip
     touched = fetched * device.line
+    # vectors run one after another, each in lockstep: what these levels fetch is at most that of either order
+    orders = ("serial",) if device.order == "serial" else ("serial", "lockstep")
     for name, level, capacity in (("second_level", second, second.bytes * device.units), ("memory", last, last.bytes)):
-        at = counts.traffic(None, level.bytes, device.line, level.sets, device.order)(**sizes)
+        at = min(
+            (counts.traffic(None, level.bytes, device.line, level.sets, order)(**sizes) for order in orders),
+            key=lambda lines: float(lines.fetched),
+        )
         stays = 1 - cold_share(touched, capacity)
         lines = max(float(at.fetched) - fetched * stays, 0.0)
         jumping = float(at.jumps) / float(at.fetched) if at.fetched else 0.0
