@@ -157,12 +157,25 @@ def _nest(nest: Nest, table: Table) -> NestPlan:
         iterations=table.place(nest.iterations), box=table.place(nest.box), entries=table.place(nest.entries),
         kept=table.place(nest.kept),
         operations=tuple((_bits(one.dtype), one.kind, table.place(one.count)) for one in _floating(nest.operations)),
-        accesses=tuple(_access(one, inner, table) for one in nest.accesses if one.space != "private"),
+        accesses=tuple(_access(one, inner, table) for one in _once(nest.accesses) if one.space != "private"),
         chains=tuple(
             ChainPlan(_by_kind(chain.operations, table), chain.chains, bool(around.intersection(chain.loops)))
             for chain in nest.chains if any(True for _ in _floating(chain.operations))
         ),
     )  # fmt: skip
+
+
+def _once(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
+    """Yield accesses, but loads of one address only once: a compiler keeps the value in a register."""
+    seen: set[tuple[object, ...]] = set()
+    for access in accesses:
+        if access.direction == "load" and access.address is not None:
+            steps = tuple(sorted((name, str(step.polynomial)) for name, step in access.address.steps.items()))
+            key = access.array, access.bits, str(access.address.start.polynomial), steps, str(access.count.polynomial)
+            if key in seen:
+                continue
+            seen.add(key)
+        yield access
 
 
 def _access(access: NestAccess, inner: str, table: Table) -> AccessPlan:

@@ -41,6 +41,14 @@ def test_starts_a_constant_apart_are_one_stream() -> None:
     assert 3 == plan_of(counts).launches[0].streams  # a near 0, a near n, out
 
 
+def test_a_value_that_is_read_twice_is_loaded_once() -> None:
+    square, product = (
+        kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i]*{other}", "a: n + 1; out: n") for other in ("a[i]", "a[i + 1]")
+    )
+    loads = [[access.load for access in plan_of(one).launches[0].nests[0].accesses] for one in (square, product)]
+    assert [[True, False], [True, True, False]] == [sorted(found, reverse=True) for found in loads]
+
+
 @pytest.mark.parametrize(("trips", "written_out"), [(16, True), (17, False)])
 def test_short_loops_of_constant_trips_are_written_out(trips: int, written_out: bool) -> None:
     counts = kernel(
