@@ -46,6 +46,16 @@ def copied(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
     return tuple(name for name, axis in inames if not axis and name not in loops)
 
 
+def copies(domain: Domain, around: Surroundings) -> dict[str, int]:
+    """Return the inames of loops that the generated code writes out, each with its number of values at most."""
+    found = {}
+    for name in copied(domain, {*around.outer, *around.inner}):
+        place = domain.names.index(name)
+        low, high = domain.points.dim_min_val(place), domain.points.dim_max_val(place)
+        found[name] = high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else 1
+    return found
+
+
 def without(domain: Domain, names: Container[str]) -> Domain:
     """Return the instances of a domain without some of its inames."""
     points = domain.points

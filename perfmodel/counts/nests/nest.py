@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perfmodel.counts.nests.address import Address
@@ -24,6 +25,8 @@ class NestAccess:
         Where it is in the array; None where the index depends on data or is not affine.
     lanes : tuple of LaneStride
         Distances between neighbouring lanes; empty where data decide.
+    copies : mapping of str to int
+        The inames of loops that the generated code writes out, each with its number of values.
     """
 
     space: str
@@ -34,6 +37,7 @@ class NestAccess:
     count: Count
     address: Address | None
     lanes: tuple[LaneStride, ...]
+    copies: Mapping[str, int]
 
     def step(self, loop: str) -> Count | None:
         """Return the distance in bytes between two iterations of a loop; None where it is not known.

@@ -14,7 +14,7 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.graph import Recurrence
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.address import address_of
-from perfmodel.counts.nests.groups import SET, Key, rolled, statements_by_nest, union_of, without
+from perfmodel.counts.nests.groups import SET, Key, copies, rolled, statements_by_nest, union_of, without
 from perfmodel.counts.nests.nest import Nest, NestAccess, NestChain
 from perfmodel.counts.nests.stretches import Surroundings
 from perfmodel.counts.program.program import Domain, Statement
@@ -63,7 +63,7 @@ class _Nests:
             accesses=tuple(
                 NestAccess(
                     a.space, a.direction, a.array, a.dtype, a.bits, counts[s.domain], address_of(a, s.domain),
-                    a.lane_stride,
+                    a.lane_stride, copies(s.domain, around),
                 )
                 for s in statements for a in s.accesses
             ),

@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from perfmodel.counts.nests.address import Address
 from perfmodel.counts.nests.nest import Nest, NestAccess
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import FlowUnknownError
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.counts.rows import OperationCount
 
+MOST_COPIES = 64
+"""Most copies of an access whose addresses are looked at; there are more streams than any rule asks for."""
 WRITTEN_OUT = 16
 """Most trips of a loop of a constant number of trips that a compiler writes out."""
 
@@ -39,10 +42,10 @@ class Table:
 
 @dataclass(frozen=True)
 class AccessPlan:
-    """An access of a nest; ``count`` and the entries of ``apart`` are positions of counts.
+    """An access of a nest; ``count`` and the entries of ``apart`` and ``places`` are positions of counts.
 
     ``apart`` are the distances between neighbouring lanes in accesses, empty where data decide. ``invariant`` is
-    whether the innermost loop does not move it.
+    whether the innermost loop does not move it. ``places`` are where it begins and how far each iname moves it [B].
     """
 
     load: bool
@@ -50,6 +53,7 @@ class AccessPlan:
     count: int
     apart: tuple[int, ...]
     invariant: bool
+    places: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,9 @@ def _access(access: NestAccess, inner: str, table: Table) -> AccessPlan:
     return AccessPlan(
         access.direction == "load", access.bits, table.place(access.count), apart,
         step is not None and step == Count.constant(0, "byte"),
+        () if access.address is None else tuple(
+            table.place(one) for one in (access.address.start, *access.address.steps.values())
+        ),
     )  # fmt: skip
 
 
@@ -202,6 +209,18 @@ def _bits(dtype: str) -> int:
 def _streams(nests: Iterable[Nest]) -> int:
     """Return how many streams of global addresses there are: starts of one array a constant apart are one."""
     return len({
-        (access.array, "" if access.address is None else access.address.base)
-        for nest in nests for access in nest.accesses if access.space == "global"
+        (access.array, base)
+        for nest in nests for access in nest.accesses if access.space == "global" for base in _bases(access)
     })  # fmt: skip
+
+
+def _bases(access: NestAccess) -> set[str]:
+    """Return the base of each copy of an access that the code writes out (:attr:`Address.base`)."""
+    if access.address is None:
+        return {""}
+    starts = [access.address.start]
+    for iname, values in access.copies.items():
+        step = access.address.step(iname)
+        if len(starts) * values <= MOST_COPIES:
+            starts = [start + value * step for start in starts for value in range(values)]
+    return {Address(start, {}).base for start in starts}

@@ -20,7 +20,7 @@ RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     ), "operation")),
     "issue": MappingProxyType({
         **dict.fromkeys(("simple", "minmax", "iterations"), "operation"),
-        **dict.fromkeys(("loads", "stores", "gathers", "scatters", "kept_values"), "access"),
+        **dict.fromkeys(("loads", "stores", "gathers", "scatters", "split", "kept_values"), "access"),
     }),
     "near": MappingProxyType(dict.fromkeys((
         "again_loaded", "again_stored", "first_loaded", "first_loaded_jumping", "first_stored", "first_stored_jumping",

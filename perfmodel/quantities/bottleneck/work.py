@@ -205,9 +205,18 @@ class NestWork:
         together = uniform or (apart is not None and apart <= 1 and not self.serial_region)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
+            if not uniform and self._splits(access, lanes):
+                self._charge("split", amount / lanes)
             return amount / lanes
         self._charge(element, amount)
         return amount
+
+    def _splits(self, access: AccessPlan, lanes: float) -> bool:
+        """Whether vectors of an access do not begin where lines, or parts of them, begin."""
+        size = access.bits // 8
+        whole = int(min(lanes * size, self.launch.device.line))
+        start, *steps = map(self._value, access.places)
+        return start % whole != 0 or any(step % whole for step in steps if abs(step) != size)
 
     def _chains(self, instructions: float) -> None:
         """Charge the longest chain of the nest, less what other work-items fill."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import loopy as lp
+import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from perfmodel.quantities.bottleneck.plan import plan_of
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import copy, kernel, row_sums
@@ -39,6 +42,17 @@ def test_starts_a_constant_apart_are_one_stream() -> None:
         "[n] -> { [i]: 0 <= i < n }", "out[i] = a[i] + a[i + 1] + a[i + n] + a[i + n + 7]", "a: 3*n; out: n"
     )
     assert 3 == plan_of(counts).launches[0].streams  # a near 0, a near n, out
+
+
+def test_each_copy_of_an_access_is_a_stream() -> None:
+    """Rows of n cells, four of which each work-item stores one after another, without a loop."""
+    unit = lp.make_kernel(
+        "[n] -> { [i, r]: 0 <= i < n and 0 <= r < 4 }", "out[r, i] = a[r, i] + a[r + 1, i]",
+        [lp.GlobalArg("a, out", np.float32, shape="5, n", is_input=None), ...],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "r:unr")
+    assert 4 + 5 == plan_of(count(unit, cache=False)).launches[0].streams
 
 
 def test_a_value_that_is_read_twice_is_loaded_once() -> None:

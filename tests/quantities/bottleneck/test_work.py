@@ -98,3 +98,12 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
 
 def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
     assert [1.0, 0.5, 0.0] == [waiting_share(instructions, 10.0) for instructions in (3200.0, 800.0, 0.0)]
+
+
+def test_vectors_that_do_not_begin_where_lines_do_are_split() -> None:
+    """Vectors of eight float32 are 32 bytes: those that begin 4 bytes on lie in two lines, every other one."""
+    aligned, shifted = (
+        found(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i + {shift}]", "a: n + 16; out: n"), "serial", n=128)
+        for shift in (8, 1)
+    )
+    assert (None, 128 / 8) == (aligned.get("split"), shifted.get("split"))
