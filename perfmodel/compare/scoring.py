@@ -1,0 +1,212 @@
+"""One row of the scoreboard: a model on a device, by one protocol, over one set of kernels, at one commit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from perfmodel.compare.figures import summarise
+from perfmodel.compare.ideas import Idea
+from perfmodel.compare.oracle import oracle_error
+from perfmodel.compare.protocols import GROUPS, PROTOCOLS, Evaluation, evaluate_fits
+from perfmodel.compare.side_by_side import timed
+from perfmodel.compare.top_choices import Case, noise_of, top1_within_noise
+from perfmodel.errors import PerfModelError
+from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.facts.measured_facts import with_measured_facts
+
+if TYPE_CHECKING:
+    from perfmodel.store import Measurements
+
+LEVEL = 0.9
+"""Probability that the intervals are meant to have [1]."""
+SCORED = tuple(name for name in PROTOCOLS if name != "sizes")
+"""Protocols by which test kernels are predicted."""
+PAPER_TAG = "paper"
+"""Tag of the test kernels of the 2016 paper, which are scored at tagged commits only."""
+TESTS, PAPER, ALL, MEASURED = "tests", "paper", "all", "measured"
+"""Sets of kernels: test kernels that are not the paper's, the paper's, both, and measurement kernels."""
+SIMULATED = "simulated"
+"""A word in the name of every device that is a simulation."""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """When something was scored (ISO 8601), and at which commit."""
+
+    date: str
+    commit: str
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A model on a device by one protocol; NaN where there is no such figure.
+
+    Parameters
+    ----------
+    date, commit
+        When it was scored (ISO 8601), and of which commit.
+    device, simulated
+        Name of the device's folder, and whether it is a simulation.
+    model
+        Name of a family, an idea or a black box.
+    protocol
+        One of :data:`~perfmodel.compare.PROTOCOLS`, or :data:`~perfmodel.compare.protocols.GROUPS`.
+    kernels
+        Which kernels were predicted: ``tests`` (test kernels that are not the 2016 paper's), ``paper`` (that paper's
+        four), ``all`` (both) or ``measured`` (measurement kernels).
+    cases, withheld, error, factor, choices, regret, top1, tau, inside, width
+        As of :class:`~perfmodel.compare.Figures`.
+    top1_tied
+        As `top1`, where ties within the noise count (:func:`~perfmodel.compare.top_choices.top1_within_noise`).
+    oracle
+        Error that one factor for each variant leaves [1] (:func:`~perfmodel.compare.oracle.oracle_error`).
+    weights, fit_s, predict_s
+        Number of fitted weights, and seconds of one fit and of one prediction of a counted kernel.
+    score_s
+        Seconds that all scorings of this model on this device took together.
+    problem
+        Reason why it could not be fitted; it has no figures then.
+    """
+
+    date: str
+    commit: str
+    device: str
+    simulated: bool
+    model: str
+    protocol: str = ""
+    kernels: str = ""
+    cases: int = 0
+    withheld: int = 0
+    error: float = math.nan
+    factor: float = math.nan
+    choices: int = 0
+    regret: float = math.nan
+    top1: float = math.nan
+    top1_tied: float = math.nan
+    tau: float = math.nan
+    inside: float = math.nan
+    width: float = math.nan
+    oracle: float = math.nan
+    weights: int = 0
+    fit_s: float = math.nan
+    predict_s: float = math.nan
+    score_s: float = math.nan
+    problem: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredDevice:
+    """What is measured on a device.
+
+    Parameters
+    ----------
+    name
+        Name of its folder.
+    plain, known
+        Measurement kernels without and with the facts that can be read off them.
+    tests
+        Test kernels.
+    """
+
+    name: str
+    plain: Measurements
+    known: Measurements
+    tests: Measurements
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is a simulation."""
+        return SIMULATED in self.plain.device.lower()
+
+    def rows(self, idea: Idea) -> Measurements:
+        """Return the measured rows with the facts that an idea takes."""
+        return self.known if idea.measured_facts else self.plain
+
+    def tests_of(self, idea: Idea, kernels: str) -> Measurements:
+        """Return the test kernels of a set, with the facts that an idea takes."""
+        tests = self.tests.with_facts(self.rows(idea).facts)
+        return tests if kernels == ALL else tests.of_kernels(*self.kernels_of(kernels))
+
+    def kernels_of(self, kernels: str) -> frozenset[str]:
+        """Return the names of the test kernels of a set."""
+        paper = frozenset(row.kernel for row in self.tests if PAPER_TAG in row.tags)
+        every = frozenset(row.kernel for row in self.tests)
+        return {PAPER: paper, TESTS: every - paper, ALL: every}[kernels]
+
+
+def read_scored(folder: Path) -> ScoredDevice:
+    """Read a device's folder; see :func:`perfmodel.fitting.device_folder.measured_folder` for errors."""
+    plain, tests = measured_folder(folder, measured_facts=False)
+    return ScoredDevice(folder.name, plain, with_measured_facts(plain), tests)
+
+
+def score(
+    device: ScoredDevice, idea: Idea, stamp: Stamp, protocols: Sequence[str] = SCORED, paper: bool = False
+) -> tuple[Scoring, ...]:
+    """Score a model on a device.
+
+    Without `paper`, no fit, interval or figure sees a time of the paper's test kernels. A model that cannot be fitted
+    has one row with its problem.
+
+    Parameters
+    ----------
+    device, idea
+        What is scored on what.
+    stamp
+        When, and of which commit.
+    protocols
+        How test kernels are predicted; without any, only measurement kernels are, and test kernels are not looked at.
+    paper
+        Whether the paper's test kernels are predicted, and all test kernels, instead of the others.
+    """
+    own = Scoring(stamp.date, stamp.commit, device.name, device.simulated, idea.name)
+    begin = perf_counter()
+    try:
+        found = [*(_score_paper if paper else _score)(device, idea, own, protocols)]
+    except PerfModelError as error:
+        found = [replace(own, problem=" ".join(str(error).split()))]
+    spent = perf_counter() - begin
+    return tuple(replace(one, score_s=spent) for one in found)
+
+
+def _score(device: ScoredDevice, idea: Idea, own: Scoring, protocols: Sequence[str]) -> Iterator[Scoring]:
+    measured = device.rows(idea)
+    fits = idea.fits(measured)
+    weights, fit_s, predict_s = timed(fits, measured)
+    own = replace(own, weights=0 if idea.black_box else weights, fit_s=fit_s, predict_s=predict_s)
+    yield _without_choices(_row(own, MEASURED, evaluate_fits(fits, LEVEL, (GROUPS,))[0], {}))
+    tests = device.tests_of(idea, TESTS)
+    if protocols and len(tests):
+        noise = noise_of(tests)
+        for each in evaluate_fits(replace(fits, tests=tests), LEVEL, protocols):
+            yield _row(own, TESTS, each, noise)
+
+
+def _score_paper(device: ScoredDevice, idea: Idea, own: Scoring, protocols: Sequence[str]) -> Iterator[Scoring]:
+    tests = device.tests_of(idea, ALL)
+    noise, paper = noise_of(tests), device.kernels_of(PAPER)
+    fits = idea.fits(device.rows(idea), tests)
+    for each in evaluate_fits(fits, LEVEL, protocols):
+        rows = tuple(row for row in each.rows if row.kernel in paper)
+        yield _row(own, PAPER, replace(each, rows=rows), noise)
+        yield _row(own, ALL, each, noise)
+
+
+def _row(own: Scoring, kernels: str, judged: Evaluation, noise: Mapping[Case, float]) -> Scoring:
+    found = summarise(judged.rows)
+    return replace(
+        own, protocol=judged.protocol, kernels=kernels, cases=found.cases, withheld=found.withheld, error=found.error,
+        factor=found.factor, choices=found.choices, regret=found.regret, top1=found.top1,
+        top1_tied=top1_within_noise(judged.rows, noise), tau=found.tau, inside=found.inside, width=found.width,
+        oracle=oracle_error(judged.rows),
+    )  # fmt: skip
+
+
+def _without_choices(one: Scoring) -> Scoring:
+    """Return a row without figures of choices: measurement kernels are no alternatives for one job."""
+    return replace(one, choices=0, regret=math.nan, top1=math.nan, top1_tied=math.nan, tau=math.nan)

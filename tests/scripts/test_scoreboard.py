@@ -1,0 +1,49 @@
+"""``scripts/scoreboard`` as a user starts it: options, refusals, and one scoring of a committed device."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.report.scoreboard import read_log, read_scoreboard
+from scripts import scoreboard
+from tests.recorded import INTEL
+
+
+def run(tmp_path, *arguments: str) -> int:
+    return scoreboard.main(["--out", str(tmp_path), *arguments])
+
+
+def test_the_papers_kernels_are_refused_at_a_commit_without_a_tag(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(scoreboard, "git", lambda *asked: {"tag": []}.get(asked[0], ["abc1234"]))
+    assert 2 == run(tmp_path, "--paper-kernels")
+    assert capsys.readouterr().err.startswith("scoreboard: error: the 2016 paper's test kernels are scored at tagged")
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_one_model_on_a_committed_device(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(scoreboard, "git", lambda *asked: ["v1"])
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / INTEL.name).symlink_to(INTEL)
+    wanted = ("--folders", str(tmp_path / "devices"), "--model", "threaded_manycore_linear", "--paper-kernels")
+    assert 0 == run(tmp_path, *wanted)
+    out, err = capsys.readouterr()
+    assert "wrote" in out
+    assert "1 models to score, devices: 1, time: about 20 s" in err  # nothing was scored before, and it is scored twice
+    rows = read_scoreboard(tmp_path / "data" / "scoreboard.csv")
+    assert {("groups", "measured"), ("A", "tests"), ("B", "tests")} <= {(one.protocol, one.kernels) for one in rows}
+    assert {"v1"} == {one.commit for one in rows}
+    assert {"paper", "all"} == {one.kernels for _, one in read_log(tmp_path / "data" / "scorings.csv")}
+    assert "intel-xeon" in (tmp_path / "scoreboard.md").read_text()
+    assert 0 == run(tmp_path, "--redraw")
+    assert rows == read_scoreboard(tmp_path / "data" / "scoreboard.csv")
+
+
+@pytest.mark.parametrize("wanted", [("--device", "gone"), ("--model", "gone")])
+def test_what_is_not_there(tmp_path, wanted, capsys):
+    assert 2 == run(tmp_path, *wanted)
+    assert "gone" in capsys.readouterr().err
+
+
+def test_git_is_asked():
+    assert 1 == len(scoreboard.git("rev-parse", "HEAD"))
