@@ -6,7 +6,6 @@ Works from the committed measurements, without a device. Figures are added to do
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import date
@@ -17,12 +16,9 @@ from perfmodel.cli.progress import Bar
 from perfmodel.compare.scoring import SCORED, Stamp
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
+from scripts.commits import commit_name, tags
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-def git(*arguments: str) -> list[str]:
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,16 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--folders", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the page and its data")
     given, bar = parser.parse_args(argv), Bar()
-    board, commit = Board.below(given.out), "".join(git("describe", "--always", "--dirty"))
+    board, commit = Board.below(given.out), commit_name()
     try:
-        reason = reason_to_score(given.paper_kernels, git("tag", "--points-at", "HEAD"), commit)
+        reason = reason_to_score(given.paper_kernels, tags(), commit)
         ideas = wanted_ideas(given.ideas, given.idea, given.trees, given.model)
         folders = [] if given.redraw else measured_folders(given.folders, tuple(given.device))
         if given.importances:
             print(importances_text(folders, ideas))
             return 0
         stamp, protocols = Stamp(date.today().isoformat(), commit), () if given.groups_only else SCORED
-        score_folders(board, folders, ideas, stamp, protocols=protocols, reason=reason, progress=bar)
+        if folders:
+            score_folders(board, folders, ideas, stamp, protocols=protocols, reason=reason, progress=bar)
         board.draw()
         print(f"wrote {board.table}, {board.page} and {board.picture}{f', {board.log}' * bool(reason)}")
     except PerfModelError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from perfmodel.compare.black_box import BlackBoxFits, choose_trees, group_error, importances
+from perfmodel.compare.black_box import chosen_fits, group_error, importances
 from perfmodel.compare.ideas import BLACK_BOX, Idea, every_idea, read_ideas, with_measured_twins
 from perfmodel.compare.scoring import SCORED, ScoredDevice, Scoring, Stamp, read_scored, score
 from perfmodel.errors import OptionError
@@ -19,7 +19,7 @@ from perfmodel.report.scoreboard_picture import picture_scoreboard
 from perfmodel.report.tables import columns_text
 
 DIRTY = "-dirty"
-"""With this git ends the name of a commit whose files were changed."""
+"""With this ends the name of a commit, if files were changed since."""
 UNKNOWN_S = 10.0
 """Time that scoring a model takes where none was scored before [s]."""
 
@@ -106,7 +106,7 @@ def score_folders(
     board: Board, folders: Sequence[Path], ideas: Sequence[Idea], stamp: Stamp, *, protocols: Sequence[str] = SCORED,
     reason: str = "", progress: Progress | None = None,
 ) -> tuple[Scoring, ...]:  # fmt: skip
-    """Score models on devices' folders, and add the figures to the board, a device at a time.
+    """Score models on devices' folders, and add the figures to the board, a model at a time.
 
     Parameters
     ----------
@@ -133,16 +133,13 @@ def score_folders(
     found: list[Scoring] = []
     with task(bar, "scoring", steps, total):
         for device in devices:
-            rows: list[Scoring] = []
-            logged: list[Scoring] = []
             for idea in jobs[device.name]:
-                rows += score(device, idea, stamp, protocols)
-                logged += score(device, idea, stamp, protocols, paper=True) if reason else ()
+                rows = score(device, idea, stamp, protocols)
+                board.add(rows)
+                if reason:
+                    board.add_logged(reason, score(device, idea, stamp, protocols, paper=True))
                 bar.advance(_note(device, idea, rows[-1]), times * _seconds(known, device.name, idea))
-            board.add(rows)
-            if reason:
-                board.add_logged(reason, logged)
-            found += rows
+                found += rows
     return tuple(found)
 
 
@@ -168,8 +165,7 @@ def importances_text(folders: Iterable[Path], ideas: Iterable[Idea], most: int =
 
 
 def _importances(device: ScoredDevice, idea: Idea, most: int) -> str:
-    trees = choose_trees(device.plain, idea.family, idea.options)
-    fits = BlackBoxFits(device.plain, idea.family, idea.options, None, trees)
+    fits = chosen_fits(device.plain, idea.family, idea.options)
     rows = [("column", "rise"), *((name, f"{rise:.3f}") for name, rise in [*importances(fits).items()][:most])]
-    title = f"{idea.name} on {device.name}, {trees.name}: rise of the mean |log(t/p)| of groups left out"
+    title = f"{idea.name} on {device.name}, {fits.setting.name}: rise of the mean |log(t/p)| of groups left out"
     return f"{title} ({group_error(fits):.3f})\n{columns_text(rows)}"

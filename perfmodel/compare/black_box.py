@@ -150,7 +150,7 @@ class BlackBoxFits(FamilyFits):
     def refits(self) -> TreeRefits:
         """Trees grown on some of the rows."""
         work = np.concatenate([total_work(each) for each in (self.measured, self.tests) if each])
-        readable = FamilyFits(self.measured, self.family, self.options, self.tests)
+        readable = self.share_design(FamilyFits(self.measured, self.family, self.options, self.tests))
         return TreeRefits(readable.refits, self.setting, work, _balance(readable))
 
     def fit_measured(self) -> DesignFit:
@@ -174,12 +174,13 @@ def _balance(fits: FamilyFits) -> Floats:
     return balanced
 
 
-def choose_trees(
+def chosen_fits(
     measured: Measurements, family: Family, options: FitOptions | None = None, among: Sequence[Trees] = CANDIDATES
-) -> Trees:
-    """Return the settings with the least error of groups of measurement kernels left out (:func:`group_error`)."""
-    fits = (BlackBoxFits(measured, family, options or FitOptions(), None, setting) for setting in among)
-    return among[int(np.argmin([group_error(one) for one in fits]))]
+) -> BlackBoxFits:
+    """Return the black box with the least error of groups of measurement kernels left out (:func:`group_error`)."""
+    readable = FamilyFits(measured, family, options or FitOptions())
+    found = [readable.share_design(BlackBoxFits(measured, family, readable.options, None, one)) for one in among]
+    return found[int(np.argmin([group_error(one) for one in found]))]
 
 
 def group_error(fits: FamilyFits) -> float:

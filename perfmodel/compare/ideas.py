@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from perfmodel.compare.black_box import BlackBoxFits, choose_trees
+from perfmodel.compare.black_box import chosen_fits
 from perfmodel.compare.contenders import has_measured_weight
 from perfmodel.documents import read_file, value_of
 from perfmodel.errors import DocumentError, OptionError
@@ -49,12 +49,11 @@ class Idea:
     measured_facts: bool = False
     black_box: bool = False
 
-    def fits(self, measured: Measurements, tests: Measurements | None = None) -> FamilyFits:
-        """Return its fits to rows of a device; trees are chosen by the measured rows alone."""
-        if not self.black_box:
-            return FamilyFits(measured, self.family, self.options, tests)
-        trees = choose_trees(measured, self.family, self.options)
-        return BlackBoxFits(measured, self.family, self.options, tests, trees)
+    def fits(self, measured: Measurements) -> FamilyFits:
+        """Return its fits to measured rows of a device."""
+        if self.black_box:
+            return chosen_fits(measured, self.family, self.options)
+        return FamilyFits(measured, self.family, self.options)
 
 
 class WrittenIdea(BaseModel):

@@ -183,14 +183,14 @@ def _score(device: ScoredDevice, idea: Idea, own: Scoring, protocols: Sequence[s
     tests = device.tests_of(idea, TESTS)
     if protocols and len(tests):
         noise = noise_of(tests)
-        for each in evaluate_fits(replace(fits, tests=tests), LEVEL, protocols):
+        for each in evaluate_fits(fits.with_tests(tests), LEVEL, protocols):
             yield _row(own, TESTS, each, noise)
 
 
 def _score_paper(device: ScoredDevice, idea: Idea, own: Scoring, protocols: Sequence[str]) -> Iterator[Scoring]:
     tests = device.tests_of(idea, ALL)
     noise, paper = noise_of(tests), device.kernels_of(PAPER)
-    fits = idea.fits(device.rows(idea), tests)
+    fits = idea.fits(device.rows(idea)).with_tests(tests)
     for each in evaluate_fits(fits, LEVEL, protocols):
         rows = tuple(row for row in each.rows if row.kernel in paper)
         yield _row(own, PAPER, replace(each, rows=rows), noise)

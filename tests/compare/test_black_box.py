@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.compare.black_box import BlackBoxFits, Trees, choose_trees, group_error, importances, total_work
+from perfmodel.compare.black_box import BlackBoxFits, Trees, chosen_fits, group_error, importances, total_work
 from perfmodel.compare.protocols import GROUPS, evaluate_fits
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.family_fits import FamilyFits
@@ -75,7 +75,7 @@ def test_groups_weigh_the_same():
 def test_settings_are_chosen_by_groups_left_out():
     settings = (Trees("work", trees=20), Trees("family", trees=20))
     errors = [group_error(BlackBoxFits(MEASURED, LINEAR, FitOptions(), None, one)) for one in settings]
-    assert settings[int(np.argmin(errors))] == choose_trees(MEASURED, LINEAR, among=settings)
+    assert settings[int(np.argmin(errors))] == chosen_fits(MEASURED, LINEAR, among=settings).setting
     assert "times over the work" == settings[0].name
 
 
