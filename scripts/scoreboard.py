@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from perfmodel.calibration.scoreboard import Board, importances_text, reason_to_score, score_folders, wanted_ideas
+from perfmodel.calibration import scoreboard as scores
 from perfmodel.cli.progress import Bar
 from perfmodel.compare.scoring import SCORED, Stamp
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting.device_folder import measured_folders
 from scripts.commits import commit_name, tags
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,17 +34,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--folders", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the page and its data")
     given, bar = parser.parse_args(argv), Bar()
-    board, commit = Board.below(given.out), commit_name()
+    board, commit = scores.Board.below(given.out), commit_name()
     try:
-        reason = reason_to_score(given.paper_kernels, tags(), commit)
-        ideas = wanted_ideas(given.ideas, given.idea, given.trees, given.model)
-        folders = [] if given.redraw else measured_folders(given.folders, tuple(given.device))
+        reason = scores.reason_to_score(given.paper_kernels, tags(), commit)
+        ideas = scores.wanted_ideas(given.ideas, given.idea, given.trees, given.model)
+        folders = [] if given.redraw else scores.wanted_folders(given.folders, given.device)
         if given.importances:
-            print(importances_text(folders, ideas))
+            print(scores.importances_text(folders, ideas))
             return 0
         stamp, protocols = Stamp(date.today().isoformat(), commit), () if given.groups_only else SCORED
         if folders:
-            score_folders(board, folders, ideas, stamp, protocols=protocols, reason=reason, progress=bar)
+            scores.score_folders(board, folders, ideas, stamp, protocols=protocols, reason=reason, progress=bar)
         board.draw()
         print(f"wrote {board.table}, {board.page} and {board.picture}{f', {board.log}' * bool(reason)}")
     except PerfModelError as error:

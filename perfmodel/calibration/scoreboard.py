@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from perfmodel.compare.black_box import chosen_fits, group_error, importances
+from perfmodel.compare.black_box import choose_black_box, group_error, importances
 from perfmodel.compare.ideas import BLACK_BOX, Idea, every_idea, read_ideas, with_measured_twins
 from perfmodel.compare.scoring import SCORED, ScoredDevice, Scoring, Stamp, read_scored, score
 from perfmodel.errors import OptionError
+from perfmodel.fitting.device_folder import measured_folders
+from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.io import write_whole
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.report.scoreboard import log_csv, read_log, read_scoreboard, scoreboard_csv
 from perfmodel.report.scoreboard_page import scoreboard_page
 from perfmodel.report.scoreboard_picture import picture_scoreboard
 from perfmodel.report.tables import columns_text
+from perfmodel.store import TESTS_FILE
 
 DIRTY = "-dirty"
 """With this ends the name of a commit, if files were changed since."""
@@ -78,6 +81,18 @@ def wanted_ideas(path: Path, files: Sequence[str], trees: Sequence[str], parts: 
             names = ", ".join(one.name for one in every)
             raise OptionError(f"no model has '{part}' in its name (there are: {names})", "give a part of such a name")
     return tuple(one for one in every if not parts or any(part in one.name for part in parts))
+
+
+def wanted_folders(root: Path, parts: Sequence[str]) -> list[Path]:
+    """Return the folders of devices below a root, simulated ones too, by parts of their names.
+
+    Raises
+    ------
+    OptionError
+        If a part is of no name, or nothing was measured.
+    """
+    every = [path.parent.name for path in root.glob(f"*/{TESTS_FILE}")]
+    return measured_folders(root, tuple(parts or every))
 
 
 def reason_to_score(reason: str | None, tags: Sequence[str], commit: str) -> str:
@@ -165,7 +180,7 @@ def importances_text(folders: Iterable[Path], ideas: Iterable[Idea], most: int =
 
 
 def _importances(device: ScoredDevice, idea: Idea, most: int) -> str:
-    fits = chosen_fits(device.plain, idea.family, idea.options)
+    fits = choose_black_box(FamilyFits(device.plain, idea.family, idea.options))
     rows = [("column", "rise"), *((name, f"{rise:.3f}") for name, rise in [*importances(fits).items()][:most])]
     title = f"{idea.name} on {device.name}, {fits.setting.name}: rise of the mean |log(t/p)| of groups left out"
     return f"{title} ({group_error(fits):.3f})\n{columns_text(rows)}"

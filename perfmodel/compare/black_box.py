@@ -14,22 +14,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from perfmodel.fitting.design import Floats, Rows
+from perfmodel.fitting.design import Design, Floats, Rows
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.fit_design import DesignFit
 from perfmodel.fitting.heldout import Refits, Unseen
-from perfmodel.fitting.options import FitOptions
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
-    from perfmodel.models import Family
     from perfmodel.store import Measurements
+
+Names = npt.NDArray[np.str_]
 
 WORK = ("op_*", "global_load_*", "global_store_*", "local_*", "launches")
 """Features whose sum is the total work; a kernel that does nothing is still launched."""
@@ -77,8 +78,8 @@ class TreeRefits(Refits):
 
     Parameters
     ----------
-    refits
-        The readable family's fits: its design, and a basis.
+    readable
+        The readable family's fits: its design, what it withholds, and a basis.
     setting
         How trees are grown.
     work
@@ -87,19 +88,21 @@ class TreeRefits(Refits):
         How much each row counts, shape (n_rows,).
     """
 
-    def __init__(self, refits: Refits, setting: Trees, work: Floats, balance: Floats) -> None:
-        super().__init__(refits.table, refits.family, refits.options)
-        self._readable, self.setting, self.work, self.balance = refits, setting, work, balance
-        self._columns = np.log1p(np.maximum(refits.table.matrix, 0))
+    def __init__(self, readable: Refits, setting: Trees, work: Floats, balance: Floats) -> None:
+        vars(self).update(vars(readable))  # with the fits that it has made, and that it will make
+        self.setting, self.work, self.balance = setting, work, balance
+        self._columns = np.log1p(np.maximum(self.table.matrix, 0))
         self._grown: dict[bytes, Any] = {}
 
-    def fit(self, seen: Rows) -> DesignFit:
-        """Return the readable family's fit to some rows."""
-        return self._readable.fit(seen)
-
-    def seconds(self, seen: Rows, unseen: Rows) -> Floats:
-        """Return the times of rows by trees grown on others [s], shape (n_unseen,)."""
+    def predict(self, seen: Rows, unseen: Rows) -> Unseen:
+        """Predict rows by trees grown on others; what the readable family withholds is withheld."""
         return self._predict(seen, unseen, self._columns[unseen])
+
+    def predict_without_column(self, seen: Rows, unseen: Rows, column: int, random: np.random.Generator) -> Unseen:
+        """Predict rows as if they had the values of random rows of the fit in one column."""
+        columns = self._columns[unseen].copy()
+        columns[:, column] = random.choice(self._columns[seen, column], len(unseen))
+        return self._predict(seen, unseen, columns)
 
     def grow(self, seen: Rows) -> Any:
         """Return the trees of the rows at some positions."""
@@ -112,25 +115,26 @@ class TreeRefits(Refits):
                 loss="huber", n_estimators=one.trees, learning_rate=one.rate, max_depth=one.depth,
                 min_samples_leaf=one.least, subsample=one.share, max_features=one.share, random_state=one.seed,
             )  # fmt: skip
-            target = np.log(self.table.times[rows] / self._basis(rows, rows))
-            self._grown[key] = trees.fit(self._columns[rows], target, self.balance[rows])
+            basis = self._basis(rows, rows, super().predict(rows, rows).seconds)
+            self._grown[key] = trees.fit(
+                self._columns[rows], np.log(self.table.times[rows] / basis), self.balance[rows]
+            )
         return self._grown[key]
 
-    def without_column(self, seen: Rows, unseen: Rows, column: int, random: np.random.Generator) -> Floats:
-        """Return the times of rows [s] that have the values of random other rows in one column."""
-        columns = self._columns[unseen].copy()
-        columns[:, column] = random.choice(self._columns[seen, column], len(unseen))
-        return self._predict(seen, unseen, columns)
+    def _predict(self, seen: Rows, unseen: Rows, columns: Floats) -> Unseen:
+        found = super().predict(seen, unseen)
+        known, seconds = found.known, found.seconds.copy()
+        if known.any():
+            basis = self._basis(seen, unseen[known], seconds[known])
+            seconds[known] = basis * np.exp(self.grow(seen).predict(columns[known]))
+        return replace(found, seconds=seconds)
 
-    def _predict(self, seen: Rows, unseen: Rows, columns: Floats) -> Floats:
-        times: Floats = self._basis(seen, unseen) * np.exp(self.grow(seen).predict(columns))
-        return times
-
-    def _basis(self, seen: Rows, rows: Rows) -> Floats:
+    def _basis(self, seen: Rows, rows: Rows, readable: Floats) -> Floats:
+        """Return what the times of rows are divided by [s or operations], with the readable family's predictions."""
         if self.setting.basis == "work":
             return self.work[rows]
         # A linear family may predict less than nothing; no kernel takes less time than the fastest that was measured.
-        times: Floats = np.maximum(self._readable.seconds(seen, rows), self.table.times[seen].min())
+        times: Floats = np.maximum(readable, self.table.times[seen].min())
         return times
 
 
@@ -142,21 +146,38 @@ class BlackBoxFits(FamilyFits):
     ----------
     setting
         How trees are grown.
+    readable
+        The fits of the family itself to the same rows.
     """
 
-    setting: Trees = field(default_factory=Trees)
+    setting: Trees = field(kw_only=True)
+    readable: FamilyFits = field(kw_only=True)
+
+    @cached_property
+    def design(self) -> Design:
+        """The design of the family."""
+        return self.readable.design
 
     @cached_property
     def refits(self) -> TreeRefits:
         """Trees grown on some of the rows."""
         work = np.concatenate([total_work(each) for each in (self.measured, self.tests) if each])
-        readable = self.share_design(FamilyFits(self.measured, self.family, self.options, self.tests))
-        return TreeRefits(readable.refits, self.setting, work, _balance(readable))
+        return TreeRefits(self.readable.refits, self.setting, work, _balance(self.readable))
+
+    def with_tests(self, tests: Measurements) -> BlackBoxFits:
+        """Return the same with other tests; the design of the measured rows is not made again."""
+        return black_box(self.readable.with_tests(tests), self.setting)
 
     def fit_measured(self) -> DesignFit:
         """Grow trees on all measured rows, and return the readable family's fit to them."""
         self.refits.grow(self.seen)
         return super().fit_measured()
+
+
+def black_box(readable: FamilyFits, setting: Trees) -> BlackBoxFits:
+    """Return the black box that sees what a family sees, on the same rows."""
+    one = readable
+    return BlackBoxFits(one.measured, one.family, one.options, one.tests, setting=setting, readable=readable)
 
 
 def total_work(measured: Measurements) -> Floats:
@@ -174,12 +195,9 @@ def _balance(fits: FamilyFits) -> Floats:
     return balanced
 
 
-def chosen_fits(
-    measured: Measurements, family: Family, options: FitOptions | None = None, among: Sequence[Trees] = CANDIDATES
-) -> BlackBoxFits:
+def choose_black_box(readable: FamilyFits, among: Sequence[Trees] = CANDIDATES) -> BlackBoxFits:
     """Return the black box with the least error of groups of measurement kernels left out (:func:`group_error`)."""
-    readable = FamilyFits(measured, family, options or FitOptions())
-    found = [readable.share_design(BlackBoxFits(measured, family, readable.options, None, one)) for one in among]
+    found = [black_box(readable, one) for one in among]
     return found[int(np.argmin([group_error(one) for one in found]))]
 
 
@@ -207,16 +225,20 @@ def importances(fits: BlackBoxFits, repeats: int = 3) -> Mapping[str, float]:
     """
     groups = np.array([row.group for row in fits.measured])
     plain, random = group_error(fits), np.random.default_rng(fits.setting.seed)
-    refits, rises = fits.refits, {}
-    for column, name in enumerate(refits.table.names):
-        errors = []
-        for _ in range(repeats):
-            seconds = fits.predict_without_group(fits.seen).of(fits.seen).seconds.copy()
-            for group in np.unique(groups):
-                own, others = np.flatnonzero(groups == group), np.flatnonzero(groups != group)
-                own = own[np.isfinite(seconds[own])]
-                if own.size:
-                    seconds[own] = refits.without_column(others, own, column, random)
-            errors.append(_group_mean(fits, Unseen(seconds, tuple(() if x == x else ("",) for x in seconds))))
+    rises = {}
+    for column, name in enumerate(fits.refits.table.names):
+        errors = [_group_mean(fits, _without_column(fits.refits, groups, column, random)) for _ in range(repeats)]
         rises[name] = float(np.mean(errors)) - plain
     return dict(sorted(rises.items(), key=lambda pair: -pair[1]))
+
+
+def _without_column(refits: TreeRefits, groups: Names, column: int, random: np.random.Generator) -> Unseen:
+    """Predict measured rows, each by trees grown without its group and without its value in a column."""
+    seconds, needs = np.full(len(groups), np.nan), np.empty(len(groups), dtype=object)
+    for group in np.unique(groups):
+        own, others = np.flatnonzero(groups == group), np.flatnonzero(groups != group)
+        found = refits.predict_without_column(others, own, column, random)
+        seconds[own] = found.seconds
+        for place, need in zip(own, found.needs, strict=True):
+            needs[place] = need
+    return Unseen(seconds, tuple(needs))

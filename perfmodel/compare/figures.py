@@ -89,23 +89,20 @@ class Figures:
         return 1 - self.withheld / self.cases if self.cases else 0.0
 
 
-def jobs(rows: Iterable[Comparison]) -> tuple[tuple[Comparison, ...], ...]:
-    """Predicted alternatives of each job with two of them or more, in the order in which they first occur.
+def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
+    """Choices in predicted cases, in the order in which they first occur.
 
-    A withheld alternative is left out of its job; :attr:`Figures.coverage` counts it.
+    A withheld alternative is left out of its choice; :attr:`Figures.coverage` counts it.
     """
-    found: dict[tuple[str, tuple[tuple[str, int], ...]], list[Comparison]] = {}
+    jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
     for row in rows:
         if row.predicted is not None:
-            found.setdefault((row.kernel, tuple(sorted(row.parameters.items()))), []).append(row)
-    return tuple(tuple(job) for job in found.values() if len(job) > 1)
-
-
-def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
-    """Choices in predicted cases, in the order in which they first occur; see :func:`jobs`."""
+            job = row.kernel, tuple(sorted(row.parameters.items()))
+            jobs.setdefault(job, []).append((row.measured, row.predicted))
     return tuple(
-        Choice(tuple(row.measured for row in job), tuple(float(row.predicted or 0.0) for row in job))
-        for job in jobs(rows)
+        Choice(tuple(measured for measured, _ in job), tuple(predicted for _, predicted in job))
+        for job in jobs.values()
+        if len(job) > 1
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from perfmodel.compare.black_box import chosen_fits
+from perfmodel.compare.black_box import choose_black_box
 from perfmodel.compare.contenders import has_measured_weight
 from perfmodel.documents import read_file, value_of
 from perfmodel.errors import DocumentError, OptionError
@@ -51,9 +51,8 @@ class Idea:
 
     def fits(self, measured: Measurements) -> FamilyFits:
         """Return its fits to measured rows of a device."""
-        if self.black_box:
-            return chosen_fits(measured, self.family, self.options)
-        return FamilyFits(measured, self.family, self.options)
+        readable = FamilyFits(measured, self.family, self.options)
+        return choose_black_box(readable) if self.black_box else readable
 
 
 class WrittenIdea(BaseModel):

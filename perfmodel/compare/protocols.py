@@ -4,8 +4,6 @@
 - ``B`` (leave one group out): as A, and no class of the predicted kernel's group is in the fit.
 - ``sizes`` (leave one size out): of each measured kernel that has several sizes one is left out of
   the fit and predicted: first the smallest of each, then the second smallest of each, and so on.
-- ``groups``: as B, and what is predicted are the measurement kernels themselves. It is not among :data:`PROTOCOLS`:
-  models are chosen by it, so that no test kernel is looked at for a choice.
 
 Features are evaluated once for each row, whatever the number of fits.
 """
@@ -38,9 +36,6 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Which kernels the fits of each protocol have seen."""
-
-GROUPS = "groups"
-"""Measurement kernels, each predicted by a fit without any kernel of its group; for choices between models."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ def evaluate(
     options
         How to fit.
     protocols
-        Which of :data:`PROTOCOLS`; :data:`GROUPS` is possible too.
+        Which of :data:`PROTOCOLS`.
 
     Returns
     -------
@@ -153,8 +148,6 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
         return tests, fits.predict_tests()
     if protocol == "B":
         return tests, fits.predict_without_group(fits.unseen).of(fits.unseen)
-    if protocol == GROUPS:
-        return measured, fits.predict_without_group(fits.seen).of(fits.seen)
     sizes = [*ranks_of_sizes(measured), *[None] * len(tests)]
     return measured, fits.refits.left_out(sizes, fits.seen).of(fits.seen)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from perfmodel.compare.figures import summarise
 from perfmodel.compare.ideas import Idea
 from perfmodel.compare.oracle import oracle_error
-from perfmodel.compare.protocols import GROUPS, PROTOCOLS, Evaluation, evaluate_fits
+from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate_fits
 from perfmodel.compare.side_by_side import timed
 from perfmodel.compare.top_choices import Case, noise_of, top1_within_noise
 from perfmodel.errors import PerfModelError
@@ -26,6 +26,9 @@ LEVEL = 0.9
 """Probability that the intervals are meant to have [1]."""
 SCORED = tuple(name for name in PROTOCOLS if name != "sizes")
 """Protocols by which test kernels are predicted."""
+GROUPS = "groups"
+"""Measurement kernels, each predicted by a fit without any kernel of its group: protocol B over them. Models are chosen
+by it, so that no test kernel is looked at for a choice."""
 PAPER_TAG = "paper"
 """Tag of the test kernels of the 2016 paper, which are scored at tagged commits only."""
 TESTS, PAPER, ALL, MEASURED = "tests", "paper", "all", "measured"
@@ -55,7 +58,7 @@ class Scoring:
     model
         Name of a family, an idea or a black box.
     protocol
-        One of :data:`~perfmodel.compare.PROTOCOLS`, or :data:`~perfmodel.compare.protocols.GROUPS`.
+        One of :data:`~perfmodel.compare.PROTOCOLS`, or :data:`GROUPS`.
     kernels
         Which kernels were predicted: ``tests`` (test kernels that are not the 2016 paper's), ``paper`` (that paper's
         four), ``all`` (both) or ``measured`` (measurement kernels).
@@ -179,7 +182,8 @@ def _score(device: ScoredDevice, idea: Idea, own: Scoring, protocols: Sequence[s
     fits = idea.fits(measured)
     weights, fit_s, predict_s = timed(fits, measured)
     own = replace(own, weights=0 if idea.black_box else weights, fit_s=fit_s, predict_s=predict_s)
-    yield _without_choices(_row(own, MEASURED, evaluate_fits(fits, LEVEL, (GROUPS,))[0], {}))
+    groups = evaluate_fits(fits.with_tests(measured), LEVEL, ("B",))[0]
+    yield _without_choices(_row(own, MEASURED, replace(groups, protocol=GROUPS), {}))
     tests = device.tests_of(idea, TESTS)
     if protocols and len(tests):
         noise = noise_of(tests)

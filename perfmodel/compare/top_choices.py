@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
+
 from perfmodel.compare.comparison import Comparison, in_words
-from perfmodel.compare.figures import jobs
+from perfmodel.compare.figures import Choice, choices
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurements
@@ -37,12 +40,12 @@ def top1_within_noise(rows: Iterable[Comparison], noise: Mapping[Case, float]) -
 
     Two measured times tie if they differ by no more than the larger noise of the two (:func:`noise_of`).
     """
-    found = [_ties(job, noise) for job in jobs(rows)]
+    predicted = [row for row in rows if row.predicted is not None]
+    shares = [replace(row, predicted=noise.get((row.kernel, row.form, row.sizes), 0.0)) for row in predicted]
+    found = [_ties(choice, one.predicted) for choice, one in zip(choices(predicted), choices(shares), strict=True)]
     return sum(found) / len(found) if found else math.nan
 
 
-def _ties(job: tuple[Comparison, ...], noise: Mapping[Case, float]) -> bool:
-    chosen = min(job, key=lambda row: row.predicted or 0.0)
-    best = min(job, key=lambda row: row.measured)
-    allowed = max(noise.get((row.kernel, row.form, row.sizes), 0.0) for row in (chosen, best))
-    return chosen.measured <= best.measured * (1 + allowed)
+def _ties(choice: Choice, noise: tuple[float, ...]) -> bool:
+    chosen, best = int(np.argmin(choice.predicted)), int(np.argmin(choice.measured))
+    return choice.regret <= 1 + max(noise[chosen], noise[best])

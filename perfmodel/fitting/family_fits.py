@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from perfmodel.models.model import Family
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements
-
-
-Fits = TypeVar("Fits", bound="FamilyFits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +43,11 @@ class FamilyFits:
         """The design of the measured rows alone."""
         return build_design(self.measured, self.family, self.options)
 
-    def share_design(self, other: Fits) -> Fits:
-        """Give other fits to the same measured rows and of the same family this design, and return them."""
-        vars(other)["design"] = self.design  # where the cached property keeps it
-        return other
-
-    def with_tests(self: Fits, tests: Measurements) -> Fits:
+    def with_tests(self, tests: Measurements) -> FamilyFits:
         """Return the same fits with other tests; the design of the measured rows is not made again."""
-        return self.share_design(replace(self, tests=tests))
+        found = FamilyFits(self.measured, self.family, self.options, tests)
+        vars(found)["design"] = self.design  # where the cached property keeps it
+        return found
 
     @cached_property
     def rows(self) -> tuple[Measurement, ...]:

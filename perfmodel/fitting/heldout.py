@@ -61,10 +61,6 @@ class Refits:
             self._made[key] = fit_to_design(self.table.select(seen), self.family, self.options)
         return self._made[key]
 
-    def seconds(self, seen: Rows, unseen: Rows) -> Floats:
-        """Return the times of rows by the fit to others [s], shape (n_unseen,); nothing is withheld."""
-        return self.fit(seen).predict(self.table.select(unseen))
-
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
         """Predict rows by the fit to others.
 
@@ -78,7 +74,7 @@ class Refits:
         seconds = np.full(len(unseen), np.nan)
         if predictable.any():
             try:
-                seconds[predictable] = self.seconds(seen, unseen[predictable])
+                seconds[predictable] = self.fit(seen).predict(table.select(unseen[predictable]))
             except TooFewRowsError:
                 lacking = exercised[unseen]
         needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)

@@ -13,6 +13,7 @@ from perfmodel.calibration.scoreboard import (
     importances_text,
     reason_to_score,
     score_folders,
+    wanted_folders,
     wanted_ideas,
 )
 from perfmodel.compare.ideas import Idea
@@ -125,3 +126,16 @@ def test_importances_are_a_table_for_each_black_box(board):
     text = importances_text([Path("d")], [IDEA, box])
     assert 1 == text.count("black box (mine) on d")
     assert "op_float32_add" in text
+
+
+def test_folders_are_those_with_measured_test_kernels(tmp_path):
+    for name in ("a-cpu", "a-gpu", "unfinished"):
+        (tmp_path / name).mkdir()
+    for name in ("a-cpu", "a-gpu"):
+        (tmp_path / name / "test.jsonl").touch()
+    assert [tmp_path / "a-cpu", tmp_path / "a-gpu"] == wanted_folders(tmp_path, [])
+    assert [tmp_path / "a-gpu"] == wanted_folders(tmp_path, ["gpu"])
+    with pytest.raises(OptionError, match="unfinished"):
+        wanted_folders(tmp_path, ["unfinished"])
+    with pytest.raises(OptionError):
+        wanted_folders(tmp_path / "gone", [])

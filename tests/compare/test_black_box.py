@@ -7,8 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.compare.black_box import BlackBoxFits, Trees, chosen_fits, group_error, importances, total_work
-from perfmodel.compare.protocols import GROUPS, evaluate_fits
+from perfmodel.compare.black_box import (
+    BlackBoxFits,
+    Trees,
+    black_box,
+    choose_black_box,
+    group_error,
+    importances,
+    total_work,
+)
+from perfmodel.compare.protocols import evaluate_fits
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.models import find_family
@@ -19,7 +27,7 @@ LINEAR = find_family("stevens_kloeckner_2016")
 
 
 def fits(basis="work", measured=MEASURED, tests=TESTS, **changed) -> BlackBoxFits:
-    return BlackBoxFits(measured, LINEAR, FitOptions(), tests, Trees(basis, **{"trees": 20, **changed}))
+    return black_box(FamilyFits(measured, LINEAR, FitOptions(), tests), Trees(basis, **{"trees": 20, **changed}))
 
 
 def seconds(found: BlackBoxFits):
@@ -74,13 +82,14 @@ def test_groups_weigh_the_same():
 
 def test_settings_are_chosen_by_groups_left_out():
     settings = (Trees("work", trees=20), Trees("family", trees=20))
-    errors = [group_error(BlackBoxFits(MEASURED, LINEAR, FitOptions(), None, one)) for one in settings]
-    assert settings[int(np.argmin(errors))] == chosen_fits(MEASURED, LINEAR, among=settings).setting
+    readable = FamilyFits(MEASURED, LINEAR)
+    errors = [group_error(black_box(readable, one)) for one in settings]
+    assert settings[int(np.argmin(errors))] == choose_black_box(readable, settings).setting
     assert "times over the work" == settings[0].name
 
 
 def test_it_is_judged_as_a_family_is():
-    a, groups = evaluate_fits(fits(), None, ("A", GROUPS))
+    a, groups = (evaluate_fits(fits(tests=tests), None, by)[0] for tests, by in ((TESTS, ("A",)), (MEASURED, ("B",))))
     assert [row.kernel for row in a.rows] == ["adding", "adding", "copying", "copying", "other"]
     assert len(MEASURED.rows) == len(groups.rows)
     assert a.figures.withheld == 0
