@@ -17,6 +17,7 @@ from perfmodel.calibration.scoreboard import (
     wanted_ideas,
 )
 from perfmodel.compare.ideas import Idea
+from perfmodel.compare.scoring import SCORED
 from perfmodel.errors import OptionError
 from perfmodel.measuring.progress import Silent
 from perfmodel.models import families
@@ -48,10 +49,10 @@ def board(tmp_path, monkeypatch):
 
 def test_each_scoring_is_added_and_nothing_is_replaced(board):
     first = score_folders(board, [Path("d")], [IDEA], STAMP)
-    assert 3 == len(first)
+    assert 1 + len(SCORED) == len(first)
     score_folders(board, [Path("d")], [IDEA], STAMP, protocols=())
     rows = read_scoreboard(board.table)
-    assert ["groups", "A", "B", "groups"] == [one.protocol for one in rows]
+    assert ["groups", *SCORED, "groups"] == [one.protocol for one in rows]
     assert {"d"} == {one.device for one in rows}
     assert not board.log.exists()
 
@@ -61,7 +62,8 @@ def test_the_papers_kernels_go_to_the_log_and_not_to_the_table(board):
     score_folders(board, [Path("d")], [IDEA], STAMP, reason="tag v2")
     assert {"measured", "tests"} == {one.kernels for one in read_scoreboard(board.table)}
     log = read_log(board.log)
-    assert ["tag v1"] * 4 + ["tag v2"] * 4 == [reason for reason, _ in log]
+    count = 2 * len(SCORED)  # the paper's and all, by each protocol
+    assert ["tag v1"] * count + ["tag v2"] * count == [reason for reason, _ in log]
     assert {("2026-01-02", "abc1234")} == {(one.date, one.commit) for _, one in log}
     assert [1, 5, 1, 5] == [one.cases for _, one in log[:4]]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.compare.ideas import Idea
-from perfmodel.compare.scoring import ALL, MEASURED, PAPER, TESTS, score
+from perfmodel.compare.scoring import ALL, MEASURED, PAPER, SCORED, TESTS, score
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from tests.scored import IDEA, STAMP, device, tagged
@@ -29,8 +29,8 @@ def test_the_tests_are_those_that_are_not_the_papers():
     assert {"adding", "copying"} == own.kernels_of(TESTS)
     assert {"other"} == own.kernels_of(PAPER)
     found = rows(score(own, IDEA, STAMP))
-    assert [("groups", MEASURED), ("A", TESTS), ("B", TESTS)] == list(found)
-    assert (16, 4, 4) == tuple(one.cases for one in found.values())
+    assert [("groups", MEASURED), *((name, TESTS) for name in SCORED)] == list(found)
+    assert (16, 4, 4) == (found["groups", MEASURED].cases, found["A", TESTS].cases, found["B", TESTS].cases)
 
 
 def test_figures_by_hand():
@@ -62,7 +62,7 @@ def test_the_papers_kernels_change_nothing_unless_they_are_asked_for():
 
 def test_the_papers_kernels_when_they_are_asked_for():
     found = rows(score(device(), IDEA, STAMP, paper=True))
-    assert [("A", PAPER), ("A", ALL), ("B", PAPER), ("B", ALL)] == list(found)
+    assert [(name, kernels) for name in SCORED for kernels in (PAPER, ALL)] == list(found)
     assert (1, 5) == (found["A", PAPER].cases, found["A", ALL].cases)
     assert pytest.approx(1e-3) == found["A", PAPER].error
     assert pytest.approx((1e-3**4 * 0.5) ** 0.2) == found["A", ALL].error
