@@ -8,7 +8,8 @@ from math import nan
 from typing import Any
 
 from perfmodel.compare.ideas import Idea
-from perfmodel.compare.scoring import ScoredDevice, Scoring, Stamp
+from perfmodel.compare.scored_device import ScoredDevice
+from perfmodel.compare.scoring import Scoring, Stamp
 from perfmodel.facts import DeviceFacts
 from perfmodel.models import find_family
 from tests.compare.test_protocols import MEASURED, TESTS

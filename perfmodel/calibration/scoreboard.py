@@ -9,7 +9,8 @@ from statistics import fmean
 
 from perfmodel.compare.black_box import choose_black_box, group_error, importances
 from perfmodel.compare.ideas import BLACK_BOX, Idea, every_idea, read_ideas, with_measured_twins
-from perfmodel.compare.scoring import SCORED, ScoredDevice, Scoring, Stamp, read_scored, score
+from perfmodel.compare.scored_device import ScoredDevice, read_scored
+from perfmodel.compare.scoring import SCORED, Scoring, Stamp, score
 from perfmodel.errors import OptionError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.fitting.family_fits import FamilyFits

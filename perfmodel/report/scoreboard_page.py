@@ -11,7 +11,8 @@ from perfmodel.compare.goals import SIMULATED as SIMULATED_GOALS
 from perfmodel.compare.goals import hold
 from perfmodel.compare.ideas import BLACK_BOX
 from perfmodel.compare.protocols import PROTOCOLS
-from perfmodel.compare.scoring import ALL, MEASURED, PAPER, TESTS, Scoring
+from perfmodel.compare.scored_device import ALL, MEASURED, PAPER, TESTS
+from perfmodel.compare.scoring import Scoring
 from perfmodel.report.scoreboard import latest
 from perfmodel.report.tables import below_marker, markdown_table, percent, seconds_text
 

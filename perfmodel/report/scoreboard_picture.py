@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perfmodel.compare.goals import MEASURED as MEASURED_GOALS
 from perfmodel.compare.goals import SIMULATED as SIMULATED_GOALS
-from perfmodel.compare.scoring import MEASURED, TESTS, Scoring
+from perfmodel.compare.scored_device import MEASURED, TESTS
+from perfmodel.compare.scoring import Scoring
 from perfmodel.report.drawing import empty_figure, write_figure
 
 if TYPE_CHECKING:

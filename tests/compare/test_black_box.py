@@ -9,13 +9,13 @@ import pytest
 
 from perfmodel.compare.black_box import (
     BlackBoxFits,
-    Trees,
     black_box,
     choose_black_box,
     group_error,
     importances,
     total_work,
 )
+from perfmodel.compare.boosted_trees import Trees
 from perfmodel.compare.protocols import evaluate_fits
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.family_fits import FamilyFits

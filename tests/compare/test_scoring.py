@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.compare.ideas import Idea
-from perfmodel.compare.scoring import ALL, MEASURED, PAPER, SCORED, TESTS, score
+from perfmodel.compare.scored_device import ALL, MEASURED, PAPER, TESTS
+from perfmodel.compare.scoring import SCORED, score
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from tests.scored import IDEA, STAMP, device, tagged
