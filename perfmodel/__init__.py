@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfmodel.opencl import devices
     from perfmodel.predict import FittedModel, Prediction, fit, load
     from perfmodel.ranking import RankedVariant, rank
+    from perfmodel.tuning import anchor
 
 _HOMES = {
     "Count": ("counts", "Count"),
@@ -31,6 +32,7 @@ _HOMES = {
     "Prediction": ("predict", "Prediction"),
     "RankedVariant": ("ranking", "RankedVariant"),
     "Weight": ("models.model", "Weight"),
+    "anchor": ("tuning", "anchor"),
     "count": ("counts", "count"),
     "devices": ("opencl", "devices"),
     "families": ("models", "families"),
@@ -49,6 +51,7 @@ __all__ = [
     "Prediction",
     "RankedVariant",
     "Weight",
+    "anchor",
     "count",
     "devices",
     "families",

@@ -17,7 +17,7 @@ from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
-from perfmodel.fitting.uncertainty.conformal import Quantiles, check_level, scaled
+from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
 from perfmodel.fitting.uncertainty.measured_range import measured_range
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.models import Family, find_family
@@ -150,21 +150,31 @@ class FittedModel:
         MissingFactError, QuantitiesError
             If the family needs an unknown fact of the device, or does not compute what it declares.
         """
-        half_width = self.half_width(level)
+        check_level(level)
         counts = self.counted(kernel)
-        self._refuse_too_large(counts)
+        if self.facts is not None:
+            check_launch(counts, self.facts)
         case = Case(counts, {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
-        unmeasured = self._unmeasured(case.features)
+        unmeasured = self._unmeasured(self.family.values(case) if self.family.resources else case.features)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
-        seconds, terms = self._run_time.evaluate(self.family.values(case))
+        values = self.family.values(case)
+        seconds, terms = self._run_time.evaluate(values)
+        half_width = self.half_width(level, values)
         warnings = self._warnings(seconds, case.features, half_width, level)
         return Prediction(seconds, terms, _interval(seconds, half_width), unmeasured, warnings)
 
-    def half_width(self, level: float) -> float | None:
-        """Return q of the intervals from p/exp(q) to p exp(q); None where the model has none."""
-        check_level(level)
-        return self._quantiles.at(level) if self._quantiles else None
+    def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
+        """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
+
+        It depends on what the prediction rests on (:mod:`perfmodel.fitting.uncertainty.local_scale`): `values` are
+        the features and quantities that it is evaluated from (:meth:`perfmodel.models.Family.values`), and h has
+        their shape. Where nothing is known at the level it is infinite, a float.
+        """
+        conformal, quantiles = self.fitted.conformal, self._quantiles
+        if conformal is None or quantiles is None:
+            return None
+        return conformal.half_width(quantiles.at(level), self._run_time.by_weight(values) if conformal.scale else {})
 
     def counted(self, kernel: Any) -> KernelCounts:
         """Return a kernel's counts for this model's device; counts are returned as they are."""
@@ -173,19 +183,6 @@ class FittedModel:
         from perfmodel.counts import count
 
         return count(kernel, subgroup_size=self.fitted.subgroup_size)
-
-    def _refuse_too_large(self, counts: KernelCounts) -> None:
-        """Raise where a work-group does not fit on the device, as far as its facts are known."""
-        if self.facts is None:
-            return
-        shape = counts.launch
-        needs = {
-            "max_work_group_size": (math.prod(shape.group_shape), "work-items"),
-            "local_memory_bytes": (shape.local_bytes, "bytes of local memory"),
-        }
-        for key, (needed, what) in needs.items():
-            if key in self.facts and needed > self.facts.value(key):
-                raise LaunchLimitError(counts.name, needed, what, self.device, self.facts.value(key))
 
     @cached_property
     def _run_time(self) -> RunTime:
@@ -196,12 +193,12 @@ class FittedModel:
         return self.fitted.conformal.quantiles if self.fitted.conformal else None
 
     def _warnings(
-        self, seconds: Any, values: Mapping[str, Any], half_width: float | None, level: float
+        self, seconds: Any, values: Mapping[str, Any], half_width: Any, level: float
     ) -> tuple[str, ...]:
         found = []
         if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
             found.append("no run time is zero or below: the kernel is outside what was fitted")
-        if half_width == math.inf and self.fitted.conformal:
+        if isinstance(half_width, float) and half_width == math.inf and self.fitted.conformal:
             found.append(f"no bounds can be given at {level:.0%}: {self.fitted.conformal.limits}")
         if measured := self.fitted.measured:
             found += measured.far_outside(seconds, self.weights, values)
@@ -218,6 +215,18 @@ class FittedModel:
         """The features that the family's expression names and that no measurement exercised."""
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
+
+
+def check_launch(counts: KernelCounts, facts: DeviceFacts) -> None:
+    """Raise LaunchLimitError where a work-group does not fit on a device, as far as its facts are known."""
+    shape = counts.launch
+    needs = {
+        "max_work_group_size": (math.prod(shape.group_shape), "work-items"),
+        "local_memory_bytes": (shape.local_bytes, "bytes of local memory"),
+    }
+    for key, (needed, what) in needs.items():
+        if key in facts and needed > facts.value(key):
+            raise LaunchLimitError(counts.name, needed, what, facts.name, facts.value(key))
 
 
 def fit(
@@ -262,17 +271,22 @@ def fit(
 
 def fitted_model(fits: FamilyFits) -> FittedModel:
     """Return the model that is fitted to the measured rows, with intervals from all rows."""
-    fitted = fit_weights(fits.measured, fits.family, fits.options, fits.design)
-    update = {"conformal": fits.scores, "measured": measured_range(fits.design)}
-    return FittedModel(fitted.model_copy(update=update), fits.measured.facts, fits.family)
+    fitted = fit_weights(fits.known, fits.family, fits.options, fits.design)
+    update = {
+        "conformal": fits.scores,
+        "measured": measured_range(fits.design),
+        "scatter": fits.scatter,
+        "anchored": fits.anchored,
+    }
+    return FittedModel(fitted.model_copy(update=update), fits.known.facts, fits.family)
 
 
-def _interval(seconds: Any, half_width: float | None) -> tuple[Any, Any] | None:
+def _interval(seconds: Any, half_width: Any) -> tuple[Any, Any] | None:
     if half_width is None:
         return None
     if not isinstance(seconds, float):
         return scaled(seconds, half_width)
-    if seconds <= 0 or half_width == math.inf:
+    if not (seconds > 0 and half_width <= WIDEST):
         return 0.0, math.inf
     factor = math.exp(half_width)
     return seconds / factor, seconds * factor

@@ -1,19 +1,23 @@
-"""Which variant of a kernel is fastest, and from which size on."""
+"""Which variant of a kernel is fastest, which cannot be told apart, and from which size on another is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.anchors import Anchor, to_be_anchored
+from perfmodel.errors import AnchorError, AssumptionError, NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.fitting.uncertainty.conformal import check_level
+from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
+    from perfmodel.fitting.uncertainty.scatter import Scatter
     from perfmodel.predict import FittedModel
 
 Sizes: TypeAlias = npt.NDArray[np.int64]
@@ -41,6 +45,12 @@ class RankedVariant:
         Name of the variant.
     seconds, interval, warnings, terms, unmeasured
         As of :class:`perfmodel.predict.Prediction`, at one size.
+    fastest
+        Probability that it is the fastest of all [1]; None where the model cannot tell ties (:func:`with_ties`).
+    tied
+        Whether it cannot be told apart from the one predicted fastest; None likewise.
+    to_measure
+        Whether it is in the smallest set that holds the fastest with the probability asked for; None likewise.
     """
 
     name: str
@@ -49,6 +59,9 @@ class RankedVariant:
     warnings: tuple[str, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict, repr=False)
     unmeasured: tuple[str, ...] = ()
+    fastest: float | None = None
+    tied: bool | None = None
+    to_measure: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +81,7 @@ def rank(
     *,
     level: float = 0.9,
     allow_unmeasured: bool = False,
+    anchors: Mapping[str, Anchor] | None = None,
     **more_sizes: int,
 ) -> tuple[RankedVariant, ...]:
     """Return variants of a kernel, the one predicted fastest first.
@@ -80,8 +94,18 @@ def rank(
         A fitted model.
     sizes, **more_sizes
         The size parameters, integers.
-    level, allow_unmeasured
+    level
+        Probability of intervals, and that the variants to measure hold the fastest.
+    allow_unmeasured
         As of :meth:`perfmodel.predict.FittedModel.predict`.
+    anchors
+        By the name of each variant a run of it, by which its prediction is scaled
+        (:func:`perfmodel.tuning.anchor_variants`).
+
+    Returns
+    -------
+    tuple of RankedVariant
+        With ties, where the model's weights keep how its errors scatter (:func:`with_ties`).
 
     Raises
     ------
@@ -89,12 +113,15 @@ def rank(
         If a variant needs a feature that no measurement exercised.
     ParameterError, AssumptionError
         If a size is left out, unknown, no integer, or not one that a variant assumes.
+    AnchorError
+        If anchors are given, and none for some variant.
     """
     at = {**(sizes or {}), **more_sizes}
-    ranked, withheld = rank_measured(variants, model, at, level=level, allow_unmeasured=allow_unmeasured)
+    asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
+    ranked, withheld = rank_measured(variants, model, at, **asked)
     for error in withheld.values():
         raise error
-    return ranked
+    return with_ties(ranked, scatter_of(model, anchored=anchors is not None), level)
 
 
 def rank_measured(
@@ -105,20 +132,68 @@ def rank_measured(
     *,
     level: float = 0.9,
     allow_unmeasured: bool = False,
+    anchors: Mapping[str, Anchor] | None = None,
 ) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
-    """Rank as :func:`rank`, and return the error of each variant that needs unmeasured features beside it."""
+    """Rank as :func:`rank`, and return the error of each variant that needs unmeasured features beside it.
+
+    Ties are for :func:`with_ties`, once all variants are ranked.
+    """
     for name, value in sizes.items():
         if np.ndim(value):
             raise ParameterError(name, "is an array; variants are ranked at one size", tuple(sizes))
     found, withheld = [], {}
+    basis = model if anchors is None else to_be_anchored(model)
     for name, kernel in variants.items():
         try:
-            one = model.predict(kernel, sizes, level=level, allow_unmeasured=allow_unmeasured)
+            one = basis.predict(kernel, sizes, level=level, allow_unmeasured=allow_unmeasured)
         except UnmeasuredFeatureError as error:
             withheld[name] = error
         else:
+            if anchors is not None:
+                if name not in anchors:
+                    raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
+                one = anchors[name].applied(one)
             found.append(RankedVariant(name, one.seconds, one.interval, one.warnings, one.terms, one.unmeasured))
     return tuple(sorted(found, key=lambda variant: variant.seconds)), withheld
+
+
+def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:
+    """Return how a model's errors scatter between variants of one kernel; None where its weights do not say."""
+    if anchored:
+        return model.fitted.anchored.scatter if model.fitted.anchored else None
+    return model.fitted.scatter
+
+
+def with_ties(
+    ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float = 0.9
+) -> tuple[RankedVariant, ...]:
+    r"""Return ranked variants with the probability that each is the fastest, and the ties.
+
+    Of independent errors :math:`\sigma e_i` of the log times, a variant is *tied* with the one predicted fastest if it
+    is faster in truth with a probability above one minus the level: :math:`\log(p_i/p_1) < \sigma q` with :math:`q` the
+    quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order that hold the
+    fastest with the probability `level` (:mod:`perfmodel.fitting.uncertainty.selection`).
+
+    Without a scatter, or where a predicted time is not above zero or not finite, nothing is said of ties.
+
+    Raises
+    ------
+    LevelError
+        If the level is not between 0 and 1.
+    """
+    check_level(level)
+    seconds = np.array([one.seconds for one in ranked], dtype=np.float64)
+    if scatter is None or not ranked or not np.all((seconds > 0) & np.isfinite(seconds)):
+        return tuple(ranked)
+    chances = probabilities_of_best(seconds, scatter.deviation, scatter.freedom)
+    count = smallest_set(chances, level)
+    limit = scatter.deviation * difference_quantile(scatter.freedom, level)
+    near = np.log(seconds / seconds[0]) < limit + ROUNDING
+    near[0] = near[1:].any()
+    return tuple(
+        replace(one, fastest=float(chance), tied=bool(tied), to_measure=place < count)
+        for place, (one, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
+    )
 
 
 def crossover(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from perfmodel.compare.contenders import contenders
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting.device_folder import measured_folders
+from perfmodel.fitting.device_folder import measured_folders, simulated_folders
 from perfmodel.io import write_whole
 from perfmodel.report import families_csv, families_table, picture_families
 from perfmodel.report.families_page import families_page
@@ -30,12 +30,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         folders = measured_folders(ROOT / "fitted_weights", tuple(options.device))
-        found = [contenders(folder, tuple(options.family)) for folder in folders]
-        print("\n\n".join(map(families_table, found)))
+        apart = [] if options.device else simulated_folders(ROOT / "fitted_weights")
+        found, simulated = ([contenders(one, tuple(options.family)) for one in some] for some in (folders, apart))
+        print("\n\n".join(map(families_table, [*found, *simulated])))
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())
         picture_families(found, options.picture)
         text = options.page.read_text() if options.page.is_file() else ""
-        write_whole(options.page, families_page(text, found).encode())
+        write_whole(options.page, families_page(text, found, simulated).encode())
         print(f"\nwrote {options.csv}, {options.picture} and {options.page}")
     except PerfModelError as error:
         print(f"compare_families: error: {error}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Draw parts of docs/ again from committed data, without a device.
 
-quickstart, isolation and choice (minutes) draw pictures and pages; papers prints tables of two pages.
+quickstart, isolation, probes and choice (minutes) draw pictures and pages; papers prints tables of two pages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.calibration.pages import draw_choice, draw_isolation
+from perfmodel.calibration.pages import draw_choice, draw_isolation, draw_probes
 from perfmodel.compare import compare
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
@@ -20,7 +20,7 @@ from perfmodel.store import read
 from tests.papers import karsin_2018, stevens_kloeckner_2016
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("quickstart", "isolation", "choice", "papers")
+PARTS = ("quickstart", "isolation", "probes", "choice", "papers")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -34,7 +34,7 @@ def quickstart(data: Path, picture: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/redraw", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=PARTS, help="by default quickstart and isolation")
+    parser.add_argument("part", nargs="?", choices=PARTS, help="by default quickstart, isolation and probes")
     parser.add_argument("--data", type=Path, default=ROOT / "docs" / "data" / "quickstart", help="for quickstart")
     parser.add_argument("--devices", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--draws", type=int, default=100, help="for choice: random shares of each size")
@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             quickstart(options.data, options.out / "quickstart.png")
         if options.part in (None, "isolation"):
             draw_isolation(options.devices, options.out / "isolation.md")
+        if options.part in (None, "probes"):
+            draw_probes(options.devices, options.out)
         if options.part == "choice":
             folders = measured_folders(options.devices)
             print(draw_choice(folders, options.out / "choice.png", options.out / "choosing.md", options.draws))

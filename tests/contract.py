@@ -36,11 +36,13 @@ VALUES = {
     "global_transaction_bytes": 64, "cache_line_bytes": 64, "l2_line_bytes": 64, "l1_bytes": 2**14,
     "l2_bytes": 2**21, "memory_latency_s": 4e-7, "l2_latency_s": 2e-7, "launch_s": 5e-6,
     "registers_per_work_item": 32, "peak_flops_float64": 1e12, "local_bandwidth_bytes_per_s": 1e12,
-    "oversubscription": 1,
+    "oversubscription": 1, "lane_order": "multithreaded",
 }  # fmt: skip
 #: Seconds for one unit of a feature, where a family has a weight for it: any, but not all alike.
 SECONDS = (1e-11, 1e-9)
 CLOSE = 1e-6
+#: A resource that a maximum hides in all rows but for a trace is fitted as free.
+CLOSE_TO_HIDDEN = 5e-3
 CITES = re.compile(r"\b(eq|equations?|sections?|chapters?|tables?|figures?)\b\.?|\d+\.\d+", re.IGNORECASE)
 
 
@@ -54,6 +56,11 @@ class Row:
     group: str = ""
     disagreement: float = nan  # of one visit
 
+    @property
+    def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
+        """Its samples: of one visit."""
+        return ((self.seconds,),)
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -64,6 +71,9 @@ class Rows:
 
     def __iter__(self):
         return iter(self.rows)
+
+    def with_facts(self, known: DeviceFacts) -> Rows:
+        return replace(self, facts=known)
 
 
 @cache
@@ -132,6 +142,8 @@ class Trial:
             if name in own and (start := own[name].start) is not None:
                 low, high = own[name].lower, own[name].upper
                 drawn = min(max(1.2 * start or drawn, low), high)
+            if name in own and own[name].fact in self.family.choices:  # a fit chooses it among candidates
+                drawn = float(self.family.choices[own[name].fact][1])
             found[name] = drawn
         return found
 
@@ -143,7 +155,8 @@ class Trial:
         rows = [replace(row, seconds=float(time)) for row, time in zip(kernels(), self.seconds(), strict=True)]
         options = FitOptions(starts=4)
         found = fit_weights(replace(kernels(), rows=tuple(rows), facts=self.facts), self.family, options=options)
-        return FittedModel(found, self.facts, self.family)
+        known = DeviceFacts.from_json(found.facts) if found.facts else self.facts
+        return FittedModel(found, known, self.family)
 
 
 @cache
@@ -236,7 +249,8 @@ def planted_weights_are_recovered(one: Trial) -> None:
     times = one.seconds()
     table = [one.fitted.predict(kernels().counts[row.counts_hash], row.parameters).seconds for row in kernels()]
     worst = int(np.argmax(np.abs(np.array(table) / times - 1)))
-    assert abs(table[worst] / times[worst] - 1) < CLOSE, (
+    close = CLOSE_TO_HIDDEN if one.family.resources else CLOSE
+    assert abs(table[worst] / times[worst] - 1) < close, (
         f"{one.table.labels[worst]} takes {times[worst]:.6g} s and is fitted by {table[worst]:.6g} s"
     )
     if one.family.plain_sum:

@@ -7,3 +7,5 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "fitted_weights"
 INTEL, POCL = FOLDER / "intel-xeon", FOLDER / "pocl-skylake-avx512-intel-xeon"
 DEVICES = (INTEL, POCL)
+#: Times of a simulator, apart from those of devices.
+SIMULATED = FOLDER / "gpgpu-sim-gtx480"

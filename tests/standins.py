@@ -85,6 +85,12 @@ class Row:
     group: str = ""
     kept_s: tuple[float, ...] = ()
     disagreement: float = nan
+    flags: tuple[str, ...] = ()
+
+    @property
+    def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
+        """Its samples: of one visit."""
+        return ((self.seconds,),)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import pytest
 from perfmodel.errors import LaunchLimitError, LevelError, ParameterError, StoreFormatError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.uncertainty.conformal import Conformal
+from perfmodel.fitting.uncertainty.local_scale import LocalScale, WeightScale
 from perfmodel.fitting.uncertainty.measured_range import Measured
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
@@ -155,6 +156,68 @@ def test_intervals_are_factors_and_depend_on_the_level():
     assert pytest.approx(found.seconds * 3) == found.interval[1]
     assert (0.0, math.inf) == SCORED.predict(KERNELS["add"], n=100).interval
     assert SCORED == FittedModel(SCORED.fitted)
+
+
+ERRORS = {"launches": 0.5, "op_float32_add": 3.0, "work_groups": 1.0}
+LOCAL = LocalScale(
+    error_power=1.0, support_power=1.0,
+    weights={name: WeightScale(error=error, support=0.7) for name, error in ERRORS.items()},
+)  # fmt: skip
+
+
+def with_scales(model: FittedModel) -> FittedModel:
+    """Scores of two groups, 0.6 in scales of 1 and of 2, and scales of predictions by weight."""
+    scores = Conformal(scores=(0.6, 0.6), groups=("a", "b"), scales=(1.0, 2.0), scale=LOCAL)
+    return replace(model, fitted=model.fitted.model_copy(update={"conformal": scores, "measured": None}))
+
+
+def test_the_interval_depends_on_what_the_prediction_rests_on():
+    model = with_scales(MODEL)
+    for n in (1, 100):
+        added, groups = 1000 * n**2 * PLANTED["op_float32_add"], n * PLANTED["work_groups"]
+        total = added + groups + PLANTED["launches"]
+        scale = (3 * added + groups + 0.5 * PLANTED["launches"]) / total
+        scale *= math.sqrt(added**2 + groups**2 + PLANTED["launches"] ** 2) / total  # over (0.7 + 0.3)**0.5
+        for level, score in ((0.3, 0.3), (0.6, 0.6)):
+            found = model.predict(KERNELS["add"], n=n, level=level)
+            expected = total / math.exp(score * scale), total * math.exp(score * scale)
+            assert pytest.approx(expected, rel=1e-6) == found.interval
+    assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.7).interval
+    assert "no bounds can be given at 70%" in model.predict(KERNELS["add"], n=100, level=0.7).warnings[0]
+
+
+def test_intervals_of_arrays_are_those_of_points():
+    sizes = np.array([1, 10, 100, 1000])
+    toy = fit(toy_measurements(), TOY)
+    for model in (with_scales(MODEL), with_scales(toy)):
+        for level in (0.3, 0.7):
+            many = model.predict(KERNELS["add"], n=sizes, level=level).interval
+            ones = [model.predict(KERNELS["add"], n=n, level=level).interval for n in sizes]
+            assert pytest.approx(np.transpose(ones)) == np.array(many)
+            assert all(isinstance(bound, float) for one in ones for bound in one)
+
+
+def test_a_width_beyond_all_numbers_has_no_bounds():
+    wide = LocalScale(
+        error_power=1.0, support_power=0.0, weights={"op_float32_add": WeightScale(error=1e4, support=0.0)}
+    )
+    scores = Conformal(scores=(1.0, 1.0), groups=("a", "b"), scales=(1.0, 1.0), scale=wide)
+    model = FittedModel(MODEL.fitted.model_copy(update={"conformal": scores}))
+    assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.5).interval
+    low, high = model.predict(KERNELS["add"], n=np.array([100, 200]), level=0.5).interval
+    assert ([0.0, 0.0], [math.inf, math.inf]) == (low.tolist(), high.tolist())
+
+
+def test_a_file_keeps_scales_and_one_from_before_them_loads(tmp_path):
+    path = tmp_path / "w.json"
+    with_scales(MODEL).save(path)
+    found = load(path).predict(KERNELS["add"], n=100, level=0.5)
+    assert with_scales(MODEL).predict(KERNELS["add"], n=100, level=0.5).interval == found.interval
+    document = json.loads(path.read_text())
+    del document["conformal"]["scales"], document["conformal"]["scale"]
+    path.write_text(json.dumps(document))
+    old = load(path).predict(KERNELS["add"], n=100, level=0.5)
+    assert pytest.approx((old.seconds / math.exp(0.6), old.seconds * math.exp(0.6))) == old.interval
 
 
 def test_a_level_that_is_no_probability():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from perfmodel import store
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.contenders import contenders
+from perfmodel.compare.protocols import UNASKED
 from perfmodel.compare.verdict import Verdict, judge
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting import FitOptions
@@ -152,9 +153,14 @@ def fit_family(
 
 
 def judge_family(
-    folder: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False, level: float = 0.9
+    folder: Path,
+    family: Family,
+    options: FitOptions | None = None,
+    measured_facts: bool = False,
+    level: float = 0.9,
+    protocols: Sequence[str] = UNASKED,
 ) -> Judged:
-    """Fit one family to a device's folder and judge it by every protocol.
+    """Fit one family to a device's folder and judge it by some protocols.
 
     Raises
     ------
@@ -164,4 +170,6 @@ def judge_family(
         If the family needs an unknown fact of the device and the options do not let it be fitted.
     """
     measured, tests = measured_folder(folder, measured_facts)
-    return Judged(*fit_and_evaluate(measured, tests, family, level=level, options=options))
+    return Judged(
+        *fit_and_evaluate(measured, tests, family, level=level, options=options, protocols=protocols)
+    )

@@ -7,19 +7,31 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from perfmodel.compare.shares import Shares, shares
+from perfmodel.facts.documents import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan_file import plan_path, read_plans
 from perfmodel.report.isolation import isolation_page
+from perfmodel.report.probes import picture_probes
 from perfmodel.report.shares import picture_shares, shares_page, shares_text
-from perfmodel.store import Key, canonical
+from perfmodel.store import Key, canonical, probes
+from perfmodel.store.files import DEVICE_FILE
 from perfmodel.store.isolation import FILE, read_isolations
+from perfmodel.store.probes import read_probes
 
 
 def draw_isolation(devices: Path, page: Path) -> None:
     """Draw a page's tables again from the proofs of every device in a folder."""
     proofs = [read_isolations(path.parent) for path in sorted(devices.glob(f"*/{FILE}"))]
     write_whole(page, isolation_page(page.read_text(encoding="utf-8"), proofs).encode())
+
+
+def draw_probes(devices: Path, out: Path) -> None:
+    """Draw ``probes-<device>.png`` for every device in a folder that has been probed."""
+    for path in sorted(devices.glob(f"*/{probes.FILE}")):
+        device = path.with_name(DEVICE_FILE)
+        facts = read_device(device) if device.is_file() else None
+        picture_probes(read_probes(path), facts, out / f"probes-{path.parent.name}.png")
 
 
 def draw_choice(folders: Iterable[Path], picture: Path, page: Path, draws: int = 100) -> str:

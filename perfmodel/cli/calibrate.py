@@ -26,6 +26,11 @@ TestKernels = Annotated[
     list[Path] | None, typer.Option("--tests", help="Folder of test kernel classes; repeat for more.")
 ]
 
+Probes = Annotated[
+    bool,
+    typer.Option("--probes", help="Only probe the device again (caches, lanes, barriers, overlap); fit nothing."),
+]
+
 
 def command(
     context: typer.Context,
@@ -36,18 +41,21 @@ def command(
     out: Out = None,
     kernels: Kernels = None,
     tests: TestKernels = None,
+    probes: Probes = False,
     json: Json = False,
 ) -> None:
-    """Check a device, measure it, fit every model family, and say what the fits are good for.
+    """Check a device, probe and measure it, fit every model family, and say what the fits are good for.
 
     Stopped at any time, the same command goes on.
     """
     supervise_command(context)
     from perfmodel import measuring
-    from perfmodel.calibration.calibrate import calibrate, data_folder, expected_s
+    from perfmodel.calibration.calibrate import calibrate, data_folder, expected_s, probe_device
     from perfmodel.calibration.kernel_choice import TEST_KERNELS, chosen_campaign, discovered
+    from perfmodel.cli.known_facts import show_facts
     from perfmodel.cli.progress import Bar
     from perfmodel.opencl import find
+    from perfmodel.store import read
 
     began, campaign = monotonic(), chosen_campaign(quick, full, budget)
     measured, checked = discovered(kernels), discovered(tests, TEST_KERNELS)
@@ -55,6 +63,10 @@ def command(
     target = find(device)
     folder = (out or data_folder()) / target.slug
     typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
+    if probes:
+        probe_device(target, folder, campaign, Bar(), again=True)
+        show_facts(read(folder), json)
+        return
     typer.echo(
         f"campaign '{campaign.name}' into {folder}: about {expected_s(campaign) / 60:.0f} min on a processor with "
         "two cores, less if it goes on from an earlier call",

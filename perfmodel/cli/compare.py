@@ -20,7 +20,9 @@ Names = Annotated[
 ]
 Devices = Annotated[
     list[str] | None,
-    typer.Option("--device", help="Part of a measured device's name; repeat for more. All of them by default."),
+    typer.Option(
+        "--device", help="Part of a measured device's name; repeat for more. All but simulated ones by default."
+    ),
 ]
 Folders = Annotated[
     list[Path] | None,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from perfmodel.cli.options import Json
 from perfmodel.cli.output import print_document
@@ -13,24 +16,55 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.devices/1"
 
+Folder = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="FOLDER", help="Instead, print all facts of a measured device, with their sources."),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option("--picture", metavar="FILE.png|.svg", help="With --from: draw the curves of its probes."),
+]
 
-def command(json: Json = False) -> None:
-    """List the OpenCL devices, with what they report of themselves."""
-    from perfmodel.errors import NoDeviceError
+
+def command(folder: Folder = None, picture: Picture = None, json: Json = False) -> None:
+    """List the OpenCL devices, with what they report of themselves and what is assumed of them."""
+    from perfmodel.errors import NoDeviceError, OptionError
+    from perfmodel.facts.assumed import with_assumed_facts
     from perfmodel.opencl import devices
 
+    if folder is not None:
+        _show_folder(folder, picture, json)
+        return
+    if picture is not None:
+        raise OptionError("--picture was given without --from", "name the folder of a probed device with --from")
     found = devices()
     if json:
-        print_document({"schema": SCHEMA, "devices": [{"index": one.index, **one.facts.to_json()} for one in found]})
+        rows = [{"index": one.index, **with_assumed_facts(one.facts).to_json()} for one in found]
+        print_document({"schema": SCHEMA, "devices": rows})
         return
     if not found:
         raise NoDeviceError
     _print_table(found)
 
 
+def _show_folder(folder: Path, picture: Path | None, json: bool) -> None:
+    """Print the facts of a measured device, and draw the curves of its probes if that is asked for."""
+    from perfmodel.cli.known_facts import show_facts
+    from perfmodel.report.probes import picture_probes
+    from perfmodel.store import read
+    from perfmodel.store.probes import read_probes
+
+    measured = read(folder)
+    if picture is not None:
+        picture_probes(read_probes(folder), measured.facts, picture)
+    show_facts(measured, json)
+
+
 def _print_table(found: tuple[Device, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
+
+    from perfmodel.facts.assumed import assumed_facts
 
     table = Table("", "device", "platform", box=None, pad_edge=False)
     for heading in ("units", "memory", "local", "max group", "sub-group"):
@@ -52,6 +86,9 @@ def _print_table(found: tuple[Device, ...]) -> None:
     Console(width=None if sys.stdout.isatty() else 200).print(table)
     if any(not d.facts.fact("subgroup_size").source.startswith("CL_") for d in found):
         print("* not reported by the device: its preferred work-group size multiple")
+    for device in found:
+        for key, fact in assumed_facts(device.facts).items():
+            print(f"device {device.index}: {key} = {fact.value}, {fact.source}")
 
 
 def _size(octets: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -18,11 +19,18 @@ Sources = Annotated[
     ),
 ]
 Csv = Annotated[str, typer.Option("--csv", metavar="TABLE", help="Print one table as CSV: predictions or weights.")]
+Protocols = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--protocol", metavar="NAME", help="A, B, sizes or C (one cheap run of each variant); repeat for more."
+    ),
+]
 
 
 def command(
     source: Sources,
     family: FamilyName = "stevens_kloeckner_2016",
+    protocol: Protocols = None,
     level: Level = 0.9,
     given_facts: GivenFacts = False,
     measured_facts: MeasuredFacts = False,
@@ -32,13 +40,16 @@ def command(
     """Print predicted and measured times of the test kernels, the weights, and how good the model is."""
     from perfmodel.calibration.fitted_device import judge_family
     from perfmodel.fitting import FitOptions
+    from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family
     from perfmodel.report import document, evaluation_text, predictions_csv, weights_csv
 
     if csv not in ("", "predictions", "weights"):
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
+    refuse_mixture(source)
     chosen, options = find_family(family), FitOptions(fit_facts=not given_facts)
-    judged = [judge_family(folder, chosen, options, measured_facts, level) for folder in source]
+    asked = protocols(protocol)
+    judged = [judge_family(folder, chosen, options, measured_facts, level, asked) for folder in source]
     if json:
         print_document(document(judged))
     elif csv == "predictions":
@@ -47,3 +58,21 @@ def command(
         print(weights_csv([each.model for each in judged]), end="")
     else:
         print(evaluation_text(judged))
+
+
+def protocols(names: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the protocols that ``--protocol`` options name; with C, A and B over its cases follow it.
+
+    Raises
+    ------
+    OptionError
+        If there is no such protocol.
+    """
+    from perfmodel.compare.protocols import PROTOCOLS, UNASKED
+
+    asked: dict[str, None] = {}
+    for name in names or UNASKED:
+        if name not in PROTOCOLS:
+            raise OptionError(f"--protocol is '{name}'", f"give one of {', '.join(PROTOCOLS)}")
+        asked |= dict.fromkeys((name, "A/C", "B/C") if name == "C" else (name,))
+    return tuple(asked)

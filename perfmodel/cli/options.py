@@ -14,6 +14,9 @@ from perfmodel.documents.limits import EXACT, shortened
 from perfmodel.errors import OptionError, PerfModelError, SizeOptionError, UnknownVariantError, VariantError
 
 if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+    from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.predict import FittedModel
@@ -64,6 +67,10 @@ AllowUnmeasured = Annotated[
     bool, typer.Option("--allow-unmeasured", help="Count features that were never measured as free.")
 ]
 Level = Annotated[float, typer.Option("--level", help="Probability that intervals should have.")]
+Anchored = Annotated[
+    bool,
+    typer.Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that."),
+]
 
 
 def sizes(options: Iterable[str] | None) -> dict[str, int]:
@@ -160,16 +167,29 @@ def counted_variants(
     VariantError
         If one of several variants cannot be counted.
     """
-    from rich.console import Console
+    return count_units(units_of(path, variant), subgroup_size, **options)
 
-    from perfmodel.counts import count
+
+def units_of(path: Path, variant: str | None) -> dict[str, TranslationUnit]:
+    """Return a kernel file's variants, or only the one asked for; for the errors see :func:`counted_variants`."""
     from perfmodel.kernels import load_file
 
     units = load_file(path)
-    if variant is not None:
-        if variant not in units:
-            raise UnknownVariantError(variant, tuple(units))
-        units = {variant: units[variant]}
+    if variant is None:
+        return units
+    if variant not in units:
+        raise UnknownVariantError(variant, tuple(units))
+    return {variant: units[variant]}
+
+
+def count_units(
+    units: Mapping[str, TranslationUnit], subgroup_size: int = 32, **options: Any
+) -> dict[str, KernelCounts]:
+    """Return the counts of variants; for the errors see :func:`counted_variants`."""
+    from rich.console import Console
+
+    from perfmodel.counts import count
+
     with Console(stderr=True).status("counting ..."):  # silent where there is no terminal
         found = {}
         for name, unit in units.items():
@@ -201,23 +221,26 @@ def ranked(
     at: Mapping[str, int],
     level: float,
     allow_unmeasured: bool,
+    anchors: Mapping[str, Anchor] | None = None,
 ) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
-    """Rank the variants that can be predicted; return the errors of the others too.
+    """Rank the variants that can be predicted, with ties; return the errors of the others too.
 
     Raises
     ------
     UnmeasuredFeatureError
         If no variant can be predicted.
     """
-    from perfmodel.ranking import rank_measured
+    from perfmodel.ranking import rank_measured, scatter_of, with_ties
 
+    asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
     found: list[RankedVariant] = []
     withheld: dict[str, UnmeasuredFeatureError] = {}
     for name, counts in variants.items():
         with about(name, variants):
-            one, without = rank_measured({name: counts}, model, at, level=level, allow_unmeasured=allow_unmeasured)
+            one, without = rank_measured({name: counts}, model, at, **asked)
         found += one
         withheld.update(without)
     if not found:
         raise next(iter(withheld.values()))
-    return tuple(sorted(found, key=lambda one: one.seconds)), withheld
+    scatter = scatter_of(model, anchored=anchors is not None)
+    return with_ties(sorted(found, key=lambda one: one.seconds), scatter, level), withheld

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    from perfmodel.anchors import Anchor
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
@@ -52,9 +53,9 @@ def sizes_text(sizes: Any) -> str:
 
 def interval_text(interval: tuple[float, float] | None) -> str:
     """Return an interval's bounds with units; a dash where there is none."""
-    from perfmodel.report import seconds_text
+    from perfmodel.report import ranking
 
-    return "-" if interval is None else f"{seconds_text(interval[0])} to {seconds_text(interval[1])}"
+    return ranking.interval_text(interval)
 
 
 def interval_document(interval: tuple[float, float] | None) -> list[float | None] | None:
@@ -70,7 +71,20 @@ def model_document(kernel: Path, model: FittedModel, at: Mapping[str, int]) -> d
 def variant_document(one: RankedVariant) -> dict[str, Any]:
     """Return the prediction of a variant for JSON."""
     interval = interval_document(one.interval)
-    return {"variant": one.name, "seconds": one.seconds, "interval": interval, "warnings": list(one.warnings)}
+    ties = {"fastest": one.fastest, "tied": one.tied, "to_measure": one.to_measure}
+    return {"variant": one.name, "seconds": one.seconds, "interval": interval, "warnings": list(one.warnings), **ties}
+
+
+def anchor_document(one: Anchor) -> dict[str, Any]:
+    """Return the run that anchors a prediction for JSON."""
+    return {
+        "variant": one.kernel,
+        "sizes": dict(one.sizes),
+        "measured": one.measured,
+        "predicted": one.predicted,
+        "factor": one.factor,
+        "flags": list(one.flags),
+    }
 
 
 def withheld_document(withheld: Mapping[str, UnmeasuredFeatureError]) -> dict[str, Any]:

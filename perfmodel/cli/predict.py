@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perfmodel.cli.anchoring import Ranking, anchor_lines, ranked_variants
 from perfmodel.cli.bounds import bounds_of
 from perfmodel.cli.options import (
     AllowUnmeasured,
+    Anchored,
     Json,
     KernelFile,
     Level,
@@ -18,11 +20,10 @@ from perfmodel.cli.options import (
     Sizes,
     Variant,
     WeightsFile,
-    counted_variants,
-    ranked,
     sizes,
 )
 from perfmodel.cli.output import (
+    anchor_document,
     interval_text,
     model_document,
     print_document,
@@ -33,7 +34,6 @@ from perfmodel.cli.output import (
 from perfmodel.errors import PictureFormatError
 
 if TYPE_CHECKING:
-    from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
 
@@ -56,6 +56,7 @@ def command(
     size: Sizes = None,
     level: Level = 0.9,
     allow_unmeasured: AllowUnmeasured = False,
+    anchor: Anchored = False,
     why: Why = False,
     picture: Picture = None,
     json: Json = False,
@@ -63,21 +64,27 @@ def command(
     """Predict a kernel's run time and the share of each term; several variants are ranked."""
     from perfmodel.io import is_standard_output
     from perfmodel.predict import load
+    from perfmodel.report.ranking import ties_document
 
     if picture is not None and is_standard_output(picture):  # where the text goes
         raise PictureFormatError(picture, (".png", ".svg"))
     at, model = sizes(size), load(weights, family)
-    counted = counted_variants(kernel, variant, model.fitted.subgroup_size)
-    found, withheld = ranked(counted, model, at, level, allow_unmeasured)
+    ranking = ranked_variants(kernel, variant, model, at, level, allow_unmeasured, anchor)
+    found = ranking.variants
     bounds: dict[str, dict[str, Any]] = {}
     if why:
-        bounds = bounds_of(model, {one.name: counted[one.name] for one in found}, at, picture)
+        bounds = bounds_of(model, {one.name: ranking.counted[one.name] for one in found}, at, picture)
     if not json:
-        _print_ranking(model, at, level, found, withheld)
+        _print_ranking(model, at, level, ranking)
         for name, bound in bounds.items():
             print(f"\n{name}: {bound['text']}")
         return
-    predictions: dict[str, Any] = {"predictions": [_record(one) for one in found], **withheld_document(withheld)}
+    predictions: dict[str, Any] = {
+        "predictions": [_record(one) for one in found],
+        **withheld_document(ranking.withheld),
+        "ties": ties_document(found, ranking.scatter, level),
+        "anchors": [anchor_document(one) for one in ranking.anchors.values()],
+    }
     if why:
         predictions["why"] = bounds
     asked = {**model_document(kernel, model, at), "level": level}
@@ -92,19 +99,18 @@ def _record(one: RankedVariant) -> dict[str, Any]:
     return {**variant_document(one), "terms": terms, "unmeasured": list(one.unmeasured)}
 
 
-def _print_ranking(
-    model: FittedModel,
-    at: Mapping[str, int],
-    level: float,
-    ranked: tuple[RankedVariant, ...],
-    withheld: Mapping[str, UnmeasuredFeatureError],
-) -> None:
+def _print_ranking(model: FittedModel, at: Mapping[str, int], level: float, ranking: Ranking) -> None:
+    from perfmodel.report.ranking import ties_text
+
     print(f"{model.family.name} on {model.device}" + f", {sizes_text(at)}" * bool(at))
-    for one in ranked:
+    for line in anchor_lines(ranking.anchors):
+        print(line)
+    for one in ranking.variants:
         _print_prediction(one, level)
-    if len(ranked) > 1:
-        print("\nfastest first: " + ", ".join(one.name for one in ranked))
-    for name, error in withheld.items():
+    if len(ranking.variants) > 1:
+        print("\nfastest first: " + ", ".join(one.name for one in ranking.variants))
+        print(ties_text(ranking.variants, ranking.scatter, level))
+    for name, error in ranking.withheld.items():
         print(f"\n{name}: {error}")
 
 

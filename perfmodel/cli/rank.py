@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perfmodel.cli.anchoring import anchor_lines, ranked_variants
 from perfmodel.cli.options import (
     AllowUnmeasured,
+    Anchored,
     Json,
     KernelFile,
     Level,
@@ -17,16 +19,15 @@ from perfmodel.cli.options import (
     Sizes,
     WeightsFile,
     counted_variants,
-    ranked,
     sizes,
 )  # fmt: skip
-from perfmodel.cli.output import interval_text, model_document, print_document, variant_document, withheld_document
+from perfmodel.cli.output import anchor_document, model_document, print_document, variant_document, withheld_document
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.cli.anchoring import Ranking
     from perfmodel.predict import FittedModel
-    from perfmodel.ranking import Lead, RankedVariant
+    from perfmodel.ranking import Lead
 
 SCHEMA = "perfmodel.ranking/1"
 
@@ -44,18 +45,26 @@ def command(
     crossover: Crossover = None,
     level: Level = 0.9,
     allow_unmeasured: AllowUnmeasured = False,
+    anchor: Anchored = False,
     json: Json = False,
 ) -> None:
     """Rank a kernel's variants by their predicted times, or find the sizes at which two change places."""
     from perfmodel.predict import load
+    from perfmodel.report.ranking import ties_document
 
     at, model = sizes(size), load(weights, family)
     if crossover is None:
-        counted = counted_variants(kernel, None, model.fitted.subgroup_size)
-        variants, withheld = ranked(counted, model, at, level, allow_unmeasured)
-        found: dict[str, Any] = {"variants": [variant_document(one) for one in variants], **withheld_document(withheld)}
-        lines = _ranking_lines(variants, withheld)
+        ranking = ranked_variants(kernel, None, model, at, level, allow_unmeasured, anchor)
+        found: dict[str, Any] = {
+            "variants": [variant_document(one) for one in ranking.variants],
+            **withheld_document(ranking.withheld),
+            "ties": ties_document(ranking.variants, ranking.scatter, level),
+            "anchors": [anchor_document(one) for one in ranking.anchors.values()],
+        }
+        lines = _ranking_lines(ranking, level)
     else:
+        if anchor:
+            raise OptionError("--anchor and --crossover were both given", "give one of them")
         parameter, low, high = _range(crossover)
         leads = _leads(kernel, model, (parameter, low, high), at, allow_unmeasured)
         rows = [{"variant": one.name, "low": one.low, "high": one.high} for one in leads]
@@ -67,17 +76,13 @@ def command(
         print("\n".join(lines))
 
 
-def _ranking_lines(ranked: tuple[RankedVariant, ...], withheld: Mapping[str, UnmeasuredFeatureError]) -> list[str]:
-    from perfmodel.report import columns_text, seconds_text
+def _ranking_lines(ranking: Ranking, level: float) -> list[str]:
+    from perfmodel.report.ranking import ranking_table, ties_text
 
-    rows = [("variant", "seconds", "times the best", "interval")]
-    for one in ranked:
-        best = ranked[0].seconds
-        times = f"{one.seconds / best:.2f}" if best > 0 else "-"
-        rows.append((one.name, seconds_text(one.seconds), times, interval_text(one.interval)))
-    lines = [columns_text(rows)]
-    lines += [f"note: {one.name}: {warning}" for one in ranked for warning in one.warnings]
-    return lines + [f"{name}: {error}" for name, error in withheld.items()]
+    lines = [ranking_table(ranking.variants), *anchor_lines(ranking.anchors)]
+    lines += filter(None, [ties_text(ranking.variants, ranking.scatter, level)])
+    lines += [f"note: {one.name}: {warning}" for one in ranking.variants for warning in one.warnings]
+    return lines + [f"{name}: {error}" for name, error in ranking.withheld.items()]
 
 
 def _leads(

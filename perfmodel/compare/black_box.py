@@ -60,6 +60,11 @@ class BlackBoxFits(FamilyFits):
     readable: FamilyFits = field(kw_only=True)
 
     @cached_property
+    def known(self) -> Measurements:
+        """The measured rows, with the facts of the device that the family's fit chooses."""
+        return self.readable.known
+
+    @cached_property
     def design(self) -> Design:
         """The design of the family."""
         return self.readable.design

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.fitting import relative_errors
+from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
@@ -38,6 +39,8 @@ class Comparison:
         What changes the kernel's code.
     interval
         Lower and upper bound [s] of the prediction; None where it has none.
+    ranked
+        Whether it is an alternative in choices between variants.
     """
 
     kernel: str
@@ -48,6 +51,7 @@ class Comparison:
     group: str = ""
     variant: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     interval: tuple[float, float] | None = None
+    ranked: bool = True
 
     @property
     def sizes(self) -> str:
@@ -87,7 +91,10 @@ def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> t
         except UnmeasuredFeatureError as error:
             needs = error.features
         rows.append(
-            Comparison(row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval)
+            Comparison(
+                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval,
+                UNRANKED not in row.flags,
+            )
         )
     return in_order(rows)
 

@@ -92,11 +92,12 @@ class Figures:
 def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
     """Choices in predicted cases, in the order in which they first occur.
 
-    A withheld alternative is left out of its choice; :attr:`Figures.coverage` counts it.
+    A withheld alternative is left out of its choice; :attr:`Figures.coverage` counts it. One that is not to be
+    ranked (:attr:`Comparison.ranked`) is left out too.
     """
     jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
     for row in rows:
-        if row.predicted is not None:
+        if row.predicted is not None and row.ranked:
             job = row.kernel, tuple(sorted(row.parameters.items()))
             jobs.setdefault(job, []).append((row.measured, row.predicted))
     return tuple(

@@ -4,6 +4,9 @@
 - ``B`` (leave one group out): as A, and no class of the predicted kernel's group is in the fit.
 - ``sizes`` (leave one size out): of each measured kernel that has several sizes one is left out of
   the fit and predicted: first the smallest of each, then the second smallest of each, and so on.
+- ``C`` (anchored): as B, and one visit to the smallest measured size of each test kernel's variant scales the
+  predictions at its other sizes (:mod:`perfmodel.fitting.uncertainty.anchored`). The smallest sizes are not
+  predicted, so C has fewer cases. ``A/C`` and ``B/C`` are A and B over the cases of C, for a fair comparison.
 
 Features are evaluated once for each row, whatever the number of fits.
 """
@@ -16,14 +19,19 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, summarise
+from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.uncertainty.conformal import check_level, scaled
+from perfmodel.fitting.uncertainty.anchored import anchor_rows
+from perfmodel.fitting.uncertainty.conformal import Conformal, check_level, scaled
 from perfmodel.models import Family, find_family
 from perfmodel.predict import FittedModel, fitted_model
+from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements
@@ -33,9 +41,16 @@ PROTOCOLS: Mapping[str, str] = MappingProxyType(
         "A": "fitted to the measurement kernels",
         "B": "and without any kernel of the predicted one's group",
         "sizes": "measurement kernels, each at a size that the fit has not seen",
+        "C": "as B, scaled by one visit to the smallest size of each variant; the other sizes",
+        "A/C": "as A, over the cases of C",
+        "B/C": "as B, over the cases of C",
     }
 )
 """Which kernels the fits of each protocol have seen."""
+UNASKED = ("A", "B", "sizes")
+"""The protocols that are used unless others are asked for."""
+_UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})
+"""The protocol whose predictions each of these takes."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +88,9 @@ def evaluate(
     *,
     level: float | None = 0.9,
     options: FitOptions | None = None,
-    protocols: Sequence[str] = tuple(PROTOCOLS),
+    protocols: Sequence[str] = UNASKED,
 ) -> tuple[Evaluation, ...]:
-    """Judge a family by every protocol, or by some.
+    """Judge a family by some protocols.
 
     Parameters
     ----------
@@ -118,32 +133,62 @@ def fit_and_evaluate(
     *,
     level: float = 0.9,
     options: FitOptions | None = None,
+    protocols: Sequence[str] = UNASKED,
 ) -> tuple[FittedModel, tuple[Evaluation, ...]]:
-    """Fit a family to the measurement kernels and judge it by every protocol, with one design for both.
+    """Fit a family to the measurement kernels and judge it by some protocols, with one design for both.
 
     For the arguments see :func:`evaluate`.
     """
     fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests)
-    return fitted_model(fits), evaluate_fits(fits, level)
+    return fitted_model(fits), evaluate_fits(fits, level, protocols)
 
 
 def evaluate_fits(
-    fits: FamilyFits, level: float | None, protocols: Sequence[str] = tuple(PROTOCOLS)
+    fits: FamilyFits, level: float | None, protocols: Sequence[str] = UNASKED
 ) -> tuple[Evaluation, ...]:
     """Return an evaluation for each protocol; see :func:`evaluate`."""
-    half_widths = {}
+    scores = {}
     if level is not None:
         check_level(level)
-        groups = {row.group for row in fits.rows}
-        half_widths = {group: fits.scores.without(group).quantile(level) for group in groups}
-    found = {name: _comparisons(*_predict(fits, name), half_widths) for name in protocols}
+        scores = {group: fits.scores_without(group) for group in sorted({row.group for row in fits.rows})}
+    found = {}
+    for name in protocols:
+        rows, unseen = _predict(fits, name)
+        own = _anchored_scores(fits) if name == "C" else scores
+        widths = None if level is None or not own else _half_widths(fits, rows, unseen, own, level)
+        found[name] = _comparisons(rows, unseen, widths)
     device = fits.measured.device
     return tuple(Evaluation(name, fits.family.name, device, level, rows) for name, rows in found.items())
+
+
+def _anchored_scores(fits: FamilyFits) -> dict[str, Conformal]:
+    """Return for each group the scores of the other groups' anchored rows; nothing where there are no such rows."""
+    if fits.anchored is None:
+        return {}
+    return {group: fits.anchored.conformal.without(group) for group in sorted({row.group for row in fits.rows})}
+
+
+def _half_widths(
+    fits: FamilyFits, rows: tuple[Measurement, ...], found: Unseen, scores: Mapping[str, Conformal], level: float
+) -> Floats:
+    """Return half the width of each row's interval of log time, from the scores without its group."""
+    by_weight, groups = fits.by_weight(found), np.array([row.group for row in rows])
+    widths = np.full(len(rows), np.nan)
+    for group in sorted(set(groups)):
+        own = groups == group
+        others, lack = scores[group], None if found.lack is None else found.lack[own]
+        widths[own] = others.half_width(others.quantile(level), {n: c[own] for n, c in by_weight.items()}, lack)
+    return widths
 
 
 def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], Unseen]:
     """Return the rows that a protocol predicts, and their predictions."""
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
+    if protocol in _UNSCALED:
+        rows, found = _predict(fits, _UNSCALED[protocol])
+        anchored = anchor_rows(rows, found)
+        kept = tuple(rows[place] for place in anchored.places)
+        return kept, anchored.unseen if protocol == "C" else found.of(anchored.places)
     if protocol == "A":
         return tests, fits.predict_tests()
     if protocol == "B":
@@ -167,18 +212,17 @@ def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     ]
 
 
-def _comparisons(
-    rows: tuple[Measurement, ...], found: Unseen, half_widths: Mapping[str, float]
-) -> tuple[Comparison, ...]:
+def _comparisons(rows: tuple[Measurement, ...], found: Unseen, half_widths: Floats | None) -> tuple[Comparison, ...]:
+    bounds = None if half_widths is None else np.transpose(scaled(found.seconds, half_widths)).tolist()
     cases = []
-    for row, seconds, needs in zip(rows, found.seconds, found.needs, strict=True):
-        predicted, interval = None if needs else float(seconds), None
-        if predicted is not None and row.group in half_widths:
-            low, high = scaled(predicted, half_widths[row.group])
-            interval = float(low), float(high)
+    for i, (row, seconds, needs) in enumerate(zip(rows, found.seconds, found.needs, strict=True)):
+        predicted, interval = None if needs or np.isnan(seconds) else float(seconds), None
+        if predicted is not None and bounds is not None:
+            interval = bounds[i][0], bounds[i][1]
         cases.append(
             Comparison(
-                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval
+                row.kernel, row.parameters, row.seconds, predicted, needs, row.group, row.variant, interval,
+                UNRANKED not in row.flags,
             )
         )
     return in_order(cases)

@@ -11,7 +11,6 @@ from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import Evaluation, evaluate_fits
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting.design import build_design
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.options import FitOptions
 
@@ -98,7 +97,7 @@ def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
     fitted = fits.fit_measured()
     fit_s = perf_counter() - begin
     begin = perf_counter()
-    times = build_design(cases, fits.family, fits.options).times
+    times = fits.design_of(cases).times
     return len(fitted.names) - len(known), fit_s, (perf_counter() - begin) / len(times)
 
 

@@ -14,6 +14,7 @@ from perfmodel.counts.counters.banks import bank_conflicts
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
+from perfmodel.counts.nests.issues import Issue, issues_of
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.nests.nests import nests_of
 from perfmodel.counts.parts import given, lanes, reading_counts
@@ -134,6 +135,19 @@ class KernelCounts:
         if self.flow is None:
             raise FlowUnknownError(self.name)
         return nests_of(self.flow)
+
+    @cached_property
+    def issues(self) -> tuple[Issue, ...]:
+        """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
+
+        Raises
+        ------
+        FlowUnknownError, PlacesUnknownError
+            The counts were stored before dataflow, or the places of instructions, were recorded.
+        """
+        if self.flow is None:
+            raise FlowUnknownError(self.name)
+        return issues_of(self.flow)
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:

@@ -139,6 +139,24 @@ class LaunchLimitError(PerfModelError, ValueError):
     smaller."""
 
 
+class AnchorError(PerfModelError, RuntimeError):
+    """A kernel could not be run once to anchor its predictions."""
+
+    kernel: str
+    problem: str
+    message = """'{kernel}' cannot be anchored: {problem}; give a kernel that runs on the device of the weights, or
+    predict without an anchor (--anchor)."""
+
+
+class AnchorDeviceError(PerfModelError, LookupError):
+    """An anchor must run on the device of the weights, and this machine does not have it."""
+
+    wanted: str
+    found: tuple[str, ...]
+    message = """an anchor runs on the device that the weights belong to, '{wanted}', and this machine has:
+    {found:; }; give weights of one of these (perfmodel calibrate), or predict without an anchor (--anchor)."""
+
+
 class NoCommonSizeError(PerfModelError, ValueError):
     """No size in a range meets the assumptions of all variants."""
 

@@ -67,6 +67,17 @@ class Expression:
                 result[..., i] = column
         return result
 
+    def slopes(self, features: Mapping[str, Any], weights: Sequence[float]) -> tuple[Any, ...]:
+        """Return the derivatives by the weights as :meth:`jacobian`, one for each, without an array that holds all.
+
+        They are floats where all features are numbers, which is much quicker; else each broadcasts to the
+        features' shape.
+        """
+        given = [features.get(name, 0.0) for name in self.features]
+        columns = self._columns if any(isinstance(one, np.ndarray) for one in given) else self._float_columns
+        with np.errstate(all="ignore"):
+            return tuple(columns(given, weights))
+
     def derivative(self, weight: str) -> Any:
         """Return the derivative by a weight, as a pymbolic expression."""
         return Derivative(weight)(self.tree)
@@ -97,8 +108,15 @@ class Expression:
 
     @cached_property
     def _columns(self) -> Callable[..., Any]:
-        trees = [self.derivative(name) for name in self.weights]
-        return function_of(trees, self.features, self.weights, ARRAY_NAMES)
+        return function_of(self._derivatives, self.features, self.weights, ARRAY_NAMES)
+
+    @cached_property
+    def _float_columns(self) -> Callable[..., Any]:
+        return function_of(self._derivatives, self.features, self.weights, SCALAR_NAMES)
+
+    @cached_property
+    def _derivatives(self) -> list[Any]:
+        return [self.derivative(name) for name in self.weights]
 
 
 def parse(

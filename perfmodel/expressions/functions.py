@@ -196,9 +196,25 @@ def _divided(a: float, b: float) -> float:
     return math.copysign(math.inf, a) if a else math.nan
 
 
+def _by_value_of_floats(a: float, b: float, sharpness: float) -> float:
+    total = _smooth_max_of_floats(a, b, sharpness)
+    return _power(max(a, 0.0) / total, sharpness - 1) if total > 0 else 0.5
+
+
+def _by_sharpness_of_floats(a: float, b: float, sharpness: float) -> float:
+    high, low = (a, b) if a > b else (b, a)
+    if low <= 0:  # the larger of both, whatever the sharpness
+        return 0.0
+    power = _power(low / high, sharpness)
+    slope = power * math.log(low / high) / (sharpness * (1 + power)) - math.log1p(power) / sharpness**2
+    return _smooth_max_of_floats(a, b, sharpness) * slope
+
+
 SCALAR_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         **{name: function.scalar for name, function in FUNCTIONS.items()},
+        "smooth_max_by_value": _by_value_of_floats,
+        "smooth_max_by_sharpness": _by_sharpness_of_floats,
         "power": _power,
         "divided": _divided,
         "chosen": lambda condition, a, b: a if condition else b,

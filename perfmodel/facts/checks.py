@@ -54,13 +54,16 @@ def _fact(shown: str, key: str, row: Any) -> Fact:
 
 
 def _value(said: str, key: str, value: Any) -> FactValue:
-    """Return a fact's value; under a key of ``KEYS`` it must be a number from zero up."""
+    """Return a fact's value; under a key of ``KEYS`` it must be a number from zero up, or one of the key's words."""
+    words = KEYS[key].words if key in KEYS else ()
+    if words and value not in words:
+        raise DocumentError(f"{said}, none of {', '.join(words)}")
     if isinstance(value, list) and all(type(one) is int for one in value):
         value = tuple(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and not (math.isfinite(value) and value >= 0):
         raise DocumentError(f"{said}, no finite number from zero up")
-    if not number and (key in KEYS or not isinstance(value, str | bool | tuple)):
+    if not number and not words and (key in KEYS or not isinstance(value, str | bool | tuple)):
         raise DocumentError(f"{said}, no number")
     found: FactValue = value
     return found

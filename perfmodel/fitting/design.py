@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -97,8 +98,17 @@ def build_design(measurements: Measurements, family: Family, options: FitOptions
     return Design(
         model, matrix.reshape(len(rows), len(model.features)), times, labels,
         max((counts.subgroup_size for counts in counted), default=0),
-        (noise_weights if asked.weighting == "noise" else agreement_weights)(measurements), known,
+        _row_weights(measurements, family, asked), known,
     )  # fmt: skip
+
+
+def _row_weights(measurements: Measurements, family: Family, asked: FitOptions) -> Floats:
+    """Return how much each row counts; in a family of resources a kernel of n rows counts as sqrt(n) rows."""
+    weights = (noise_weights if asked.weighting == "noise" else agreement_weights)(measurements)
+    if not family.resources:
+        return weights
+    rows = Counter(row.kernel for row in measurements)
+    return weights / np.sqrt([rows[row.kernel] for row in measurements])
 
 
 def stack(one: Design, other: Design, family: Family) -> Design:

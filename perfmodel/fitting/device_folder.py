@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import ForeignDeviceError, OptionError
+from perfmodel.facts.documents import FACTS_FILE, read_facts
 from perfmodel.store import TESTS_FILE
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ def tests_of(folder: Path, measured: Measurements) -> Measurements:
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     """Return the folders below `root` that hold measured test kernels, of the devices wanted.
 
+    Devices that a simulator stands for are left out unless they are wanted by name (:func:`is_simulated`).
+
     Raises
     ------
     OptionError
@@ -65,4 +69,40 @@ def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
                 f"no device measured in '{root}' matches '{name}' (there are: {known})",
                 "give a part of such a name, or a folder with --from",
             )
-    return [path for slug, path in folders.items() if not wanted or any(name.lower() in slug for name in wanted)]
+    if not wanted:
+        return [path for path in folders.values() if not is_simulated(path)]
+    return [path for slug, path in folders.items() if any(name.lower() in slug for name in wanted)]
+
+
+def simulated_folders(root: Path) -> list[Path]:
+    """Return the folders below `root` that hold test kernels' times by a simulator."""
+    return [path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}")) if is_simulated(path.parent)]
+
+
+def is_simulated(folder: Path) -> bool:
+    """Return whether a folder's ``facts.yaml`` says that a simulator counted its times.
+
+    Raises
+    ------
+    FactsFileError
+        If that file is not what it should be.
+    """
+    path = folder / FACTS_FILE
+    known = read_facts(path) if path.is_file() else {}
+    return "simulated" in known and bool(known["simulated"].value)
+
+
+def refuse_mixture(folders: Sequence[Path]) -> None:
+    """Refuse folders of devices together with those of simulators, whose figures are not to be pooled.
+
+    Raises
+    ------
+    OptionError
+        If there are both.
+    """
+    simulated = [folder for folder in folders if is_simulated(folder)]
+    if 0 < len(simulated) < len(folders):
+        raise OptionError(
+            f"--from names '{simulated[0]}', whose times are a simulator's, together with devices",
+            "evaluate it by itself; its figures are not comparable with those of devices",
+        )

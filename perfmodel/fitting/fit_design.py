@@ -14,11 +14,14 @@ from perfmodel.fitting.linear.estimators import RelativeLeastSquares
 from perfmodel.fitting.linear.least_squares import Array
 from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
 from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.resources.estimator import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.threads import single_threaded
 from perfmodel.models.binding import weight_name
 from perfmodel.models.model import Family
 
 _GIVEN: tuple[Mark, ...] = ("given",)
+DEFAULT_SHARPNESS = 3.0
+"""Sharpness of a maximum of resources where neither a fact nor cross-validation gives it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +64,27 @@ class DesignFit:
     errors: Array
     marks: tuple[tuple[Mark, ...], ...]
     confounded: tuple[tuple[str, ...], ...]
-    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | Given
+    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | ResourceFit | Given
 
     def predict(self, table: Design) -> Array:
         """Return the seconds of a design's rows, shape (n_rows,), of the same columns."""
         return self.estimator.predict(table.matrix)
+
+    def by_weight(self, table: Design) -> Array:
+        r"""Return the seconds that rest on each fitted weight, :math:`w \, \partial T / \partial w`.
+
+        Of a design's rows with the same columns, shape (n_rows, n_weights), in the order of its model's weights.
+        """
+        known = dict(zip(self.names, self.coefficients, strict=True))  # a sum's weights have their features' names
+        values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
+        if isinstance(self.estimator, RelativeLeastSquares):
+            return np.asarray(table.matrix * values)
+        if isinstance(self.estimator, ResourceFit):
+            order = [table.names.index(weight.removeprefix("w_")) for weight in table.model.weights]
+            return np.asarray(self.estimator.by_weight(table.matrix)[:, order])
+        columns = dict(zip(table.names, table.matrix.T, strict=True))
+        found: Array = table.model.jacobian(columns, values) * values
+        return found
 
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
@@ -73,6 +92,8 @@ def fit_to_design(table: Design, family: Family, options: FitOptions | None = No
     with single_threaded():
         if family.plain_sum:
             return _fit_linear(table, options or FitOptions())
+        if family.resources:
+            return _fit_resources(table, family)
         if table.known and not table.model.weights and len(table.times):
             return _take_given(table)
         return _fit_nonlinear(table, family, options or FitOptions())
@@ -94,6 +115,23 @@ def _take_given(table: Design) -> DesignFit:
     values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
     done = Given(table.model, len(table.times))
     return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
+
+
+def _fit_resources(table: Design, family: Family) -> DesignFit:
+    """Return the weights of a family of resources; its sharpness is known."""
+    if len(table.times) < 2:
+        raise TooFewRowsError(len(table.times), table.model.weights)
+    places = {name: k for k, name in enumerate(table.names)}
+    sharpness = next(iter(table.known.values()), DEFAULT_SHARPNESS)
+    form = ResourceModel(
+        {name: tuple(places[own] for own in some) for name, some in family.resources.items()}, sharpness
+    )
+    found = fit_resources(form, table.matrix, table.times, table.row_weights)
+    known = tuple(table.known) or ("w_sharpness",)
+    return DesignFit(
+        (*(f"w_{name}" for name in table.names), *known), np.append(found.coef_, sharpness),
+        np.append(found.standard_errors_, 0.0), (*found.marks_, _GIVEN), (), found,
+    )  # fmt: skip
 
 
 def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> DesignFit:

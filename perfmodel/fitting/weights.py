@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfmodel.fitting.chosen_facts import with_chosen_facts
 from perfmodel.fitting.design import Design, build_design, label
 from perfmodel.fitting.fit_design import DesignFit, fit_to_design
 from perfmodel.fitting.metrics import geometric_mean_error, relative_errors
@@ -43,7 +44,9 @@ def fit_weights(
         If the family needs an unknown fact of the device, and the options do not say that it is fitted.
     """
     chosen, asked = find_family(family), options or FitOptions()
-    table = table or build_design(measurements, chosen, asked)
+    if table is None:
+        measurements = with_chosen_facts(measurements, chosen, asked)
+        table = build_design(measurements, chosen, asked)
     found = fit_to_design(table, chosen, asked)
     errors = relative_errors(found.predict(table), table.times)
     facts = None if chosen.plain_sum else measurements.facts

@@ -14,8 +14,10 @@ from perfmodel.documents import MOST_LANES
 from perfmodel.errors import FamilyUnaskedError
 from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.uncertainty.anchored import Anchored
 from perfmodel.fitting.uncertainty.conformal import Conformal
 from perfmodel.fitting.uncertainty.measured_range import Measured
+from perfmodel.fitting.uncertainty.scatter import Scatter
 from perfmodel.io import is_standard_output, write_whole
 from perfmodel.models import Family, named_family
 from perfmodel.models.model import EXPRESSION, Weight
@@ -88,6 +90,10 @@ class FittedWeights(BaseModel):
         Scores for the intervals of predictions.
     measured
         Range of the measured times and features.
+    scatter
+        Errors between variants of one kernel; None in files from before they were kept.
+    anchored
+        How far predictions are off that one run of the kernel scales; None likewise.
     definition
         Source of the family, if it is a user's own (:attr:`perfmodel.models.Family.definition`). In a file, the
         path of a family's file is relative to the folder of the weights.
@@ -118,6 +124,8 @@ class FittedWeights(BaseModel):
     weights: dict[str, FittedWeight]
     conformal: Conformal | None = None
     measured: Measured | None = None
+    scatter: Scatter | None = None
+    anchored: Anchored | None = None
     definition: str = ""
     definition_sha256: str = ""
     facts: dict[str, Any] | None = None

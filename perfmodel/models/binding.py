@@ -55,10 +55,29 @@ class RunTime:
         parts = {name: part.value(values, own) for name, (part, own) in self._parts.items()}
         return expression.value(values, weights), parts
 
+    def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, by its name.
+
+        In a plain sum they are the terms. `values` are as of :meth:`evaluate`.
+        """
+        if self.family.plain_sum:
+            return self.family.terms(self.weights, values)
+        expression, weights = self._whole
+        slopes = expression.slopes(values, weights)
+        return {name: w * slope for name, w, slope in zip(self._names, weights, slopes, strict=True)}
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(weight_name(self.family, name) for name in self._whole[0].weights)
+
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Features that the expression itself names, which have no weight that is named after them."""
-        return frozenset(self._whole[0].features) - {*self.family.units} - {*self.weights}
+        """What the expression names and must have been measured.
+
+        Features that have no weight that is named after them, and in a family of resources its quantities.
+        """
+        free = () if self.family.resources else self.family.units
+        return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 
     @cached_property
     def _whole(self) -> tuple[Expression, list[float]]:

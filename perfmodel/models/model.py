@@ -15,6 +15,7 @@ from perfmodel.errors import ExpressionError
 from perfmodel.expressions.dimensions import weight_units
 from perfmodel.expressions.expression import parse
 from perfmodel.expressions.trees import children
+from perfmodel.facts.fact import FactValue
 from perfmodel.features import matches, unit
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.computed import computed
@@ -86,6 +87,11 @@ class Family:
         :mod:`perfmodel.expressions.expression`.
     additive
         Whether a prediction is the sum of its terms.
+    resources
+        The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with one
+        weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources.estimator` then fits it.
+    choices
+        Facts of a device, with their candidates, that a fit chooses by cross-validation where they are not known.
     definition
         Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an
         expression, or the path of a file.
@@ -103,6 +109,8 @@ class Family:
     parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     expression: str = TOTAL
     additive: bool = True
+    resources: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    choices: Mapping[str, tuple[FactValue, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     definition: str = ""
     sha256: str = ""
 

@@ -1,4 +1,4 @@
-"""Facts that OpenCL reports of a device."""
+"""Facts that OpenCL reports of a device, and the operating system of a CPU's caches."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.opencl.compiler import quiet_compiler
+from perfmodel.opencl.told_caches import told_caches
 
 # key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
 _NUMBERS = (
@@ -59,6 +60,8 @@ def facts_of(handle: Any) -> DeviceFacts:
     has_float64 = bool(_query(handle, "double_fp_config"))
     facts["has_float64"] = Fact(has_float64, "", _source("double_fp_config"))
     facts["subgroup_size"] = _subgroup_size(handle)
+    if facts["device_type"].value == "cpu":
+        facts.update(told_caches())
     return DeviceFacts.from_mapping(
         handle.name.strip(), handle.platform.name.strip(), handle.driver_version.strip(), facts
     )

@@ -20,6 +20,7 @@ from perfmodel.report.tables import (
     kernels,
     percent,
     time_cells,
+    unranked_note,
     weights_table,
     withheld_note,
 )
@@ -49,9 +50,10 @@ class Judged:
 
 def evaluation_text(judged: Sequence[Judged]) -> str:
     """Return both tables and the figures of every protocol, as plain text."""
-    tested = [one.by("A") for one in judged]
+    tested = [one.evaluations[0] for one in judged]
+    by = f"protocol {tested[0].protocol}"
     parts = [
-        f"Table 1. Times of test kernels (protocol A): {'; '.join(map(_where, judged))}\n\n{predictions_table(tested)}",
+        f"Table 1. Times of test kernels ({by}): {'; '.join(map(_where, judged))}\n\n{predictions_table(tested)}",
         *(f"Table 2. Weights: {_where(one)}\n\n{weights_text(one.model)}" for one in judged),
         f"Figures\n\n{figures_table([e for one in judged for e in one.evaluations])}",
     ]
@@ -105,14 +107,17 @@ def figures_table(evaluations: Sequence[Evaluation]) -> str:
             *((str(f.choices), f"{f.regret:.3f}", percent(f.top1), f"{f.tau:.2f}") if chosen else ("-",) * 4),
             percent(f.inside), "-" if math.isnan(f.width) else f"{f.width:.3g}",
         ))  # fmt: skip
+    notes = dict.fromkeys(note for one in evaluations if one.protocol != "sizes" for note in unranked_note(one.rows))
+    used = {one.protocol for one in evaluations}
     levels = ", ".join(sorted({percent(one.level) for one in evaluations if one.level is not None}))
     return "\n".join(
         [
             columns_text(table, left=3),
-            *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items()),
+            *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items() if name in used),
             "error, median, p90: of |p - t|/t, the first as geometric mean; "
             "factor - 1: geometric mean of max(p/t, t/p) - 1",
             f"inside: measured times in their {levels} interval; width: median of upper over lower bound",
+            *notes,
         ]
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from perfmodel.compare.side_by_side import COMPARED, Contender
-from perfmodel.report.tables import columns_text, csv_text, finite, kernels, percent, seconds_text
+from perfmodel.report.tables import columns_text, csv_text, finite, kernels, percent, seconds_text, unranked_note
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
@@ -62,6 +62,7 @@ def _notes(judged: Sequence[Contender]) -> list[str]:
         "kernels, all: geometric mean of |p - t|/t; factor: of max(p/t, t/p); regret: time of the variant chosen "
         "over the best one's; tau: Kendall's; weights: fitted ones; fit, predict: seconds on this machine, now.",
         *([f"withheld by A: {', '.join(withheld)}"] if withheld else []),
+        *unranked_note(first.by(COMPARED[0]).rows),
     ]
 
 

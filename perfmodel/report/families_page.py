@@ -8,12 +8,16 @@ from perfmodel.compare.side_by_side import Contender
 from perfmodel.report.tables import below_marker, markdown_table, percent
 
 BEGIN = "<!-- what follows is drawn by scripts/compare_families -->"
+SIMULATED = "A simulator counted these times. They are not pooled with those of devices, and are not in the picture."
 HEADER = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
 
 
-def families_page(page: str, devices: Iterable[Sequence[Contender]]) -> str:
-    """Put one table for each device in place of what `page` has after its marker."""
-    return below_marker(page, BEGIN, map(_section, devices))
+def families_page(
+    page: str, devices: Iterable[Sequence[Contender]], simulated: Iterable[Sequence[Contender]] = ()
+) -> str:
+    """Put one table for each device in place of what `page` has after its marker, simulated devices at the end."""
+    apart = [f"## Simulated devices\n\n{SIMULATED}\n", *map(_section, simulated)]
+    return below_marker(page, BEGIN, [*map(_section, devices), *(apart if len(apart) > 1 else [])])
 
 
 def _section(contenders: Sequence[Contender]) -> str:

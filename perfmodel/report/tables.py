@@ -120,6 +120,14 @@ def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
     return (f"{withheld} of {len(rows)} predictions withheld; never measured: {needs}",)
 
 
+def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Name the cases that are left out of choices, if there are any."""
+    left = dict.fromkeys(f"{row.kernel} {row.sizes}" for row in rows if not row.ranked)
+    if not left:
+        return ()
+    return (f"not ranked, since launches fill too few work-groups for each compute unit: {', '.join(left)}",)
+
+
 def time_cells(row: Comparison) -> tuple[str, str, str]:
     """Return the measured and the predicted time and the relative error as text."""
     predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)

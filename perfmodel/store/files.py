@@ -16,12 +16,15 @@ from perfmodel.errors import (
     StoreMissingError,
 )
 from perfmodel.facts import DeviceFacts
+from perfmodel.facts.assumed import with_assumed_facts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
+from perfmodel.facts.probes.derived import with_probed_facts
 from perfmodel.io import replace_file
 from perfmodel.store.hash_index import read_index
 from perfmodel.store.lines import failure, opened, write_line
 from perfmodel.store.measurement import Measurement
 from perfmodel.store.measurements import Measurements
+from perfmodel.store.probes import read_probes
 from perfmodel.store.reading import Lines, read_lines
 from perfmodel.store.records import StoredCounts, read_counts, read_row
 
@@ -179,18 +182,25 @@ def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None
 
 
 def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None:
-    """Return the facts that the device reports, with those of the folder's ``facts.yaml``."""
+    """Return the facts of the device: assumed, measured by probes, reported, and of the folder's ``facts.yaml``.
+
+    Of two facts under one key the later in this list counts.
+    """
     owners = {(row.device, row.platform) for row in rows}
     folder = _read_device(rows_path.with_name(DEVICE_FILE))
     facts = _read_device(device_path(rows_path)) or folder
     if facts and owners - {(facts.name, facts.platform)}:
         return None  # the folder's, of another store in it
     written = rows_path.with_name(FACTS_FILE)
-    if not written.is_file() or (facts and folder and facts.slug != folder.slug):
-        return facts
-    if facts is None and len(owners) == 1:  # a store of before device.json
+    foreign = bool(facts and folder and facts.slug != folder.slug)
+    if facts is None and len(owners) == 1 and written.is_file():  # a store of before device.json
         facts = DeviceFacts(rows[0].device, rows[0].platform, rows[0].driver, ())
-    return facts.updated(read_facts(written)) if facts else None
+    if facts is None:
+        return None
+    facts = with_probed_facts(facts, read_probes(rows_path))
+    if written.is_file() and not foreign:
+        facts = facts.updated(read_facts(written))
+    return with_assumed_facts(facts)
 
 
 def _read_device(path: Path) -> DeviceFacts | None:

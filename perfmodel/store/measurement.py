@@ -18,6 +18,8 @@ AGREEMENT: Final = 0.05
 """The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
 DISAGREE: Final = "visits"
 """Flag of a configuration whose two lowest visits do not agree."""
+UNRANKED: Final = "few groups"
+"""Flag of a launch that fills too few work-groups for each compute unit to be an alternative in rankings."""
 
 Status = Literal["ok", "compile", "runtime", "timeout", "correctness", "constraint"]
 Key = tuple[str, ...]

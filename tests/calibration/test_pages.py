@@ -6,10 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
-from perfmodel.calibration.pages import draw_isolation, trial_seconds
+from perfmodel.calibration.pages import draw_isolation, draw_probes, trial_seconds
 from perfmodel.report.isolation import BEGIN
 from perfmodel.store import read
 from perfmodel.store.isolation import FILE
+from perfmodel.store.probes import append_probe
+from tests.facts.probes.test_caches import capacity
 from tests.recorded import DEVICES, POCL
 from tests.store.test_isolation import isolation, keep
 
@@ -34,6 +36,13 @@ def test_all_devices_of_a_folder_are_drawn(tmp_path):
         keep(tmp_path / name, isolation(device=name))
     draw_isolation(tmp_path, page)
     assert ["## one", "## two"] == [line for line in page.read_text().splitlines() if line.startswith("##")]
+
+
+def test_every_probed_device_has_a_picture(tmp_path):
+    append_probe(tmp_path / "devices" / "one", capacity())
+    (tmp_path / "devices" / "two").mkdir()
+    draw_probes(tmp_path / "devices", tmp_path)
+    assert ["probes-one.png"] == [path.name for path in tmp_path.glob("*.png")]
 
 
 def test_each_member_of_a_team_has_its_own_time_at_each_size(tmp_path):

@@ -13,9 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel import store
+from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
+from perfmodel.facts.documents import read_device
 from perfmodel.opencl import find
 from perfmodel.predict import load
+from perfmodel.store.probes import read_probes
+from tests.measuring.probes.devices import SHORT
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
@@ -48,7 +52,11 @@ def test_a_device_in_one_command(place):
     device = find()
     folder = place / "out" / device.slug
     measured, checked = store.read(folder), store.read(folder / "test.jsonl")
-    assert device.facts.hash == measured.facts.hash == checked.facts.hash
+    assert device.facts.hash == read_device(folder / "device.json").hash
+    assert measured.facts == checked.facts
+    assert {"l1_told_bytes", "max_groups_per_unit"} <= set(measured.facts)
+    assert {"chase", "lanes", "barriers", "overlap"} <= {run.probe for run in read_probes(folder)}
+    assert "threaded_manycore.json" in {path.name for path in folder.iterdir()}  # its facts are assumed
     assert {"empty", "scale_add", "stride1"} == {row.kernel for row in measured}
     assert {"stencil"} == {row.kernel for row in checked}
     model = load(folder / "stevens_kloeckner_2016.json")
@@ -71,6 +79,20 @@ def test_a_device_in_one_command(place):
     assert str(Path("out") / device.slug / "overlap.json") == document["weights_files"]["overlap"]
     assert (False, False) == (document["verdict"]["to_time"], document["verdict"]["to_rank"])
     assert "stevens_kloeckner_2016" in [row["family"] for row in document["comparison"]]
+
+
+@pytest.mark.slow
+def test_probes_alone_measure_no_kernel_and_print_the_facts(place, monkeypatch):
+    monkeypatch.setattr(module, "BRIEF", SHORT)
+    result = calibrate("--quick", "--probes", "--out", "out")
+    assert 0 == result.exit_code, result.stderr
+    folder = place / "out" / find().slug
+    assert {"device.json", "measurements.jsonl", "probes.jsonl"} == {path.name for path in folder.iterdir()}
+    assert "" == (folder / "measurements.jsonl").read_text()
+    assert "assumed: " in result.stdout
+    again = calibrate("--quick", "--probes", "--out", "out", "--json")  # a new series
+    assert "perfmodel.facts/1" == json.loads(again.stdout)["schema"]
+    assert {0, 1} == {run.series for run in read_probes(folder)}
 
 
 def test_an_unknown_device_is_answered_in_one_line(place):

@@ -19,6 +19,7 @@ def test_devices_as_json():
     assert "perfmodel.devices/1" == document["schema"]
     expected = [(device.index, device.slug) for device in devices()]
     assert expected == [(row["index"], row["slug"]) for row in document["devices"]]
+    assert all(row["facts"]["max_groups_per_unit"]["source"].startswith("assumed") for row in document["devices"])
 
 
 @pytest.mark.device
@@ -28,6 +29,7 @@ def test_devices_as_a_table():
     for device in devices():
         assert device.name in done.stdout
         assert str(device.facts.value("max_work_group_size")) in done.stdout
+        assert f"device {device.index}: max_groups_per_unit = " in done.stdout
 
 
 def test_devices_where_there_are_none(tmp_path):

@@ -13,9 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application
-from perfmodel.predict import fit
+from perfmodel.compare.comparison import in_words
+from perfmodel.fitting import FamilyFits
+from perfmodel.models import find_family
 from perfmodel.store import read
-from tests.recorded import POCL
+from tests.fitting.uncertainty import by_hand
+from tests.recorded import POCL, SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 
@@ -32,6 +35,28 @@ def test_both_tables_and_all_protocols():
     figures = result.stdout.rpartition("Figures")[2]
     for protocol in ("  A  ", "  B  ", "  sizes  "):
         assert protocol in figures
+
+
+def test_a_simulated_device_is_not_pooled_with_others():
+    refused = run("evaluate", "--from", str(DATA), "--from", str(SIMULATED))
+    assert 2 == refused.exit_code
+    assert "whose times are a simulator's" in refused.stderr
+
+
+def test_chosen_protocols():
+    result = run("evaluate", "--from", str(DATA), "--protocol", "B", "--protocol", "C")
+    assert 0 == result.exit_code, result.stderr
+    assert "Table 1. Times of test kernels (protocol B)" in result.stdout
+    assert "protocol sizes:" not in result.stdout
+    found = json.loads(run("evaluate", "--from", str(DATA), "--protocol", "C", "--json").stdout)["models"][0]
+    by = {one["protocol"]: one["figures"] for one in found["evaluations"]}
+    assert ["C", "A/C", "B/C"] == list(by)
+    # four kernels at four sizes each, of which the smallest is the anchor
+    assert [12, 12, 12] == [figures["cases"] for figures in by.values()]
+    assert by["C"]["error"] < by["B/C"]["error"]
+    refused = run("evaluate", "--from", str(DATA), "--protocol", "D")
+    assert 2 == refused.exit_code
+    assert "--protocol is 'D'; give one of A, B, sizes, C, A/C, B/C" in refused.stderr
 
 
 def test_several_devices_at_once(tmp_path):
@@ -103,21 +128,34 @@ def test_a_fact_that_only_a_fit_could_give_is_refused_where_asked(tmp_path):
 
 
 def test_a_row_is_judged_by_other_groups_than_its_own():
-    """An interval's factor for each test row, against the quantile of the others' scores, by hand."""
-    rows = list(csv.DictReader(StringIO(run("evaluate", "--from", str(DATA), "--csv", "predictions").stdout)))
-    model = fit(read(DATA), others=read(DATA / "test.jsonl"))
-    scores = list(zip(model.fitted.conformal.scores, model.fitted.conformal.groups, strict=True))
-    groups = {group for _, group in scores}
-    for row in [row for row in rows if row["protocol"] == "A" and float(row["predicted_s"]) > 0]:
-        others = sorted(groups - {row["group"]})
-        share = {one: 1 / ((len(others) + 1) * sum(group == one for _, group in scores)) for one in others}
-        reached, q = 0.0, math.inf
-        for score, group in sorted(scores):
-            reached += share.get(group, 0.0)
-            if reached >= 0.9 - 1e-12 and group in share:
-                q = score
-                break
-        assert pytest.approx(float(row["predicted_s"]) * math.exp(q), rel=1e-9) == float(row["high_s"])
+    """An interval's factor for each test row, from the errors of the other groups' rows, in plain loops."""
+    options = ("--from", str(DATA), "--csv", "predictions", "--level", "0.6")
+    rows = list(csv.DictReader(StringIO(run("evaluate", *options).stdout)))
+    fits = FamilyFits(read(DATA), find_family("stevens_kloeckner_2016"), tests=read(DATA / "test.jsonl"))
+    names = [fits.refits.table.names.index(name) for name in fits.design.names]
+    errors = by_weight(fits.rows, fits.predict_without_group(), names)
+    tests = by_weight(fits.rows[len(fits.seen) :], fits.predict_tests(), names)
+    predicted = {(row.kernel, in_words(row.parameters)): own for row, own in zip(fits.tests, tests, strict=True)}
+    found, widths = [row for row in rows if row["protocol"] == "A" and float(row["predicted_s"]) > 0], set()
+    assert 16 == len(found)
+    for row in found:
+        _, group, shares, lack = predicted[row["kernel"], row["sizes"]]
+        others = [one for one in errors if one is not None and one[1] != group]
+        half = by_hand.half_width(others, len(names), 0.6)(shares, lack)
+        assert pytest.approx(float(row["predicted_s"]) * math.exp(half), rel=1e-9) == float(row["high_s"])
+        widths.add(round(half, 6))
+    assert len(widths) > 1
+    assert math.inf not in widths
+
+
+def by_weight(rows, found, names):
+    """Of each row its error of log time, group, shares of terms and lack of support; None where withheld."""
+    cases = []
+    for row, seconds, parts, lack in zip(rows, found.seconds, found.by_weight, found.lack, strict=True):
+        own = [abs(float(parts[i])) for i in names]
+        shares, error = [part / sum(own) for part in own], abs(math.log(row.seconds / abs(seconds)))
+        cases.append((max(error, 1e-3), row.group, shares, float(lack)) if seconds > 0 else None)
+    return cases
 
 
 def test_test_kernels_of_another_device(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,13 @@ ROWS = (
 
 def test_variants_of_one_kernel_at_the_same_sizes_are_alternatives():
     assert (Choice((1.0, 2.0), (1.1, 2.2)), Choice((4.0, 2.0), (3.6, 4.0))) == choices(ROWS)
+
+
+def test_a_case_that_is_not_ranked_has_an_error_and_is_no_alternative():
+    first, *rows = ROWS
+    left = [replace(first, ranked=False), *rows]
+    assert (Choice((4.0, 2.0), (3.6, 4.0)),) == choices(left)
+    assert (summarise(ROWS).error, 1) == (summarise(left).error, summarise(left).choices)
 
 
 def test_figures_of_a_few_rows():

@@ -65,6 +65,27 @@ def test_derivatives_are_the_limits_of_differences(text):
         np.testing.assert_allclose(found[:, place], (above - below) / (2 * step), rtol=2e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_slopes_are_the_derivatives_for_numbers_and_for_arrays(text):
+    expression = parse(f"max({text}, 0)", NAMES)
+    expected = expression.jacobian(VALUES, vector(expression))
+    many = expression.slopes(VALUES, vector(expression))
+    assert len(expression.weights) == len(many)
+    for place, column in enumerate(many):
+        np.testing.assert_allclose(np.broadcast_to(column, 3), expected[:, place], rtol=1e-14)
+    for row, (x, y) in enumerate(zip(*VALUES.values(), strict=True)):
+        one = expression.slopes({"x": x, "y": y}, vector(expression))
+        assert all(isinstance(slope, float | int) for slope in one)
+        np.testing.assert_allclose(one, expected[row], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("x", "y"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (2.0, 2.0), (1e300, 1e300)])
+def test_slopes_of_the_smooth_maximum_at_its_edges(x, y):
+    one = parse("smooth_max(w_a*x, w_b*y, w_s)", NAMES)
+    weights = [1.0, 1.0, 2.0]
+    np.testing.assert_allclose(one.slopes({"x": x, "y": y}, weights), one.jacobian({"x": x, "y": y}, weights))
+
+
 def test_the_smooth_maximum_at_its_edges():
     one = parse("smooth_max(w_a*x, w_b*y, w_s)", NAMES)
     values = {"x": np.array([0.0, 1.0, 0.0, 1e300]), "y": np.array([0.0, 0.0, 1.0, 1e300])}

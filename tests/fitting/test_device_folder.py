@@ -9,8 +9,16 @@ import pytest
 
 from perfmodel.errors import ForeignDeviceError, OptionError, StoreMissingError
 from perfmodel.fitting import device_folder
-from perfmodel.fitting.device_folder import measured_folder, measured_folders
+from perfmodel.fitting.device_folder import (
+    is_simulated,
+    measured_folder,
+    measured_folders,
+    refuse_mixture,
+    simulated_folders,
+)
 from perfmodel.store import read
+from perfmodel.store.measurement import UNRANKED
+from tests.recorded import DEVICES, SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 
@@ -32,6 +40,40 @@ def root(tmp_path: Path) -> Path:
 ])  # fmt: skip
 def test_folders_by_parts_of_their_names(root: Path, wanted: tuple[str, ...], expected: list[str]) -> None:
     assert [root / name for name in expected] == measured_folders(root, wanted)
+
+
+@pytest.fixture
+def simulated(root: Path) -> Path:
+    (root / "toy-sim").mkdir()
+    (root / "toy-sim" / "test.jsonl").touch()
+    (root / "toy-sim" / "facts.yaml").write_text('facts:\n  simulated: {value: 1, unit: "", source: "made up"}\n')
+    return root / "toy-sim"
+
+
+def test_a_simulated_device_is_apart(root: Path, simulated: Path) -> None:
+    assert [root / name for name in ("other", "pocl-one", "pocl-two")] == measured_folders(root)
+    assert [simulated] == measured_folders(root, ("sim",)) == simulated_folders(root)
+    assert (True, False) == (is_simulated(simulated), is_simulated(root / "other"))
+
+
+def test_a_simulated_device_is_not_pooled(root: Path, simulated: Path) -> None:
+    refuse_mixture([simulated, simulated])
+    refuse_mixture([root / "other", root / "pocl-one"])
+    with pytest.raises(OptionError, match=r"toy-sim', whose times are a simulator's.*evaluate it by itself"):
+        refuse_mixture([root / "other", simulated])
+
+
+def test_the_committed_simulated_device_is_one() -> None:
+    assert is_simulated(SIMULATED)
+    assert not any(map(is_simulated, DEVICES))
+    measured, tests = measured_folder(SIMULATED, measured_facts=False)
+    assert "simulated" in measured.device
+    assert (197, 72) == (len(tuple(measured)), len(tuple(tests)))
+    # launches with fewer than four groups for each of 15 units are no alternatives
+    for row in (*measured, *tests):
+        counts = (measured if row.counts_hash in measured.counts else tests).counts[row.counts_hash]
+        groups = counts.work_groups()(**row.parameters) / counts.launches()(**row.parameters)
+        assert (groups < 60) == (UNRANKED in row.flags)
 
 
 def test_a_device_that_is_not_there(root: Path, tmp_path: Path) -> None:

@@ -11,9 +11,12 @@ import pytest
 from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
+from perfmodel.fitting.uncertainty.local_scale import fit_local_scale
+from perfmodel.fitting.uncertainty.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predict import fit
 from tests.fitting.test_weights import KERNELS, measurements
+from tests.fitting.uncertainty import by_hand
 from tests.standins import Rows
 
 NOISE = FitOptions(weighting="noise")
@@ -57,6 +60,39 @@ def test_conformal_scores_are_of_fits_with_the_weights_of_noise():
     plain = fit(noisy())
     assert max(abs(np.array(scores) - plain.fitted.conformal.scores)) > 1e-3
     assert model.weights["launches"] != plain.weights["launches"]
+
+
+def test_scores_without_a_group_know_nothing_of_it():
+    measured, tests = noisy(), Rows(tuple(replace(row, group="new") for row in noisy().rows[::3]), KERNELS)
+    fits = FamilyFits(measured, FAMILY, NOISE, tests)
+    found = fits.predict_without_group()
+    for group in ("g1", "new"):
+        places = [i for i, row in enumerate(fits.rows) if row.group != group]
+        scores = fits.scores_without(group)
+        expected = [abs(math.log(fits.rows[i].seconds / found.seconds[i])) for i in places]
+        assert pytest.approx(expected) == list(scores.scores)
+        assert [fits.rows[i].group for i in places] == list(scores.groups)
+        support = dict(zip(fits.refits.table.names, fits.refits.support(fits.seen).tolist(), strict=True))
+        by_weight, lack = found.by_weight[places], found.lack[places]
+        local = fit_local_scale(np.array(expected), scores.groups, by_weight, lack, support)
+        assert local is not None
+        assert local[0] == scores.scale
+        assert pytest.approx(local[1].tolist()) == list(scores.scales)
+    assert fits.scores == fits.scores_without("nowhere")
+
+
+def test_support_is_that_of_the_fit_that_predicts():
+    """A row's own group gives its prediction no support; rows in plain loops."""
+    fits = FamilyFits(noisy(), FAMILY)
+    found, names = fits.predict_without_group(), fits.design.names
+    values = [features.evaluate(KERNELS[row.counts_hash], row.parameters) for row in fits.rows]
+    for i, row in enumerate(fits.rows):
+        others = [j for j, other in enumerate(fits.rows) if other.group != row.group]
+        weights = fits.refits.fit(np.array(others)).coefficients
+        parts = [[abs(w * own.get(name, 0.0)) for w, name in zip(weights, names, strict=True)] for own in values]
+        shares = [[part / sum(own) for part in own] for own in parts]
+        supports = by_hand.support([(fits.rows[j].group, shares[j]) for j in others], len(names))
+        assert pytest.approx(by_hand.lack(shares[i], supports)) == found.lack[i]
 
 
 def test_protocols_judge_fits_with_the_weights_of_noise():
@@ -108,3 +144,32 @@ def test_positions_of_rows():
     assert (list(range(count)), list(range(count, 2 * count))) == (fits.seen.tolist(), fits.unseen.tolist())
     assert fits.refits.table.times[fits.unseen].tolist() == fits.design.times.tolist()
     assert [] == FamilyFits(noisy(), FAMILY).unseen.tolist()
+
+
+def variants() -> Rows:
+    """Each row twice, as two variants, of which the second is a third slower than the first."""
+    rows = [replace(row, variant={"v": v}, seconds=row.seconds * (1 + v / 3)) for row in noisy().rows for v in (0, 1)]
+    return Rows(tuple(rows), KERNELS)
+
+
+def test_scatter_comes_from_rows_without_their_group():
+    """The prediction of both variants is the same, so that their errors are log(4/3) apart in every cell."""
+    model = fit(variants())
+    expected = math.log(4 / 3) / (0.6744897501960817 * math.sqrt(2))
+    assert len(noisy().rows) == model.fitted.scatter.cells
+    scale = difference_quantile(model.fitted.scatter.freedom, 0.75)
+    assert pytest.approx(math.log(4 / 3)) == model.fitted.scatter.deviation * scale
+    assert model.fitted.scatter.freedom is not None or pytest.approx(expected) == model.fitted.scatter.deviation
+    # both variants are off alike at their smallest size, and so an anchor leaves nothing between them
+    assert pytest.approx(0, abs=1e-9) == model.fitted.anchored.scatter.deviation
+    assert 2 * (len(noisy().rows) - len(KERNELS)) == len(model.fitted.anchored.conformal.scores)
+
+
+def test_test_kernels_do_not_decide_the_scatter():
+    tests = Rows(tuple(replace(row, seconds=row.seconds * (1 + 5 * row.variant["v"])) for row in variants()), KERNELS)
+    assert fit(variants()).fitted.scatter == fit(variants(), others=tests).fitted.scatter
+
+
+def test_single_variants_have_no_scatter():
+    found = fit(noisy()).fitted
+    assert (None, None) == (found.scatter, found.anchored.scatter)

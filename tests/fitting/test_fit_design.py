@@ -8,10 +8,11 @@ import pytest
 from perfmodel.errors import MissingFactError, TooFewRowsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design
-from perfmodel.models import Family
+from perfmodel.models import Family, find_family
+from perfmodel.models.binding import RunTime, weight_name
 from perfmodel.models.model import Weight
 from perfmodel.predict import FittedModel, fit, load
-from tests.fitting.test_weights import KERNELS
+from tests.fitting.test_weights import KERNELS, measurements
 from tests.standins import Row, Rows
 
 FAMILY = Family(
@@ -45,6 +46,18 @@ def test_a_design_of_which_all_is_given():
     assert [3e-6, 3e-6] == found.predict(table).tolist()
     assert (("w_launch",), [0.0]) == (found.names, found.errors.tolist())
     assert np.ndarray is type(found.coefficients)
+    assert (2, 0) == found.by_weight(table).shape
+
+
+@pytest.mark.parametrize("name", ["stevens_kloeckner_2016", "overlap"])
+def test_what_rests_on_each_weight_is_what_a_prediction_says(name):
+    family = find_family(name)
+    table = build_design(measurements(), family)
+    found = fit_to_design(table, family)
+    model = RunTime(family, dict(zip(found.names, found.coefficients.tolist(), strict=True)))
+    values = [dict(zip(table.names, row.tolist(), strict=True)) for row in table.matrix]
+    expected = [[model.by_weight(one)[weight_name(family, w)] for w in table.model.weights] for one in values]
+    np.testing.assert_allclose(found.by_weight(table), expected, rtol=1e-12, atol=1e-20)
 
 
 def test_what_is_not_given_is_asked_for():

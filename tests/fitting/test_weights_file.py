@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 
@@ -11,9 +12,13 @@ import pytest
 from perfmodel.errors import (
     ConfoundedFeaturesError,
     MissingFactError,
+    WeightsFileError,
 )
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
+from perfmodel.fitting.uncertainty.anchored import Anchored
+from perfmodel.fitting.uncertainty.conformal import Conformal
+from perfmodel.fitting.uncertainty.scatter import Scatter
 from perfmodel.fitting.weights import rows_hash
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
@@ -133,3 +138,32 @@ def test_a_design_of_an_expression_has_its_features_and_quantities():
     np.testing.assert_array_equal([n for _ in KERNELS for n in SIZES], groups)
     fitted = fit_to_design(table, OVERLAP)
     np.testing.assert_allclose(fitted.predict(table), table.times, rtol=1e-6)
+
+
+def test_files_from_before_scatter_was_kept_are_read(tmp_path):
+    fitted = fit_weights(measurements(), FAMILY)
+    fitted.save(tmp_path / "new.json")
+    document = json.loads((tmp_path / "new.json").read_text())
+    for name in ("scatter", "anchored"):
+        assert document.pop(name) is None
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    assert fitted == read_weights(tmp_path / "old.json")
+
+
+def test_scatter_is_kept_to_the_last_bit(tmp_path):
+    scatter = Scatter(deviation=1 / 3, freedom=2, cells=7)
+    errors = Anchored(conformal=Conformal(scores=(0.1,), groups=("g",)), scatter=scatter)
+    fitted = fit_weights(measurements(), FAMILY).model_copy(update={"scatter": scatter, "anchored": errors})
+    fitted.save(tmp_path / "w.json")
+    assert fitted == read_weights(tmp_path / "w.json")
+
+
+@pytest.mark.parametrize(
+    "scatter", [{"deviation": -1.0, "cells": 1}, {"deviation": 0.1}, {"deviation": 0.1, "cells": 1, "freedom": 3}]
+)
+def test_a_scatter_that_is_none_is_refused(tmp_path, scatter):
+    fit_weights(measurements(), FAMILY).save(tmp_path / "w.json")
+    document = json.loads((tmp_path / "w.json").read_text())
+    (tmp_path / "w.json").write_text(json.dumps({**document, "scatter": scatter}))
+    with pytest.raises(WeightsFileError, match="scatter"):
+        read_weights(tmp_path / "w.json")

@@ -26,6 +26,10 @@ def path(tmp_path):
     return target
 
 
+SCORES = {"scores": [0.1], "groups": ["a"]}
+LOCAL = {"error_power": 0.5, "support_power": 0.0, "weights": {"launches": {"error": 1.0, "support": 0.5}}}
+
+
 def rewrite(path, change):
     document = json.loads(path.read_text())
     change(document)
@@ -79,6 +83,20 @@ def both(name):
         (lambda document: document.update(subgroup_size=2**20), "field 'subgroup_size'"),
         (lambda document: document.pop("subgroup_size"), "field 'subgroup_size': Field required"),
         (lambda document: document.update(conformal={"scores": [0.1], "groups": []}), "1 scores and 0 groups"),
+        (lambda document: document.update(conformal={**SCORES, "scales": [1.0]}), "scales of rows without a scale of"),
+        (lambda document: document.update(conformal={**SCORES, "scale": LOCAL}), "or the other way round"),
+        (
+            lambda document: document.update(conformal={**SCORES, "scales": [1.0, 2.0], "scale": LOCAL}),
+            "1 scores and 2 scales; each score has one",
+        ),
+        (
+            lambda document: document.update(conformal={**SCORES, "scales": [0.0], "scale": LOCAL}),
+            "conformal.scales.0': Input should be greater than 0",
+        ),
+        (
+            lambda document: document.update(conformal={**SCORES, "scales": [1], "scale": {**LOCAL, "error_power": 2}}),
+            "conformal.scale.error_power",
+        ),
         (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
         (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: it has no"),
         (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2': update perfmodel"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.report.families_page import BEGIN, HEADER, families_page
+from perfmodel.report.families_page import BEGIN, HEADER, SIMULATED, families_page
 from perfmodel.report.tables import percent
 from tests.compare.test_side_by_side import contenders
 
@@ -32,3 +32,12 @@ def test_the_best_by_protocol_b_comes_first_and_who_was_not_fitted_is_left_out()
     assert percent((1e-3**4 * 0.5) ** 0.2) == table[2][1]
     assert [str(one.weights) for one in (exact, blind)] == [row[-1] for row in table[2:]]
     assert "5 cases that every family predicts." in drawn
+
+
+def test_simulated_devices_have_a_part_of_their_own() -> None:
+    own = contenders()
+    page = families_page("", [own], [own])
+    devices, _, simulated = page.partition("## Simulated devices\n")
+    assert (1, 1) == (devices.count(f"### {own[0].device}\n"), simulated.count(f"### {own[0].device}\n"))
+    assert SIMULATED in simulated
+    assert SIMULATED not in families_page("", [own])

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from perfmodel.compare import Comparison
 from perfmodel.report import error_table, weights_table
+from perfmodel.report.tables import unranked_note
 
 ROWS = (
     Comparison("stencil", {"n": 1024}, 1e-3, 1.2e-3),  # 20 %
@@ -34,3 +37,11 @@ op_float32_add  2.000e-12  s/operation"""
         {"launches": 1.5e-5, "op_float32_add": 2e-12},
         {"launches": "s/launch", "op_float32_add": "s/operation"},
     )
+
+
+def test_cases_that_are_not_ranked_are_named_once():
+    few = Comparison("nbody", {"n": 512}, 1.0, 1.1, variant={"unroll": 1}, ranked=False)
+    rows = (few, replace(few, variant={"unroll": 8}), Comparison("nbody", {"n": 2048}, 1.0, 1.1))
+    (note,) = unranked_note(rows)
+    assert note.endswith("too few work-groups for each compute unit: nbody n=512")
+    assert () == unranked_note(rows[2:])

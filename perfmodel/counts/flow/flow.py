@@ -18,6 +18,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.chains import Chain, ChainRow, Parallelism
@@ -34,6 +35,12 @@ from perfmodel.errors import ActCostError
 Costs = Mapping[str | Act, float]
 TIE = 1e-9  # what an access costs where operations decide
 GLOBAL_LOAD: Act = ("global", "load")
+#: Rough latencies of a device that does not look ahead, over that of an addition; stores are not waited for.
+LATENCIES: Mapping[Act, float] = MappingProxyType(
+    {GLOBAL_LOAD: 20.0, ("global", "store"): 0.0, ("local", "load"): 1.5, ("local", "store"): 0.0}
+)
+QUICK = ("add", "mul", "minmax", "shift", "bitwise", "barrier")
+SLOW = 8.0  # a division or a function
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +106,17 @@ class Flow:
     def between_barriers(self) -> Chain:
         """The longest chain where nothing moves across a barrier: the sum over the parts between."""
         return self._longest(Rules(lambda act: float(act[1] != "barrier"), fenced=True))
+
+    @cached_property
+    def in_order(self) -> Chain:
+        """The longest chain on a device that does not look ahead, by rough latencies (:data:`LATENCIES`).
+
+        Each iteration of a loop that is not unrolled waits for the one before, and what stands behind a barrier for all
+        before it: a sub-group issues its instructions in order, and stops at the first that lacks an operand.
+        """
+        return self._longest(
+            Rules(lambda act: LATENCIES.get(act, 1.0 if act[1] in QUICK else SLOW), fenced=True, in_order=True)
+        )
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:

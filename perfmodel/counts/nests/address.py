@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import islpy as isl
 
@@ -32,6 +33,16 @@ class Address:
     def step(self, iname: str) -> Count:
         """Return how far the address moves with an iname."""
         return self.steps.get(iname, Count.constant(0, "byte"))
+
+    @cached_property
+    def base(self) -> str:
+        """The start without its constant, as text: addresses of one base start a constant number of bytes apart."""
+        pieces = []
+        for domain, value in self.start.polynomial.get_pieces():
+            constant = isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val())
+            moving = value.sub(constant)
+            pieces += [] if moving.is_zero() else [f"{domain}: {moving}"]  # a function has no piece where it is zero
+        return "; ".join(sorted(pieces))
 
 
 def address_of(access: Access, domain: Domain) -> Address | None:

@@ -55,11 +55,14 @@ class NestChain:
         The operations of the chain, over all work-items: each waits for the one before.
     chains : int
         How many such chains run side by side, in cells of the variable.
+    loops : tuple of str
+        The loops, sorted, that carry the variable from iteration to iteration.
     """
 
     variable: str
     operations: tuple[OperationCount, ...]
     chains: int
+    loops: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,9 @@ class Nest:
     entries : Count
         (work-item, iteration) pairs of the loops around the innermost loop: how often that is entered. It is
         :attr:`iterations` where there is no inner loop.
+    trips : int or None
+        Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
+        None. A compiler writes a loop of few such iterations out.
     executions : Count
         The same as :attr:`iterations`, each copy that an unrolled loop makes counted by itself.
     operations : tuple of OperationCount
@@ -106,6 +112,7 @@ class Nest:
     iterations: Count
     box: Count
     entries: Count
+    trips: int | None
     executions: Count
     operations: tuple[OperationCount, ...]
     accesses: tuple[NestAccess, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,16 +14,13 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.graph import Recurrence
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.address import address_of
+from perfmodel.counts.nests.groups import SET, Key, rolled, statements_by_nest, union_of, without
 from perfmodel.counts.nests.nest import Nest, NestAccess, NestChain
-from perfmodel.counts.nests.stretches import Surroundings, surroundings
-from perfmodel.counts.program.places import statements_with_places
+from perfmodel.counts.nests.stretches import Surroundings
 from perfmodel.counts.program.program import Domain, Statement
 from perfmodel.counts.program.steps import SHARED, Act
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
-
-SET = isl.dim_type.set
-Key = tuple[Surroundings, tuple[str, ...]]
 
 
 def nests_of(flow: Flow) -> tuple[Nest, ...]:
@@ -48,25 +45,19 @@ class _Nests:
     @cached_property
     def groups(self) -> dict[Key, list[Statement]]:
         """The statements of each nest."""
-        program = self.cardinalities.program
-        places = surroundings(program.schedule, self.flow.dataflow.unrolled)
-        found: dict[Key, list[Statement]] = defaultdict(list)
-        for statement in statements_with_places(program):
-            domain = statement.domain
-            lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
-            found[places[domain.launch, statement.place], lanes].append(statement)
-        return dict(sorted(found.items(), key=lambda item: (item[0][0].launch, item[0][0].stretch)))
+        return statements_by_nest(self.flow)
 
     def _nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
-        loops = {*around.outer, *around.inner}
         domains = list(dict.fromkeys(statement.domain for statement in statements))
-        rolled = [_without(domain, _copied(domain, loops)) for domain in domains]
-        outside = [_without(domain, around.inner[-1:]) for domain in rolled]
+        turns = [rolled(domain, around) for domain in domains]
+        outside = [without(domain, around.inner[-1:]) for domain in turns]
         counts = {domain: self.cardinalities.count(domain) for domain in domains}
+        iterations, box, entries = self._union(turns), self._box(turns), self._union(outside)
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
-            iterations=self._union(rolled), box=self._box(rolled), entries=self._union(outside),
+            iterations=iterations, box=box, entries=entries,
+            trips=self._trips(iterations, entries) if around.inner else None,
             executions=self._union(domains),
             operations=_operations(statements, counts),
             accesses=tuple(
@@ -77,17 +68,18 @@ class _Nests:
                 for s in statements for a in s.accesses
             ),
             kept=self._kept(statements, around.stretch, counts),
-            chains=tuple(self._chains(around, rolled)),
+            chains=tuple(self._chains(around, turns)),
         )
 
     def _union(self, domains: Sequence[Domain]) -> Count:
         """Return the number of points in any of some domains of the same inames, or the largest of the numbers."""
-        whole = max(domains, key=lambda domain: len(domain.names))
-        for domain in domains:
-            if domain.names == whole.names and domain is not whole and not domain.points.is_subset(whole.points):
-                exact = domain.exact and whole.exact
-                whole = replace(whole, points=whole.points.union(domain.points).coalesce(), exact=exact)
-        return self.cardinalities.count(whole)
+        return self.cardinalities.count(union_of(domains))
+
+    def _trips(self, iterations: Count, entries: Count) -> int | None:
+        """Return the iterations for each entry, if they are one whole number at all sizes."""
+        entered = float(entries(**self._sizes))
+        ratio = float(iterations(**self._sizes)) / entered if entered else 0.0
+        return int(ratio) if ratio == int(ratio) and iterations == int(ratio) * entries else None
 
     def _box(self, domains: Sequence[Domain]) -> Count:
         """Return the work-items of the launch times the values of each loop between its bounds."""
@@ -141,14 +133,25 @@ class _Nests:
                     touched[variable, direction].append(counts[statement.domain])
         return total(self._most(found) for found in touched.values())
 
-    def _chains(self, around: Surroundings, rolled: Sequence[Domain]) -> Iterator[NestChain]:
+    def _chains(self, around: Surroundings, turns: Sequence[Domain]) -> Iterator[NestChain]:
         if around.inner:
             for recurrence in self.flow.graph.recurrences:
                 if recurrence.loop == around.inner[-1]:
-                    yield NestChain(recurrence.variable, self._operations_of(recurrence, rolled), recurrence.chains)
+                    loops = self._carriers[recurrence.variable]
+                    yield NestChain(
+                        recurrence.variable, self._operations_of(recurrence, turns), recurrence.chains, loops
+                    )
 
-    def _operations_of(self, recurrence: Recurrence, rolled: Sequence[Domain]) -> tuple[OperationCount, ...]:
-        iterations = self._union(rolled)
+    @cached_property
+    def _carriers(self) -> dict[str, tuple[str, ...]]:
+        """The loops that carry each variable."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for recurrence in self.flow.graph.recurrences:
+            found[recurrence.variable].add(recurrence.loop)
+        return {variable: tuple(sorted(loops)) for variable, loops in found.items()}
+
+    def _operations_of(self, recurrence: Recurrence, turns: Sequence[Domain]) -> tuple[OperationCount, ...]:
+        iterations = self._union(turns)
         amounts: dict[Act, int] = defaultdict(int)
         for (act, _), amount in recurrence.acts:
             if act[0] not in SHARED:
@@ -162,19 +165,3 @@ def _operations(statements: Iterable[Statement], counts: Mapping[Domain, Count])
         for operation in statement.operations:
             parts[operation.dtype, operation.kind].append(operation.amount * counts[statement.domain])
     return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
-
-
-def _copied(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
-    """Return the inames of loops that the generated code writes out."""
-    inames = zip(domain.names, domain.axes, strict=True)
-    return tuple(name for name, axis in inames if not axis and name not in loops)
-
-
-def _without(domain: Domain, names: Container[str]) -> Domain:
-    """Return the instances of a domain without some of its inames."""
-    points = domain.points
-    for k in reversed(range(len(domain.names))):
-        if domain.names[k] in names:
-            points = points.project_out(SET, k, 1)
-    axes = tuple(axis for axis, name in zip(domain.axes, domain.names, strict=True) if name not in names)
-    return replace(domain, points=points.coalesce(), axes=axes)

@@ -32,7 +32,10 @@ class Lines:
         Times that a line is in the cache and is loaded from, or stored to. The latter are written back.
         A line that is both loaded and stored to while it is in the cache is in both, and is fetched once.
     streams, jumps : float or array
-        Lines fetched by references whose innermost moving loop goes on by at most a line, or by more.
+        Lines fetched that are next to the line that the same reference fetched before, and those that are not: the
+        first of each run of lines.
+    stored_jumps : float or array
+        Of the stores, those of lines that are not next to the one before.
     """
 
     fetched: Number
@@ -40,6 +43,7 @@ class Lines:
     stores: Number
     streams: Number
     jumps: Number
+    stored_jumps: Number
 
 
 @dataclass(frozen=True)
@@ -102,14 +106,14 @@ class Traffic:
         return Lines(*(column.reshape(shape) for column in table))
 
     def _at(self, values: Sequence[float | Fraction]) -> tuple[float, ...]:
-        streams = jumps = loads = stores = 0.0
+        streams = jumps = loads = stores = stored_jumps = 0.0
         plain = [float(value) for value in values]
         for launch in self.plan.launches:
             layers = Layers(launch, plain, self.cache)
             for some, depth, times in layers.fetches(self.array):
                 patches = layers.footprints.patches(some, depth)
                 lines = times * sum(patch.lines for _, patch in patches)
-                jumping = times * sum(patch.lines for k, patch in patches if _jumps(layers, k))
+                jumping = times * sum(patch.lines * _jumps(layers, k) for k, patch in patches)
                 streams, jumps = streams + lines - jumping, jumps + jumping
                 stored = {store for k in some for store in launch.references[k].stores}
                 parts = (
@@ -117,17 +121,27 @@ class Traffic:
                     else times * layers.footprints.lines(some, depth, store) if len(stored) > 1 else lines
                     for store in (False, True)
                 )
-                loads, stores = loads + next(parts), stores + next(parts)
-        return streams + jumps, loads, stores, streams, jumps
+                loaded, written = parts
+                loads, stores = loads + loaded, stores + written
+                stored_jumps += written * jumping / lines if lines else 0.0
+        return streams + jumps, loads, stores, streams, jumps, stored_jumps
 
 
-def _jumps(layers: Layers, k: int) -> bool:
-    """Whether the innermost loop that moves a reference goes on by more than a line."""
+def _jumps(layers: Layers, k: int) -> float:
+    """Return the share of a reference's lines that are not next to the line before: the first of each run of lines.
+
+    A run goes on as long as each loop, from the innermost outwards, continues where the loops inside of it end.
+    """
     steps, extents = layers.footprints.steps[k], layers.footprints.extents[k]
     if steps is None:
-        return True
-    moving = (abs(step) for step, extent in zip(reversed(steps), reversed(extents), strict=True) if step and extent > 1)
-    return next(moving, 0) > layers.footprints.cache.line_bytes
+        return 1.0
+    line, run = layers.footprints.cache.line_bytes, float(layers.plan.references[k].size)
+    for step, extent in zip(reversed(steps), reversed(extents), strict=True):
+        if step and extent > 1:
+            if abs(step) > max(run, line):
+                return min(1.0, line / run)
+            run = max(run, abs(step) * extent)
+    return 0.0
 
 
 def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:

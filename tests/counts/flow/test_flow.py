@@ -43,6 +43,15 @@ def test_saxpy() -> None:
     assert 2 == flow.memory_parallelism(n=100)
 
 
+def test_in_order_each_iteration_waits_for_the_one_before() -> None:
+    flow = flow_of(in_lanes(kernel("{[i, k]: 0 <= i, k < n}", "y[i] = sum(k, rsqrt(a[i, k]))")))
+    # a device that looks ahead starts all loads and rsqrt at once, and only the additions are a chain
+    assert 100 == at(flow.depth, n=100)[ADD]
+    assert 1 == at(flow.depth, n=100)[RSQRT]
+    found = at(flow.in_order, n=100)
+    assert {LOAD: 100, RSQRT: 100, ADD: 100} == {act: number for act, number in found.items() if act != STORE}
+
+
 def test_stencil_on_three_points() -> None:
     flow = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", "v[i] = u[i] + (-2)*u[i+1] + u[i+2]")))
     assert {LOAD: 1, MUL: 1, ADD: 2, STORE: 1} == at(flow.depth, n=64)

@@ -51,8 +51,20 @@ def test_the_three_nests_of_a_tiled_product() -> None:
     assert ((), (), n**2) == (store.outer, store.inner, store.iterations(n=n))
 
 
+def test_trips_are_known_where_they_are_one_number() -> None:
+    fetch, update, store = [nest for nest in matmul(8).nests if nest.accesses]
+    assert (None, 8, None) == (fetch.trips, update.trips, store.trips)
+    rows = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a, out", np.float32, shape=lp.auto), lp.ValueArg("n, m", np.int32)], lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(rows, "i:g.0"), cache=False)
+    assert [None] * len(counts.nests) == [nest.trips for nest in counts.nests]
+
+
 def test_the_chain_of_a_sum() -> None:
     (chain,) = [chain for nest in matmul().nests for chain in nest.chains]
+    assert ("k_inner", "k_outer") == chain.loops
     assert ([("float32", "add", 32**3)], 1) == (
         [(row.dtype, row.kind, row.count(n=32)) for row in chain.operations], chain.chains
     )

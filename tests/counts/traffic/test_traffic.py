@@ -87,13 +87,29 @@ def test_a_stencil_reads_three_rows_unless_it_keeps_them() -> None:
     assert [254 * 3 * 16, 256 * 16] == traffic
 
 
-def test_a_transpose_streams_on_one_side_and_jumps_on_the_other() -> None:
+def test_each_row_of_a_transpose_s_group_is_a_run_of_one_line() -> None:
     counts = transpose()
     load, store = (counts.traffic(array, 32768)(n=256) for array in ("a", "out"))
-    assert (4096, 0) == (load.streams, load.jumps)
-    assert (0, 4096) == (store.streams, store.jumps)
+    assert (0, 4096, 0) == (load.streams, load.jumps, load.stored_jumps)
+    assert (0, 4096, 4096) == (store.streams, store.jumps, store.stored_jumps)
     # 8 lines can't hold the 16 that a row of the group's work-items stores to
     assert 256 * 256 == counts.traffic("out", 512)(n=256).stores
+
+
+@pytest.mark.parametrize(("width", "jumps"), [(16, 1.0), (64, 0.25), (256, 0.0625)])
+def test_the_first_line_of_each_run_is_a_jump(width: int, jumps: float) -> None:
+    """A row of a group is ``4*width`` bytes; the next row of the group is elsewhere."""
+    code, shapes = "out[i, j] = a[i, j]", "a: n, n; out: n, n"
+    tiles = {"i": (4, "g.1", "l.1"), "j": (width, "g.0", "l.0")}
+    found = kernel("[n] -> { [i, j]: 0 <= i, j < n }", code, shapes, **tiles).traffic(capacity=32768)(n=512)
+    lines = 512 * 512 * 4 / 64
+    assert (2 * lines, 2 * lines * jumps) == (found.fetched, found.jumps)
+    assert lines * jumps == found.stored_jumps
+
+
+def test_groups_of_one_row_go_on_where_the_last_one_ended() -> None:
+    copy = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[i]", "a: n; out: n", i=(64, "g.0", "l.0"))
+    assert 0 == copy.traffic(capacity=32768)(n=4096).jumps
 
 
 def test_a_tiled_product_fetches_its_panels_for_each_group() -> None:

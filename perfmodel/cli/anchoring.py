@@ -1,0 +1,92 @@
+"""Rankings of a kernel file's variants, with ``--anchor`` or without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfmodel.cli.options import count_units, ranked, units_of
+from perfmodel.cli.output import sizes_text
+
+if TYPE_CHECKING:
+    from perfmodel.anchors import Anchor
+    from perfmodel.counts import KernelCounts
+    from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.fitting.uncertainty.scatter import Scatter
+    from perfmodel.predict import FittedModel
+    from perfmodel.ranking import RankedVariant
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Variants of a kernel file, the one predicted fastest first.
+
+    Parameters
+    ----------
+    counted
+        Counts of all variants by name.
+    variants
+        Those that can be predicted.
+    withheld
+        Errors of the others by name.
+    anchors
+        The runs that scale the predictions, by name; empty without them.
+    scatter
+        How errors scatter between variants; None where the weights do not say.
+    """
+
+    counted: Mapping[str, KernelCounts]
+    variants: tuple[RankedVariant, ...]
+    withheld: Mapping[str, UnmeasuredFeatureError]
+    anchors: Mapping[str, Anchor]
+    scatter: Scatter | None
+
+
+def ranked_variants(
+    path: Path,
+    variant: str | None,
+    model: FittedModel,
+    at: Mapping[str, int],
+    level: float,
+    allow_unmeasured: bool,
+    anchored: bool,
+) -> Ranking:
+    """Rank a kernel file's variants, or the variant asked for; run each once at a small size if they are anchored.
+
+    For the errors see :func:`perfmodel.cli.options.counted_variants`, :func:`perfmodel.cli.options.ranked` and
+    :func:`perfmodel.tuning.anchor`.
+    """
+    from perfmodel.ranking import scatter_of
+
+    units = units_of(path, variant)
+    counted = count_units(units, model.fitted.subgroup_size)
+    variants, withheld = ranked(counted, model, at, level, allow_unmeasured)
+    anchors: dict[str, Anchor] = {}
+    if anchored:
+        anchors = _anchors({one.name: units[one.name] for one in variants}, model, at, allow_unmeasured)
+        own = {name: counted[name] for name in anchors}
+        variants, _ = ranked(own, model, at, level, allow_unmeasured, anchors)
+    return Ranking(counted, variants, withheld, anchors, scatter_of(model, anchored))
+
+
+def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
+    """Say where each anchor ran, and how far its prediction was off."""
+    from perfmodel.report import seconds_text
+
+    for name, one in anchors.items():
+        where = f" at {sizes_text(one.sizes)}" * bool(one.sizes)
+        times = f"{seconds_text(one.measured)}{where}, predicted {seconds_text(one.predicted)}"
+        yield f"anchor: {name} took {times}: all its predictions times {one.factor:.3g}"
+
+
+def _anchors(
+    units: Mapping[str, object], model: FittedModel, at: Mapping[str, int], allow_unmeasured: bool
+) -> dict[str, Anchor]:
+    from perfmodel.cli.progress import Bar
+    from perfmodel.measuring import pin_threads
+    from perfmodel.tuning import anchor_variants
+
+    pin_threads()
+    return anchor_variants(model, units, at, allow_unmeasured=allow_unmeasured, progress=Bar())

@@ -1,0 +1,146 @@
+"""Every probe of a device, in visits far apart, kept in ``probes.jsonl`` as they end.
+
+A series has all visits of all probes. Stopped at any time, the next call goes on with it: what the file holds is not
+probed again. A probe that ends the process twice is recorded as failed; a file beside ``probes.jsonl`` tells which one
+was under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from perfmodel import store as stored
+from perfmodel.facts.probes.run import Point, ProbeRun
+from perfmodel.io import replace_file
+from perfmodel.measuring.campaign import DEFAULT
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.probes import barriers, chase, conflicts, lanes, line, nests, overlap
+from perfmodel.measuring.probes.instrument import Instrument
+from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, Settings
+from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.measuring.record import now, versions
+from perfmodel.store.probes import append_probe, probes_path, read_probes
+
+if TYPE_CHECKING:
+    from perfmodel.opencl import Device
+
+PROBES = (chase.PROBE, line.PROBE, conflicts.PROBE, lanes.PROBE, nests.PROBE, barriers.PROBE, overlap.PROBE)
+"""In the order in which they run; `line` needs what `chase` found."""
+
+
+def measure_probes(
+    device: Device,
+    folder: Path,
+    progress: Progress | None = None,
+    settings: Settings = THOROUGH,
+    again: bool = False,
+    wait_s: float = DEFAULT.wait_s,
+) -> tuple[ProbeRun, ...]:
+    """Probe a device as far as its folder does not hold the probes yet, and return all that the folder holds.
+
+    Parameters
+    ----------
+    device
+        A device that works.
+    folder
+        Folder of the device's store.
+    progress
+        Receives a report of each step.
+    settings
+        How thoroughly; what was probed thoroughly is not probed briefly again.
+    again
+        Begin a new series where the last one is complete. Its facts replace those of the last series.
+    wait_s
+        How long to wait for another campaign on the device to end [s].
+
+    Raises
+    ------
+    OutputError
+        The folder cannot be written.
+    ForeignDeviceError
+        It belongs to another device.
+    DeviceBusyError
+        Another campaign on the device does not end in time.
+    """
+    progress = progress or Silent()
+    stored.prepare(folder, device.facts)
+    with locked(device.facts, progress, wait_s):
+        series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
+        if todo:
+            _measure(Instrument(device), folder, progress, settings, series, todo)
+    return read_probes(folder)
+
+
+def _todo(known: Earlier, driver: str, settings: Settings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
+    """Return the series to go on with, and what it lacks: visits and probes, in their order.
+
+    A new driver begins a new series, and so do other settings, unless the last series has all that they ask for.
+    """
+    series = max((run.series for run in known), default=0)
+    chosen = [probe for probe in PROBES if not settings.only or probe.name in settings.only]
+    most = max(probe.visits(settings) for probe in PROBES)
+
+    def lacking(number: int) -> list[tuple[int, Probe]]:
+        done = {(run.probe, run.visit) for run in known if run.series == number and run.driver == driver}
+        return [
+            (visit, probe) for visit in range(most) for probe in chosen
+            if visit < probe.visits(settings) and (probe.name, visit) not in done
+        ]  # fmt: skip
+
+    todo = lacking(series)
+    others = {(run.campaign, run.driver) for run in known if run.series == series} - {(settings.name, driver)}
+    if (todo and others) or (again and not todo):
+        series += 1
+        todo = lacking(series)
+    return series, todo
+
+
+def _measure(
+    instrument: Instrument, folder: Path, progress: Progress, settings: Settings, series: int,
+    todo: list[tuple[int, Probe]],
+) -> None:  # fmt: skip
+    with task(progress, "probing the device", len(todo)):
+        for visit, probe in todo:
+            with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
+                run = _visited(instrument, folder, settings, probe, (series, visit), deaths)
+                append_probe(folder, run)
+            progress.advance(probe.name + (f": {run.message}" if run.message else ""))
+
+
+def _visited(
+    instrument: Instrument, folder: Path, settings: Settings, probe: Probe, place: tuple[int, int], deaths: int
+) -> ProbeRun:
+    """Return the record of one visit; a failure is a record too."""
+    import pyopencl as cl
+
+    began, facts, (series, visit) = monotonic(), instrument.device.facts, place
+    earlier = tuple(run for run in read_probes(folder) if run.series == series)
+    points: list[Point] = []
+    message = "it ended the process twice" if deaths > 1 else ""
+    try:
+        if not message:
+            points.extend(probe.points(instrument, settings, earlier))
+    except (cl.Error, MemoryError, ArithmeticError) as error:
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+    return ProbeRun(
+        probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, versions(), now("seconds"),
+        round(monotonic() - began, 3), settings.dropped, tuple(points), "failed" if message else "ok", message,
+    )  # fmt: skip
+
+
+@contextmanager
+def _under_way(folder: Path, what: str) -> Iterator[int]:
+    """Keep in a file what is under way; give how often a process has ended in the middle of it."""
+    path = probes_path(folder).with_suffix(".begun")
+    before = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    deaths = before.count(what)
+    replace_file(path, ("\n".join([*(one for one in before if one == what), what]) + "\n").encode())
+    try:
+        yield deaths
+    finally:
+        with suppress(OSError):
+            path.unlink()

@@ -1,0 +1,53 @@
+r"""What bounds a kernel: an overhead and a smooth maximum of the resources that its nests use.
+
+.. math:: T = o + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad R_r = \sum_q w_q q
+
+over the resources *chain* (operations that wait for the one before), *special* (divisions, roots, functions), *issue*
+(instructions, vector or scalar), *near* (lines of the first-level cache) and *far* (lines of the second and last
+level); o is what launches, groups, barriers and mispredicted loops cost. No weight is negative. The quantities q are
+those of :mod:`perfmodel.quantities.bottleneck`: each counts where it stands, in a nest of loops between barriers.
+
+Two numbers describe the device as a whole: the order in which it runs the lanes of a group (the fact ``lane_order``),
+and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger the better they overlap. Where the facts
+do not tell them, the fit chooses those that predict groups of measurement kernels best that it has not seen.
+
+Sources: the bound by the busiest resource is that of S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
+4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for
+lines: H. Stengel et al., *Quantifying Performance Bottlenecks of Stencil Computations Using the
+Execution-Cache-Memory Model*, 2015. The choice of quantities is ours.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
+
+SHARPNESS = (1.5, 2.0, 3.0, 5.0, 8.0)
+"""Sharpness that a fit tries."""
+
+
+def _sum(names: object) -> str:
+    return " + ".join(f"w_{name}*{name}" for name in names)  # type: ignore[attr-defined]
+
+
+_OVERLAPPING = tuple(name for name in RESOURCES if name != "overhead")
+
+FAMILY = Family(
+    name="bottleneck",
+    citation="perfmodel: overheads and a smooth maximum of resources, after Roofline (2009) and PALMED (2022)",
+    quantities=bottleneck_quantities,
+    units=QUANTITIES,
+    weights=(
+        *(Weight(f"w_{name}", f"s/{unit}", start=None) for name, unit in QUANTITIES.items()),
+        Weight("w_sharpness", "", start=3.0, lower=1.0, upper=64.0, fact="resource_sharpness"),
+    ),
+    parts={f"{name}_time": _sum(own) for name, own in RESOURCES.items()},
+    expression="overhead_time + " + reduce(
+        lambda one, other: f"smooth_max({one}, {other}, w_sharpness)", (f"{name}_time" for name in _OVERLAPPING)
+    ),
+    additive=False,
+    resources={name: tuple(RESOURCES[name]) for name in _OVERLAPPING},
+    choices={"lane_order": ("serial", "lockstep"), "resource_sharpness": SHARPNESS},
+)  # fmt: skip

@@ -1,0 +1,11 @@
+"""The resources that a kernel's nests use, as quantities of the family ``bottleneck``.
+
+In: a :class:`~perfmodel.quantities.case.Case`: counts with nests and traffic, sizes, facts of the device.
+Out: one number for each quantity of :data:`RESOURCES`, summed over all launches.
+"""
+
+from perfmodel.quantities.bottleneck.device import ASSUMED, Device
+from perfmodel.quantities.bottleneck.quantities import bottleneck_quantities
+from perfmodel.quantities.bottleneck.resources import QUANTITIES, RESOURCES
+
+__all__ = ["ASSUMED", "QUANTITIES", "RESOURCES", "Device", "bottleneck_quantities"]

@@ -1,0 +1,180 @@
+"""Pictures of a device's probes: the curves, and the facts that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfmodel.errors import OptionError, PictureFormatError
+from perfmodel.facts.probes.barriers import BARRIERS, barrier_facts
+from perfmodel.facts.probes.caches import CHASE, CONFLICTS, LEVELS, LINE, bytes_text, capacities
+from perfmodel.facts.probes.derived import probed_facts
+from perfmodel.facts.probes.lanes import DTYPES, LANES, NESTS
+from perfmodel.facts.probes.overlap import together, triples
+from perfmodel.facts.probes.run import ProbeRun, newest, times
+from perfmodel.report.drawing import empty_figure, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from perfmodel.facts import DeviceFacts
+
+FORMATS = (".png", ".svg")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+NS = 1e9
+RATIOS = (0.25, 0.5, 1, 2, 4)
+
+
+def picture_probes(runs: Sequence[ProbeRun], facts: DeviceFacts | None, path: str | Path) -> None:
+    """Write a picture of a device's probes (:func:`probes_figure`), as ``.png`` or ``.svg``.
+
+    Raises
+    ------
+    PictureFormatError
+        If the name ends otherwise.
+    OptionError
+        If there are no probes.
+    """
+    if Path(path).suffix not in FORMATS:
+        raise PictureFormatError(str(path), FORMATS)
+    if not runs:
+        raise OptionError("this device has not been probed", "probe it: perfmodel calibrate --probes")
+    write_figure(probes_figure(runs, facts), path, dpi=90)
+
+
+def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) -> Figure:
+    """Return a panel for each probe, with the facts that it gives in its title.
+
+    The chase also shows the capacities that the operating system tells, where `facts` hold them.
+    """
+    figure = empty_figure(15.0, 8.4)
+    panels = figure.subplot_mosaic([["chase", "chase", "line", "ways"], ["lanes", "nests", "barriers", "overlap"]])
+    _draw_chase(panels["chase"], runs, facts)
+    _draw_line(panels["line"], runs)
+    _draw_ways(panels["ways"], runs)
+    _draw_lanes(panels["lanes"], runs)
+    _draw_nests(panels["nests"], runs)
+    _draw_barriers(panels["barriers"], runs)
+    _draw_overlap(panels["overlap"], runs)
+    for axes in panels.values():
+        axes.grid(True, which="major", color="0.9")
+        axes.set_axisbelow(True)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(fontsize="small", framealpha=0.9)
+    last = runs[-1]
+    figure.suptitle(f"{last.device} ({last.platform}, {last.driver}), probed {last.taken_at[:10]}", fontsize="medium")
+    return figure
+
+
+def _title(axes: Axes, runs: Sequence[ProbeRun], what: str, *keys: str) -> None:
+    found = probed_facts(runs)
+    told = ", ".join(f"{key} = {_short(found[key].value)}" for key in keys if key in found)
+    axes.set_title(f"{what}\n{told or 'not clear: no fact'}", fontsize="medium", loc="left")
+
+
+def _short(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None) -> None:
+    """Every visit as a dot, the lowest of all visits as a line, and a band for each step."""
+    for run in newest(runs, CHASE):
+        curve = times([run], "bytes")
+        axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], ".", color="0.7", markersize=4)
+    curve = times(newest(runs, CHASE), "bytes")
+    lowest = [NS * s for s in curve.values()]
+    axes.plot([int(key[0]) for key in curve], lowest, "-", color=COLOURS[0], label="lowest visit")
+    for level, step in zip(LEVELS, capacities(runs), strict=False):
+        axes.axvspan(step.last, step.first, color=COLOURS[1], alpha=0.35, linewidth=0)
+        label = f" {level}: {bytes_text(step.last)}"
+        where = axes.get_xaxis_transform()
+        axes.text(step.first, 0.02, label, color=COLOURS[1], transform=where, ha="left", va="bottom", rotation=90)
+    for level in LEVELS:
+        if facts is not None and f"{level}_told_bytes" in facts:
+            axes.axvline(facts.value(f"{level}_told_bytes"), color="0.3", linestyle=":", linewidth=1)
+    axes.plot((), (), color="0.3", linestyle=":", linewidth=1, label="told by the operating system")
+    axes.set(xscale="log", yscale="log", xlabel="footprint", ylabel="time of a dependent load [ns]")
+    places = [2**power for power in range(12, 29, 2)]
+    axes.set_xticks(places, [bytes_text(place) for place in places])
+    axes.minorticks_off()
+    axes.set_title("capacities: a random cycle through all lines of a footprint", fontsize="medium", loc="left")
+
+
+def _draw_line(axes: Axes, runs: Sequence[ProbeRun]) -> None:
+    curve = times(newest(runs, LINE), "apart")
+    axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], "o-", color=COLOURS[0])
+    axes.set_xscale("log", base=2)
+    axes.set(xlabel="bytes between the two loads of a pair", ylabel="time of a load [ns]", ylim=(0, None))
+    _title(axes, runs, "line", "l1_line_bytes")
+
+
+def _draw_ways(axes: Axes, runs: Sequence[ProbeRun]) -> None:
+    curve = times(newest(runs, CONFLICTS), "stride", "lines")
+    for colour, stride in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
+        line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == stride]
+        axes.plot(*zip(*line, strict=True), ".-", color=colour, label=f"{bytes_text(stride)} apart")
+    axes.set(xlabel="lines that share a set", ylabel="time of a dependent load [ns]", ylim=(0, None))
+    _title(axes, runs, "ways", "l1_ways", "l2_ways")
+
+
+def _draw_lanes(axes: Axes, runs: Sequence[ProbeRun]) -> None:
+    """The time over that of lanes of one kind."""
+    for colour, dtype in zip(COLOURS, DTYPES, strict=False):
+        curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
+        widest = max((int(key[1]) for key in curve), default=0)
+        line = [(int(block), s) for (block, lanes), s in curve.items() if lanes == widest]
+        if line:
+            same = line[-1][1]
+            axes.plot([block for block, _ in line], [s / same for _, s in line], "o-", color=colour, label=dtype)
+    axes.axhline(1.5, color="0.6", linestyle="--", linewidth=1)
+    axes.set_xscale("log", base=2)
+    axes.set(xlabel="neighbouring lanes with equal trips", ylabel="time over that of equal lanes", ylim=(0, 2.4))
+    _title(axes, runs, "order of lanes", "lane_order", "lockstep_lanes")
+
+
+def _draw_nests(axes: Axes, runs: Sequence[ProbeRun]) -> None:
+    for colour, dtype in zip(COLOURS, DTYPES, strict=False):
+        curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
+        for nest, style in (("looped", "o--"), ("straight", "o-")):
+            line = sorted((int(n), NS * s) for (kind, n), s in curve.items() if kind == nest)
+            if line:
+                axes.plot(*zip(*line, strict=True), style, color=colour, label=f"{dtype}, {nest}")
+    axes.set(xlabel="operations in a chain", ylabel="time of a work-item [ns]", yscale="log", xticks=(32, 64))
+    _title(axes, runs, "vectors", "vector_lanes", "vector_lanes_float64")
+
+
+def _draw_barriers(axes: Axes, runs: Sequence[ProbeRun]) -> None:
+    curve, found = times(newest(runs, BARRIERS), "items", "barriers"), barrier_facts(runs)
+    for colour, items in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
+        line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == items]
+        axes.plot(*zip(*line, strict=True), "o", color=colour, label=f"group of {items}")
+        if found:
+            slope = NS * (float(found["barrier_group_s"].value) + items * float(found["barrier_s"].value))  # type: ignore[arg-type]
+            (_, first), *_ = [one for one in line if one[0] > 0] or [(0, 0.0)]
+            start = min((n for n, _ in line if n > 0), default=0)
+            ends = np.array([start, line[-1][0]])
+            axes.plot(ends, first + slope * (ends - start), "-", color=colour, linewidth=1)
+    axes.set(xlabel="barriers in a round of the loop", ylabel="time of a round [ns]", ylim=(0, None))
+    _title(axes, runs, "barriers", "barrier_s", "barrier_group_s")
+
+
+def _draw_overlap(axes: Axes, runs: Sequence[ProbeRun]) -> None:
+    """Times over that of memory alone, with the curves of no, of the measured and of full overlap."""
+    found = triples(runs)
+    p = probed_facts(runs).get("overlap_exponent")
+    if found:
+        ratios = [b / a for a, b, _ in found.values()]
+        axes.set_xscale("log")
+        axes.set_xticks(RATIOS, list(map(str, RATIOS)))
+        axes.minorticks_off()
+        axes.plot(ratios, [t / a for a, _, t in found.values()], "o", color="black", label="measured")
+        grid = np.geomspace(min(ratios) / 1.5, max(ratios) * 1.5, 60)
+        curves = [(1.0, "p = 1"), (64.0, "maximum")] + ([(float(p.value), "fitted p")] if p is not None else [])  # type: ignore[arg-type]
+        for colour, (exponent, label) in zip(COLOURS, curves, strict=False):
+            axes.plot(grid, [together(1.0, b, exponent) for b in grid], "-", color=colour, linewidth=1, label=label)
+    axes.set(xlabel="computing over memory", ylabel="both over memory")
+    _title(axes, runs, "overlap", "overlap_exponent")

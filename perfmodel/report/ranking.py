@@ -1,0 +1,76 @@
+"""Rankings of variants as text, with the ties in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.report.tables import columns_text, percent, seconds_text
+
+if TYPE_CHECKING:
+    from perfmodel.fitting.uncertainty.scatter import Scatter
+    from perfmodel.ranking import RankedVariant
+
+MOST_NAMES = 8
+"""Most variants that a sentence names."""
+UNKNOWN = (
+    "ties cannot be told: the weights do not keep how errors scatter between variants of one kernel; fit again "
+    "(perfmodel fit), with two variants of some kernels among the measurements"
+)
+NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero, or not finite; leave that variant out"
+
+
+def ranking_table(ranked: Sequence[RankedVariant]) -> str:
+    """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them."""
+    known = any(one.fastest is not None for one in ranked)
+    rows = [("variant", "seconds", "times the best", *("fastest", "tie") * known, "interval")]
+    for one in ranked:
+        best = ranked[0].seconds
+        times = f"{one.seconds / best:.2f}" if best > 0 else "-"
+        ties = (percent(one.fastest), "tie" if one.tied else "") * known
+        rows.append((one.name, seconds_text(one.seconds), times, *ties, interval_text(one.interval)))
+    return columns_text(rows)
+
+
+def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:
+    """Return which variants cannot be told apart, and how many must be measured to have the fastest.
+
+    Empty where there is only one variant.
+    """
+    if len(ranked) < 2:
+        return ""
+    if scatter is None or ranked[0].fastest is None:
+        return UNKNOWN if scatter is None else NOT_POSITIVE
+    tied = [one.name for one in ranked if one.tied]
+    chosen = [one.name for one in ranked if one.to_measure]
+    by = f"errors between variants of one kernel scatter by a factor of {math.exp(scatter.deviation):.3g}"
+    first = f"{_listed(tied)} cannot be told apart ({by})" if tied else f"nothing ties with {ranked[0].name} ({by})"
+    if len(chosen) == 1:
+        return f"{first}; {chosen[0]} is the fastest with {ranked[0].fastest:.0%}, and none has to be measured"
+    return f"{first}; measure the first {len(chosen)} to have the fastest with {level:.0%}: {_listed(chosen)}"
+
+
+def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> dict[str, Any] | None:
+    """Return the same for JSON; None where ties cannot be told."""
+    if scatter is None or not ranked or ranked[0].fastest is None:
+        return None
+    return {
+        "level": level,
+        "deviation": scatter.deviation,
+        "freedom": scatter.freedom,
+        "tied": [one.name for one in ranked if one.tied],
+        "to_measure": [one.name for one in ranked if one.to_measure],
+    }
+
+
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """Return an interval's bounds with units; a dash where there is none."""
+    return "-" if interval is None else f"{seconds_text(interval[0])} to {seconds_text(interval[1])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as ``a, b and c``; of many the first."""
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,209 @@
+"""Runs of a user's kernel at a small size, by which its predictions are scaled: anchors.
+
+A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.measuring.size_search`), the same
+arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as those of the measured rows that the model was
+fitted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.anchors import Anchor, AnchoredModel
+from perfmodel.errors import AnchorDeviceError, AnchorError, ParameterError
+from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.measuring.size_plan import PlanError, plan_sizes
+from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.predict import check_launch
+from perfmodel.tuning.smaller_sizes import smaller_sizes
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+    from perfmodel.counts import KernelCounts
+    from perfmodel.opencl import Device
+    from perfmodel.predict import FittedModel
+    from perfmodel.store import Measurement
+
+#: One visit to one size: the first at which a run takes 20 launch overheads and all units have work-groups. A
+#: suspicious visit is made again after all others, twice at most.
+ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0)
+
+
+def anchor(
+    model: FittedModel,
+    kernel: TranslationUnit,
+    sizes: Mapping[str, int] | None = None,
+    /,
+    *,
+    allow_unmeasured: bool = False,
+    campaign: Campaign = ANCHOR,
+    **more_sizes: int,
+) -> AnchoredModel:
+    r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by that.
+
+    With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at any
+    other one becomes :math:`p \, t_a / p_a`: the counts carry it from one size to the other.
+
+    Parameters
+    ----------
+    model
+        A fitted model of a device of this machine.
+    kernel
+        The kernel as it is to be run.
+    sizes, **more_sizes
+        The largest size parameters of interest, integers. The run is at the smallest of about their halves, quarters
+        and so on (:func:`perfmodel.tuning.smaller_sizes.smaller_sizes`) that takes 20 launch overheads and gives
+        each compute unit two work-groups; at these sizes themselves if no smaller ones do.
+    allow_unmeasured
+        As of :meth:`perfmodel.predict.FittedModel.predict`.
+    campaign
+        How the run is made; by default one visit of ten runs, and up to two more where it is suspicious.
+
+    Notes
+    -----
+    Arrays hold numbers in [0.5, 2), converted to their types; scalar arguments that are no sizes are 1. To measure as
+    the campaigns do, call :func:`perfmodel.measuring.pin_threads` before the first use of a device.
+
+    Raises
+    ------
+    UnmeasuredFeatureError, LaunchLimitError, ParameterError, AssumptionError
+        As of :meth:`perfmodel.predict.FittedModel.predict`.
+    AnchorDeviceError
+        If the model's device is not one of this machine's.
+    AnchorError
+        If the kernel cannot be run, or its predicted time there is not above zero.
+    BrokenDeviceError, DeviceBusyError
+        If the device runs nothing, or a campaign on it does not end in time.
+    """
+    name = _name(kernel)
+    asked: dict[str, Any] = {"allow_unmeasured": allow_unmeasured, "campaign": campaign}
+    found = anchor_variants(model, {name: kernel}, {**(sizes or {}), **more_sizes}, **asked)
+    return AnchoredModel(model, found[name])
+
+
+def anchor_variants(
+    model: FittedModel,
+    variants: Mapping[str, TranslationUnit],
+    sizes: Mapping[str, int],
+    /,
+    *,
+    allow_unmeasured: bool = False,
+    campaign: Campaign = ANCHOR,
+    progress: Progress | None = None,
+) -> dict[str, Anchor]:
+    """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
+
+    At that size the quickest variant stands out from the launch overhead. For the rest see :func:`anchor`.
+    """
+    counted = {name: _counted(model, name, unit) for name, unit in variants.items()}
+    for name, value in sizes.items():
+        if np.ndim(value):
+            raise ParameterError(name, "is an array; a kernel is anchored for one size", tuple(sizes))
+    for counts in counted.values():  # refuses what cannot be predicted, before anything is run
+        model.predict(counts, sizes, allow_unmeasured=allow_unmeasured)
+    device = device_of(model)
+    for counts in counted.values():
+        check_launch(counts, device.facts)
+    points = smaller_sizes(tuple(counted.values()), sizes)
+    rows = _visit(Bench(device, campaign), _class_of(variants, sizes, points), progress or Silent())
+    anchors = {}
+    for name, row in rows.items():
+        found = model.predict(counted[name], row.parameters, allow_unmeasured=allow_unmeasured)
+        if not found.seconds > 0:
+            raise AnchorError(name, f"its predicted time there is {found.seconds:g} s, not above zero")
+        anchors[name] = Anchor(name, device.name, dict(row.parameters), row.seconds, found.seconds, row.flags)
+    return anchors
+
+
+def device_of(model: FittedModel) -> Device:
+    """Return the device that a model's weights belong to, checked to work.
+
+    Raises
+    ------
+    AnchorDeviceError
+        If this machine has none of that name, on that platform where it is known.
+    BrokenDeviceError
+        If it does not build and run a kernel.
+    """
+    from perfmodel.opencl import devices, find
+
+    listed, platform = devices(), model.facts.platform if model.facts else None
+    for device in listed:
+        if device.name == model.device and platform in (None, device.platform):
+            return find(str(device.index))
+    raise AnchorDeviceError(model.device, tuple(f"{one.name} ({one.platform})" for one in listed))
+
+
+def _visit(bench: Bench, kernel: KernelClass, progress: Progress) -> dict[str, Measurement]:
+    """Choose the size of the class, and visit each of its variants there once; those that are flagged again."""
+    subjects = {str(variant["variant"]): Subject(kernel, variant) for variant in kernel.variants}
+    found: dict[str, Measurement] = {}
+    with locked(bench.device.facts, progress, bench.campaign.wait_s):
+        timekeeper = Timekeeper(bench, bench.launch_overhead())
+        with task(progress, "running anchors", len(subjects)):
+            try:
+                plan = plan_sizes(timekeeper, tuple(subjects.values()))
+            except PlanError as error:
+                raise _refusal(str(error.subject.variant["variant"]), error.failure) from error
+            for visit in range(bench.campaign.most_visits):
+                for name, subject in subjects.items():
+                    if visit == 0 or found[name].flags:
+                        configuration = timekeeper.configuration(subject, plan.parameters[0], plan.seconds[0])
+                        row = timekeeper.measured(configuration)
+                        if row.status != "ok":
+                            raise _refusal(name, FailedError(row.status, row.message))
+                        found[name] = row.after(found.get(name))
+                    if visit == 0:
+                        progress.advance(name)
+    return found
+
+
+def _refusal(name: str, failure: FailedError) -> AnchorError:
+    return AnchorError(name, f"its run failed ({failure.status}: {failure.message})")
+
+
+def _class_of(
+    variants: Mapping[str, TranslationUnit], sizes: Mapping[str, int], points: tuple[Mapping[str, int], ...]
+) -> KernelClass:
+    """Return a class of the variants with the sizes of its ladder; its output is compared with nothing."""
+    return KernelClass(
+        name="anchor",
+        group="anchor",
+        build=lambda variant: variants[variant],
+        sizes=Ladder(lambda exponent: points[exponent : exponent + 1], start=0, rungs=1),
+        reference=lambda arguments, variant: {},
+        variants=tuple({"variant": name} for name in variants),
+        scalars=lambda variant: _scalars(variants[variant], sizes),
+        ranked=True,
+    )
+
+
+def _scalars(unit: TranslationUnit, sizes: Mapping[str, int]) -> dict[str, float]:
+    """Return 1 for each scalar argument that is no size."""
+    from loopy import ValueArg
+
+    arguments = unit.default_entrypoint.args
+    return {one.name: 1 for one in arguments if isinstance(one, ValueArg) and one.name not in sizes}
+
+
+def _counted(model: FittedModel, name: str, kernel: Any) -> KernelCounts:
+    from loopy import TranslationUnit
+
+    if not isinstance(kernel, TranslationUnit):
+        given = type(kernel).__name__
+        raise AnchorError(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
+    return model.counted(kernel)
+
+
+def _name(kernel: Any) -> str:
+    entry = getattr(kernel, "default_entrypoint", None)
+    return str(getattr(entry, "name", None) or "kernel")

@@ -1,0 +1,60 @@
+"""``perfmodel devices --from``: all facts of a measured device, each with its source."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel import store
+from perfmodel.cli import application
+from perfmodel.store.probes import append_probe
+from tests.facts.probes.test_caches import capacity
+from tests.store.test_probes import CPU
+
+
+@pytest.fixture
+def folder(tmp_path):
+    store.prepare(tmp_path, CPU)
+    append_probe(tmp_path, capacity())
+    return tmp_path
+
+
+def devices(*arguments):
+    return CliRunner().invoke(application(), ["devices", *map(str, arguments)])
+
+
+def test_a_table_with_what_is_told_measured_and_assumed(folder):
+    result = devices("--from", folder)
+    assert 0 == result.exit_code
+    rows = {line.split()[0]: line for line in result.stdout.splitlines() if line}
+    assert "CL_DEVICE_TYPE" in rows["device_type"]
+    assert "49152 B" in rows["l1_bytes"]
+    assert "measured, pointer chase" in rows["l1_bytes"]
+    assert "assumed: a core of a CPU runs one work-group at a time" in rows["max_groups_per_unit"]
+
+
+def test_one_document(folder):
+    document = json.loads(devices("--from", folder, "--json").stdout)
+    assert ("perfmodel.facts/1", "a device") == (document["schema"], document["name"])
+    assert {"value": 49152, "unit": "B"}.items() <= document["facts"]["l1_bytes"].items()
+
+
+def test_the_curves_of_its_probes(folder):
+    assert 0 == devices("--from", folder, "--picture", folder / "probes.png").exit_code
+    assert b"\x89PNG" == (folder / "probes.png").read_bytes()[:4]
+
+
+def test_bad_input_is_answered_in_one_line(folder, tmp_path):
+    for arguments, said in (
+        (("--picture", "x.png"), "--picture was given without --from"),
+        (("--from", tmp_path / "none"), "no measurements at"),
+        (("--from", folder, "--picture", "x.pdf"), "let its name end in .png or .svg"),
+    ):
+        result = devices(*arguments)
+        assert 2 == result.exit_code
+        assert said in result.stderr
+        assert 1 == len(result.stderr.splitlines())
+    (folder / "device.json").unlink()
+    assert "give a folder with a device.json" in devices("--from", folder).stderr

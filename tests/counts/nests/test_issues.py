@@ -1,0 +1,106 @@
+"""What sub-groups issue, of kernels worked out by hand, and what holds for every kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.errors import FlowUnknownError, PlacesUnknownError
+from tests.corpus import CorpusKernel, kernels
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def doubled(index: str = "i", width: int = 64) -> KernelCounts:
+    """Count work-items that double a cell each, all but those behind the end of the array."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"out[i] = 2*a[{index}]",
+        [lp.GlobalArg("a", np.float32, shape="4*n + 64"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.split_iname(unit, "i", width, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32, cache=False)
+
+
+def test_a_guard_leaves_whole_sub_groups_out() -> None:
+    counts = doubled()
+    (issue,) = [one for one in counts.issues if one.operations]
+    # 70 work-items are sub-groups of 32, 32 and 6 lanes; the second group's other sub-group does nothing
+    assert (3, 4) == (issue.operations[0].count(n=70), counts.sub_groups()(n=70))
+    assert [(3, 70)] * 2 == [(one.count(n=70), one.items(n=70)) for one in issue.accesses]
+    assert ((), 3) == (issue.loops, issue.turns(n=70))
+
+
+def test_how_far_addresses_move() -> None:
+    (issue,) = [one for one in doubled("3*i + 1").issues if one.operations]
+    load = next(one for one in issue.accesses if one.direction == "load")
+    assert load.lanes is not None
+    assert (4, [12], (64,)) == (load.start(n=640), [step(n=640) for step in load.lanes], load.shape)
+    assert [(64 * 12, 10)] == [(step(n=640), values(n=640)) for step, values in load.moves]
+
+
+def test_neighbours_of_an_index_that_is_not_affine() -> None:
+    unit = lp.make_kernel(
+        "{ [g, l]: 0 <= l < 64 and 0 <= 64*g + l < n }", "out[64*g + l] = a[(l + 1) % 64]",
+        [lp.GlobalArg("a", np.float32, shape=64), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32, cache=False)
+    load = next(one for issue in counts.issues for one in issue.accesses if one.direction == "load")
+    assert load.lanes is not None
+    assert ([4], ()) == ([step(n=640) for step in load.lanes], load.moves)  # but for the last lane
+
+
+def test_data_decide_where_a_gather_loads() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[cell[i]]",
+        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("cell", np.int32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32, cache=False)
+    assert {"a": None} == {one.array: one.lanes for issue in counts.issues for one in issue.accesses if not one.lanes}
+
+
+def test_turns_of_loops_inside_and_outside_of_unrolled_ones() -> None:
+    unit = lp.make_kernel(
+        "{ [i, k, u]: 0 <= i, k < n and 0 <= u < 4 }", "c[i] = sum((k, u), a[i, k, u])",
+        [lp.GlobalArg("a", np.float32, shape="n, n, 4"), lp.GlobalArg("c", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    unit = lp.prioritize_loops(lp.tag_inames(unit, {"u": "unr"}), "k,u")
+    (issue,) = [one for one in count(unit, subgroup_size=32, cache=False).issues if one.operations]
+    # n/32 sub-groups make n turns each; each turn has four additions
+    assert (("k",), 640 * 20, 4 * 640 * 20) == (issue.loops, issue.turns(n=640), issue.operations[0].count(n=640))
+
+
+@pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
+def test_the_issues_of_every_kernel_add_up_to_its_accesses(kernel: CorpusKernel) -> None:
+    for sizes in kernel.cases[:1]:
+        counts = count(kernel.build(), 32, kernel.statistics(sizes) if kernel.statistics else None)
+        given = {name: sizes[name] for name in counts.parameters}
+        for issue in counts.issues:
+            for one in issue.accesses:
+                together, alone = one.count(**given), one.items(**given)
+                assert alone <= counts.subgroup_size * together
+                assert together <= alone or not one.count.exact or not one.items.exact
+        for space in ("global", "local"):
+            parts = [one.count(**given) for issue in counts.issues for one in issue.accesses if one.space == space]
+            assert counts.accesses(space, granularity="subgroup")(**given) == sum(parts)
+
+
+def test_counts_that_were_stored_without_places_have_no_issues() -> None:
+    counts = doubled()
+    program = replace(
+        counts.program, statements=tuple(replace(one, place=()) for one in counts.program.statements)
+    )
+    with pytest.raises(PlacesUnknownError, match="count the kernel again"):
+        replace(counts, source=program).issues  # noqa: B018
+    with pytest.raises(FlowUnknownError):
+        replace(counts, source=replace(program, dataflow=None)).issues  # noqa: B018

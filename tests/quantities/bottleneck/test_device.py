@@ -1,0 +1,51 @@
+"""What is read from a device's facts, and what is assumed."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.quantities.bottleneck.device import ASSUMED, Level, device_of
+from perfmodel.quantities.case import Case
+from tests.quantities.bottleneck.by_hand import copy
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+def of(**facts: object) -> DeviceFacts:
+    found = {key: Fact(value, "", "given") for key, value in facts.items()}  # type: ignore[arg-type]
+    return DeviceFacts.from_mapping("d", "p", "1", found)
+
+
+def test_nothing_is_known() -> None:
+    device = device_of(Case(copy(), {"n": 64}))
+    assert (ASSUMED["lane_order"], copy().subgroup_size, 1, 64) == (
+        device.order, device.lanes, device.units, device.line
+    )  # fmt: skip
+    assert (Level(32768, 64), Level(1 << 20, 1024), Level(1 << 25, 1 << 15)) == device.levels
+
+
+def test_facts_count_more_than_what_is_assumed() -> None:
+    facts = of(
+        lane_order="serial", vector_lanes=4, compute_units=6, l1_bytes=49152, l1_ways=12, cache_bytes=1 << 23,
+        cache_line_bytes=128,
+    )  # fmt: skip
+    device = device_of(Case(copy(), {"n": 64}, facts))
+    assert ("serial", 4, 6, 128) == (device.order, device.lanes, device.units, device.line)
+    assert (Level(49152, 32), 1 << 23) == (device.levels[0], device.levels[2].bytes)
+    assert [4.0, 2.0, 8.0, 1.0] == [device.lanes_of(bits) for bits in (32, 64, 16, 256)]
+
+
+def test_what_opencl_says_of_the_last_level_counts_more_than_a_measured_one() -> None:
+    facts = of(cache_bytes=1 << 25, l3_bytes=3 << 20)
+    assert 1 << 25 == device_of(Case(copy(), {"n": 64}, facts)).levels[2].bytes
+
+
+@pytest.mark.parametrize(("told", "order"), [("serial", "serial"), ("lockstep", "lockstep"), ("multithreaded", "lockstep")])
+def test_lanes_of_many_threads_run_in_lockstep(told: str, order: str) -> None:
+    assert order == device_of(Case(copy(), {"n": 64}, of(lane_order=told))).order
+
+
+def test_ways_that_do_not_divide_the_lines_leave_no_sets() -> None:
+    facts = of(l1_bytes=65536, l1_ways=12)
+    assert Level(65536, 0) == device_of(Case(copy(), {"n": 64}, facts)).levels[0]

@@ -1,0 +1,41 @@
+"""The quantities at one size and at arrays of sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import FlowUnknownError
+from perfmodel.quantities.bottleneck import bottleneck_quantities
+from perfmodel.quantities.bottleneck.device import device_of
+from perfmodel.quantities.bottleneck.quantities import at_sizes
+from perfmodel.quantities.case import Case
+from tests.quantities.bottleneck.by_hand import copy, device, row_sums
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def test_arrays_of_sizes_give_what_each_size_gives() -> None:
+    counts, sizes = row_sums(), {"n": np.array([[64, 128]]), "k": np.array([[16], [40]])}
+    many = bottleneck_quantities(Case(counts, sizes, device("serial")))
+    for row, k in enumerate((16, 40)):
+        for column, n in enumerate((64, 128)):
+            few = bottleneck_quantities(Case(counts, {"n": n, "k": k}, device("serial")))
+            assert few == {name: float(value[row, column]) for name, value in many.items()}
+
+
+def test_counts_without_dataflow_are_refused() -> None:
+    document = copy().to_json()
+    document["source"].pop("dataflow")
+    with pytest.raises(FlowUnknownError):
+        bottleneck_quantities(Case(KernelCounts.from_json(document), {"n": 64}, device("serial")))
+
+
+def test_a_size_is_worked_out_once() -> None:
+    counts = copy()
+    here = device_of(Case(counts, {"n": 64}, device("serial")))
+    assert at_sizes(counts, {"n": 64}, here) is at_sizes(counts, {"n": np.int64(64)}, here)

@@ -1,0 +1,100 @@
+"""What nests do, worked out by hand; the comments say how."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.quantities.bottleneck.work import waiting_share
+from tests.counts.nests.test_nests import matmul
+from tests.quantities.bottleneck.by_hand import LANES, copy, found, kernel, row_sums
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+def test_a_copy_is_a_vector_for_each_eight_items(order: str) -> None:
+    n = 1 << 26  # 256 MiB each way: every line comes from memory, each next to the last
+    expected = {
+        "runs": 1, "launched": 1, "groups": n / 64, "region_entries": n / 64, "iterations": n / 8, "loads": n / 8,
+        "stores": n / 8, "first_loaded": n / 16, "first_stored": n / 16, "second_level_streams": n / 8,
+        "memory_streams": n / 8, "memory_stores": n / 16,
+    }  # fmt: skip
+    assert expected == pytest.approx(found(copy(), order, n=n))
+
+
+def test_doubles_are_half_as_many_in_a_vector() -> None:
+    assert (64 / 4, 64 / 4) == tuple(found(copy(np.float64), "serial", n=64)[name] for name in ("loads", "stores"))
+
+
+def test_three_groups_on_two_units_take_as_long_as_four() -> None:
+    alone, uneven = (found(copy(), "serial", {"compute_units": units}, n=192) for units in (1, 2))
+    assert alone["loads"] * 4 / 3 == pytest.approx(uneven["loads"])
+    assert alone["groups"] == uneven["groups"]
+
+
+def test_rows_one_after_another_are_scalar_and_wait_for_their_sum() -> None:
+    values = found(row_sums(), "serial", n=128, k=64)
+    # each of 128*64 additions waits for the one before: 64*(1 addition + 2 of the loop + 1 load) > 160 instructions
+    assert (128 * 64, 128 * 64) == (values["simple"], values["chain_add"])
+    assert 128 * 64 == values["loads"]
+    assert 128 / 1 == values["stores"]  # the kernel has a loop, so nothing of it is a vector
+
+
+def test_short_chains_are_filled_by_the_next_items() -> None:
+    long, short = (found(row_sums(), "serial", n=128, k=k)["chain_add"] / (128 * k) for k in (64, 16))
+    assert (1.0, 16 * 4 / 160) == (long, pytest.approx(short))
+
+
+def test_rows_in_lockstep_gather_and_wait_once_for_eight() -> None:
+    values = found(row_sums(), "lockstep", n=128, k=64)
+    assert 128 * 64 == values["gathers"]  # neighbouring lanes are in neighbouring rows
+    assert (128 * 64 / 8, 128 * 64 / 8) == (values["simple"], values["chain_add"])
+
+
+def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
+    counts = kernel(
+        "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i]*b[j])", "a: n; b: k; out: n"
+    )
+    values = found(counts, "serial", n=128, k=32)
+    assert 128 * 32 + 128 == values["loads"]  # b[j] in each iteration, a[i] before the loop
+    assert 128 * 32 == values["simple"]  # a multiplication and an addition are one instruction
+    # only the addition waits, for 32*(1 + 2 + 1) + 1 of the 160 instructions that a core looks ahead
+    assert 128 * 32 * 129 / 160 == pytest.approx(values["chain_add"])
+
+
+def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
+    n, half = 64, LANES / 2
+    values = found(matmul(), "serial", n=n)
+    # both factors of each update are gathered from local memory, and so is the fetched cell of either tile
+    assert 2 * n**3 + 2 * n**3 / 16 == values["gathers"]
+    assert n**3 / half == values["simple"]
+    assert "chain_add" not in values  # other work-items come between two updates of a sum
+    # the sum is loaded and stored for the barriers, and for the loop over the work-items
+    assert 4 * n**3 / half <= values["kept_values"] <= 4 * n**3 / half + 2 * n**2
+    assert n**2 * 2 * n / 16 == values["waiting_items"]  # two barriers in each of n/16 steps
+
+
+def test_in_lockstep_the_same_product_loads_vectors() -> None:
+    n = 64
+    values = found(matmul(), "lockstep", n=n)
+    assert n**3 / 8 == values["simple"]
+    assert "gathers" not in values
+
+
+def test_lanes_that_loop_longer_hold_the_others_back() -> None:
+    counts = kernel("[n] -> { [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i] = sum(j, a[j])", "a: n; out: n")
+    n = 128
+    serial, lockstep = (found(counts, order, n=n) for order in ("serial", "lockstep"))
+    needed, box = n * (n + 1) / 2, n * n
+    assert needed == serial["simple"]
+    assert box / 8 == pytest.approx(lockstep["simple"])  # the box around the loops, eight items together
+    # half of the box is needed, so that the trips vary most
+    assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])
+
+
+def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
+    assert [1.0, 0.5, 0.0] == [waiting_share(instructions, 10.0) for instructions in (3200.0, 800.0, 0.0)]

@@ -1,0 +1,162 @@
+"""Runs of kernels at small sizes: sizes and times of a device, and what is said where a kernel cannot run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+import perfmodel as pm
+from perfmodel.anchors import AnchoredModel
+from perfmodel.errors import (
+    AnchorDeviceError,
+    AnchorError,
+    AssumptionError,
+    LaunchLimitError,
+    ParameterError,
+    UnmeasuredFeatureError,
+)
+from perfmodel.facts import DeviceFacts
+from perfmodel.fitting import FittedWeight
+from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.predict import FittedModel, fit
+from perfmodel.tuning import ANCHOR, anchor, anchor_variants
+from perfmodel.tuning.anchoring import device_of
+from tests.campaigns import build
+from tests.fitting.test_weights import measurements
+from tests.machine import device, fake_device
+
+pytestmark = pytest.mark.device
+#: One visit that ends quickly; sizes are chosen by the launch overhead alone.
+SHORT = replace(ANCHOR, runs=4, dropped=1, over_launch=3.0, groups_per_unit=1)
+PRICES = {"launches": 1e-5, "work_groups": 1e-8}
+
+
+def model(name: str | None = None, platform: str | None = None, **prices: float) -> FittedModel:
+    """A model of this machine's device, or of another one, in which only launches and work-groups cost time."""
+    found = device()
+    weights = {key: FittedWeight(value=value, unit="s") for key, value in {**PRICES, **prices}.items()}
+    fitted = fit(measurements()).fitted.model_copy(
+        update={"weights": weights, "measured": None, "device": name or found.name}
+    )
+    return FittedModel(fitted, DeviceFacts(name or found.name, platform or found.platform, "1", ()))
+
+
+def scaled(text: str = "out[i] = p*a[i]", group: int = 64, extra: str = "p") -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        text,
+        [
+            lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg(extra, np.float32), lp.ValueArg("n", np.int32),
+        ],
+        assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2), name="scaled",
+    )  # fmt: skip
+    return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_a_run_scales_what_is_predicted_at_other_sizes():
+    anchored = anchor(model(), scaled(), n=2**22, allow_unmeasured=True, campaign=SHORT)
+    found = anchored.anchor
+    assert isinstance(anchored, AnchoredModel)
+    assert ("scaled", device().name) == (found.kernel, device().name)
+    n = found.sizes["n"]
+    assert 64 <= n <= 2**22
+    assert 0 == n % 64
+    assert pytest.approx(PRICES["launches"] + n // 64 * PRICES["work_groups"]) == found.predicted
+    assert 0 < found.measured < 1
+    expected = (PRICES["launches"] + 2**20 // 64 * PRICES["work_groups"]) * found.measured / found.predicted
+    assert pytest.approx(expected) == anchored.predict(scaled(), n=2**20, allow_unmeasured=True).seconds
+
+
+def test_a_size_that_is_small_already_is_run_itself():
+    found = pm.anchor(model(), scaled(), n=64, allow_unmeasured=True, campaign=SHORT).anchor
+    assert {"n": 64} == found.sizes
+
+
+def test_variants_run_at_the_same_size():
+    units = {"a": scaled(), "b": scaled("out[i] = a[i] + p", 192)}
+    found = anchor_variants(model(), units, {"n": 192 * 4096}, allow_unmeasured=True, campaign=SHORT)
+    assert ["a", "b"] == list(found)
+    assert found["a"].sizes == found["b"].sizes
+    assert 0 == found["a"].sizes["n"] % 192
+
+
+@pytest.mark.parametrize(("flagged", "visits", "flags"), [(1, 2, ()), (9, 3, ("spread",))])
+def test_a_suspicious_visit_is_made_again_after_the_others(monkeypatch, flagged, visits, flags):
+    """The first visits to "a" are flagged; each is a little slower than the next one."""
+    seen, measured = [], Timekeeper.measured
+
+    def suspicious(self, configuration, place=None):
+        row, name = measured(self, configuration, place), configuration.subject.variant["variant"]
+        seen.append(name)
+        slow = seen.count("a") <= flagged
+        times = (1 - 0.001 * len(seen),) * len(row.samples_s)
+        return row.model_copy(update={"samples_s": times, "flags": ("spread",) * (name == "a" and slow)})
+
+    monkeypatch.setattr(Timekeeper, "measured", suspicious)
+    found = anchor_variants(model(), {"a": scaled(), "b": scaled()}, {"n": 64}, allow_unmeasured=True, campaign=SHORT)
+    assert ["a", "b", *["a"] * (visits - 1)] == seen
+    assert (flags, ()) == (found["a"].flags, found["b"].flags)
+    assert (1 - 0.001 * (visits + 1), 0.998) == (found["a"].measured, found["b"].measured)
+
+
+def test_what_cannot_be_predicted_is_not_run(monkeypatch):
+    monkeypatch.setattr("perfmodel.tuning.anchoring.Bench", lambda *given: pytest.fail("a device was opened"))
+    with pytest.raises(UnmeasuredFeatureError):
+        anchor(model(), scaled(), n=4096)
+    with pytest.raises(AssumptionError):
+        anchor(model(), scaled(), n=100, allow_unmeasured=True)
+    with pytest.raises(ParameterError, match="one size"):
+        anchor(model(), scaled(), n=np.array([64, 128]), allow_unmeasured=True)
+    with pytest.raises(LaunchLimitError, match="make the work-groups smaller"):
+        anchor(model(), scaled(group=2**20), n=2**20, allow_unmeasured=True)
+    with pytest.raises(AnchorError, match=r"given as KernelCounts, and only a loopy.TranslationUnit can be run"):
+        anchor(model(), pm.count(scaled()), n=4096, allow_unmeasured=True)
+
+
+def test_weights_of_another_device():
+    with pytest.raises(AnchorDeviceError) as caught:
+        anchor(model("GTX 480 (simulated)"), scaled(), n=4096, allow_unmeasured=True)
+    assert "GTX 480 (simulated)" == caught.value.wanted
+    assert f"{device().name} ({device().platform})" in caught.value.found
+    assert "calibrate" in str(caught.value)
+    with pytest.raises(AnchorDeviceError):  # the same processor by another driver
+        device_of(model(platform="another driver"))
+    assert device().name == device_of(FittedModel(model().fitted)).name
+
+
+def test_no_device_at_all(monkeypatch):
+    monkeypatch.setattr("perfmodel.opencl.devices", lambda: ())
+    with pytest.raises(AnchorDeviceError, match="this machine has: none"):
+        device_of(model())
+    monkeypatch.setattr("perfmodel.opencl.devices", lambda: (fake_device(0, "other", "p"),))
+    with pytest.raises(AnchorDeviceError, match=r"this machine has: other \(p\)"):
+        device_of(model())
+
+
+def test_a_kernel_that_does_not_compile():
+    broken = lp.set_options(scaled(), build_options=["-D__global=nonsense"])
+    with pytest.raises(AnchorError) as caught:
+        anchor(model(), broken, n=4096, allow_unmeasured=True, campaign=SHORT)
+    assert "scaled" == caught.value.kernel
+    assert "its run failed (compile: " in caught.value.problem
+    assert "predict without an anchor (--anchor)" in str(caught.value)
+
+
+def test_a_kernel_that_does_not_fit_into_the_memory():
+    tight = replace(SHORT, memory_fraction=1e-9)
+    with pytest.raises(AnchorError, match="no size of its ladder fits into the memory"):
+        anchor(model(), scaled(), n=4096, allow_unmeasured=True, campaign=tight)
+
+
+def test_a_prediction_below_zero_is_no_anchor():
+    with pytest.raises(AnchorError, match="not above zero"):
+        anchor(model(launches=-1.0), scaled(), n=4096, allow_unmeasured=True, campaign=SHORT)
+
+
+def test_a_class_of_the_library_can_be_anchored():
+    """A kernel without scalars, with its own assumptions."""
+    found = anchor(model(), build(2), n=2**14, allow_unmeasured=True, campaign=SHORT).anchor
+    assert "scale" == found.kernel
