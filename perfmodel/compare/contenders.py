@@ -47,7 +47,8 @@ def contenders(
     plain = measured_folder(folder, measured_facts=False)
     known = with_measured_facts(plain[0])
     measured = known, plain[1].with_facts(known.facts)
-    twice = [replace(one, name=f"{one.name} (measured)") for one in chosen if _takes(one, plain[0], known)]
+    derived = [one for one in chosen if has_measured_weight(one, plain[0], known)]
+    twice = [replace(one, name=f"{one.name} (measured)") for one in derived]
     options, found = FitOptions(fit_facts=not given_facts), []
     begin(f"families on {known.device}", len(chosen) + len(twice))
     for one in chain(compare_families(*plain, chosen, options), compare_families(*measured, twice, options)):
@@ -56,7 +57,7 @@ def contenders(
     return on_common_cases(sorted(found, key=lambda one: one.family))
 
 
-def _takes(family: Family, plain: Measurements, measured: Measurements) -> bool:
+def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:
     """Return whether a family has a weight whose fact only the measurements give."""
     derived = set(measured.facts or ()) - set(plain.facts or ())
     return any(weight.fact in derived for weight in family.weights)

@@ -57,6 +57,12 @@ class FamilyFits:
         found = others.with_facts(self.known.facts) if self.family.choices else others
         return build_design(found, self.family, self.options)
 
+    def with_tests(self, tests: Measurements) -> FamilyFits:
+        """Return the same fits with other tests; facts are not chosen and designs not made again."""
+        found = FamilyFits(self.measured, self.family, self.options, tests)
+        vars(found).update(known=self.known, design=self.design)  # where the cached properties keep them
+        return found
+
     @cached_property
     def rows(self) -> tuple[Measurement, ...]:
         """The measured rows, then those of the tests."""

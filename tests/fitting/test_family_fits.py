@@ -108,6 +108,21 @@ def test_protocols_judge_fits_with_the_weights_of_noise():
         assert pytest.approx(predict_by_hand(seen, [row], expected_weights(seen))[0], rel=1e-9) == found
 
 
+def test_tests_are_added_without_evaluating_the_measured_rows_again(monkeypatch):
+    rows = noisy()
+    seen, unseen = Rows(rows.rows[::2], KERNELS), Rows(rows.rows[1::2], KERNELS)
+    fits = FamilyFits(seen, FAMILY)
+    assert len(seen.rows) == len(fits.design.times)
+    asked = []
+    evaluate_features = features.evaluate
+    monkeypatch.setattr(features, "evaluate", lambda *given: asked.append(1) or evaluate_features(*given))
+    joined = fits.with_tests(unseen)
+    found = joined.predict_tests().seconds
+    assert len(unseen.rows) == len(asked)
+    assert FamilyFits(seen, FAMILY, FitOptions(), unseen).predict_tests().seconds.tolist() == found.tolist()
+    assert fits.tests is None
+
+
 def test_a_fit_and_its_evaluation_share_what_each_gives_alone():
     measured, tests = noisy(), Rows(tuple(replace(row, group="new") for row in noisy().rows[::3]), KERNELS)
     model, evaluations = fit_and_evaluate(measured, tests, options=NOISE, level=0.5)

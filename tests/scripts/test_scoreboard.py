@@ -1,0 +1,57 @@
+"""``scripts/scoreboard`` as a user starts it: options, refusals, and one scoring of a committed device."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.report.scoreboard import read_log, read_scoreboard
+from scripts import commits, scoreboard
+from tests.recorded import INTEL
+
+
+def run(tmp_path, *arguments: str) -> int:
+    return scoreboard.main(["--out", str(tmp_path), *arguments])
+
+
+def test_the_papers_kernels_are_refused_at_a_commit_without_a_tag(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(commits, "git", lambda *asked: {"describe": ["abc1234"]}.get(asked[0], []))
+    assert 2 == run(tmp_path, "--paper-kernels")
+    assert capsys.readouterr().err.startswith("scoreboard: error: the 2016 paper's test kernels are scored at tagged")
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_changed_files_show_in_the_name_of_the_commit(monkeypatch):
+    known = {"describe": ["abc1234"], "status": ["M", "perfmodel/predict.py"]}
+    monkeypatch.setattr(commits, "git", lambda *asked: known[asked[0]])
+    assert "abc1234-dirty" == commits.commit_name()
+    known["status"] = []
+    assert "abc1234" == commits.commit_name()
+
+
+@pytest.mark.slow
+def test_one_model_on_a_committed_device(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(commits, "git", lambda *asked: {"status": []}.get(asked[0], ["v1"]))
+    (tmp_path / "devices").mkdir()
+    (tmp_path / "devices" / INTEL.name).symlink_to(INTEL)
+    wanted = ("--folders", str(tmp_path / "devices"), "--model", "threaded_manycore_linear", "--paper-kernels")
+    assert 0 == run(tmp_path, *wanted)
+    out, err = capsys.readouterr()
+    assert "wrote" in out
+    assert "1 models to score, devices: 1, time: about 20 s" in err  # nothing was scored before, and it is scored twice
+    rows = read_scoreboard(tmp_path / "data" / "scoreboard.csv")
+    assert {("groups", "measured"), ("A", "tests"), ("B", "tests")} <= {(one.protocol, one.kernels) for one in rows}
+    assert {"v1"} == {one.commit for one in rows}
+    assert {"paper", "all"} == {one.kernels for _, one in read_log(tmp_path / "data" / "scorings.csv")}
+    assert "intel-xeon" in (tmp_path / "scoreboard.md").read_text()
+    assert 0 == run(tmp_path, "--redraw")
+    assert rows == read_scoreboard(tmp_path / "data" / "scoreboard.csv")
+
+
+@pytest.mark.parametrize("wanted", [("--device", "gone"), ("--model", "gone")])
+def test_what_is_not_there(tmp_path, wanted, capsys):
+    assert 2 == run(tmp_path, *wanted)
+    assert "gone" in capsys.readouterr().err
+
+
+def test_git_is_asked():
+    assert 1 == len(commits.git("rev-parse", "HEAD"))
