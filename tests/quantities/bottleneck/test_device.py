@@ -43,7 +43,9 @@ def test_what_opencl_says_of_the_last_level_counts_more_than_a_measured_one() ->
     assert 1 << 25 == device_of(Case(copy(), {"n": 64}, told)).levels[2].bytes
 
 
-@pytest.mark.parametrize(("told", "order"), [("serial", "serial"), ("lockstep", "lockstep"), ("multithreaded", "lockstep")])
+@pytest.mark.parametrize(
+    ("told", "order"), [("serial", "serial"), ("lockstep", "lockstep"), ("multithreaded", "lockstep")]
+)
 def test_lanes_of_many_threads_run_in_lockstep(told: str, order: str) -> None:
     assert order == device_of(Case(copy(), {"n": 64}, of(lane_order=told))).order
 

@@ -57,7 +57,8 @@ def test_each_copy_of_an_access_is_a_stream() -> None:
 
 def test_a_value_that_is_read_twice_is_loaded_once() -> None:
     square, product = (
-        kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i]*{other}", "a: n + 1; out: n") for other in ("a[i]", "a[i + 1]")
+        kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i]*{other}", "a: n + 1; out: n")
+        for other in ("a[i]", "a[i + 1]")
     )
     loads = [[access.load for access in plan_of(one).launches[0].nests[0].accesses] for one in (square, product)]
     assert [[True, False], [True, True, False]] == [sorted(found, reverse=True) for found in loads]
