@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel import store
+from perfmodel.calibration.recommended import CANDIDATES, recommended
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.contenders import contenders
 from perfmodel.compare.protocols import UNASKED
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from perfmodel.store import Measurements
 
 CORE = "stevens_kloeckner_2016"
-"""The family that decides what a device's fit is good for."""
+"""The family that is fitted unless another is asked for."""
 VERDICT_FILE = "verdict.txt"
 
 
@@ -44,8 +45,10 @@ class FittedDevice:
         Name of the device.
     models, problems
         By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
+    chosen
+        The family that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); "" of none.
     comparisons
-        Predicted and measured times of the test kernels, by the family of the core paper.
+        Predicted and measured times of the test kernels, by that family.
     contenders
         The families side by side, on the same cases.
     """
@@ -54,6 +57,7 @@ class FittedDevice:
     device: str
     models: Mapping[str, FittedModel]
     problems: Mapping[str, str]
+    chosen: str
     comparisons: tuple[Comparison, ...]
     contenders: tuple[Contender, ...]
 
@@ -64,18 +68,20 @@ class FittedDevice:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """What the fit of the core paper's family may be used for."""
+        """What the fit of the chosen family may be used for."""
         return judge(summarise(self.comparisons))
 
     @property
     def text(self) -> str:
-        """The content of ``verdict.txt``: the core paper's family in detail, and all families side by side."""
-        if CORE in self.problems:
-            core = f"{CORE} was not fitted: {self.problems[CORE]}"
+        """The content of ``verdict.txt``: the chosen family in detail, and all families side by side."""
+        if not self.chosen:
+            lost = (name for name in CANDIDATES if name in self.problems)
+            core = "\n".join(f"{name} was not fitted: {self.problems[name]}" for name in lost)
         else:
             reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
             errors = error_table(self.comparisons)
-            core = f"{CORE} on {self.device}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
+            why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(CANDIDATES)}."
+            core = f"{self.chosen} on {self.device}\n{why}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
         return f"{core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
 
 
@@ -113,8 +119,9 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
         rivals = contenders(folder, begin=bar.start, advance=bar.advance)
     finally:
         bar.stop()
-    rows = compare(models[CORE], tests) if CORE in models else ()
-    found = FittedDevice(target, tests.device, models, problems, rows, rivals)
+    chosen = recommended(measured, [models[name].family for name in CANDIDATES if name in models])
+    rows = compare(models[chosen], tests) if chosen else ()
+    found = FittedDevice(target, tests.device, models, problems, chosen, rows, rivals)
     write_whole(target / VERDICT_FILE, found.text.encode())
     return found
 

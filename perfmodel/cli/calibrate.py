@@ -91,6 +91,7 @@ def fitted_document(found: FittedDevice) -> dict[str, Any]:
         "folder": str(found.folder),
         "weights_files": {name: str(path) for name, path in found.weights_files.items()},
         "problems": dict(found.problems),
+        "family": found.chosen,
         "verdict": {
             "text": verdict.text,
             "to_time": verdict.to_time,

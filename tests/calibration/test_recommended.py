@@ -1,0 +1,49 @@
+"""The family that predicts groups left out best is recommended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from perfmodel.calibration.recommended import recommended
+from perfmodel.models import Family
+from perfmodel.models.model import Weight
+from perfmodel.quantities.case import Case
+from tests.contract import kernels
+
+
+def family(name: str, power: float) -> Family:
+    def quantities(case: Case) -> dict[str, object]:
+        return {"crowd": case.total("work_groups") ** power}
+
+    return Family(
+        name, "nowhere", quantities=quantities, units={"crowd": ""}, weights=(Weight("w_crowd", "s", start=1e-6),),
+        expression="w_crowd*crowd", additive=False,
+    )  # fmt: skip
+
+
+def measured(power: float):
+    """The kernels with times that the family of this power has, a fifth more or less."""
+    rows, found = [], family("", power)
+    for row, factor in zip(kernels(), np.resize([0.8, 1.2, 1.0], 10_000), strict=False):
+        case = Case(kernels().counts[row.counts_hash], row.parameters)
+        rows.append(replace(row, seconds=float(1e-6 * factor * np.array(found.quantities(case)["crowd"]))))
+    return replace(kernels(), rows=tuple(rows))
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0])
+def test_the_family_that_made_the_times_is_recommended(power: float) -> None:
+    assert f"power {power}" == recommended(measured(power), [family(f"power {one}", one) for one in (0.5, 1.0)])
+
+
+def test_of_equal_families_the_first_and_of_none_none() -> None:
+    assert "one" == recommended(measured(1.0), [family("one", 1.0), family("two", 1.0)])
+    assert "" == recommended(measured(1.0), [])
+
+
+def test_a_single_group_leaves_nothing_to_compare() -> None:
+    rows = tuple(replace(row, group="one") for row in measured(1.0).rows)
+    found = recommended(replace(measured(1.0), rows=rows), [family("bad", 0.5), family("good", 1.0)])
+    assert "bad" == found  # every row is of the group that is left out, so the first is taken
