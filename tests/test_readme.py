@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.fitting.test_weights import measurements
-
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -15,10 +13,9 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_python_snippets_run(tmp_path, monkeypatch, capsys):
-    from perfmodel.predict import fit
-
+    """They read the committed weights that they name, and write nothing into the clone."""
+    (tmp_path / "fitted_weights").symlink_to(README.parent / "fitted_weights")
     monkeypatch.chdir(tmp_path)
-    fit(measurements()).save("fitted_weights/device/stevens_kloeckner_2016.json")
     names: dict[str, object] = {}
     for block in blocks("python"):
         exec(compile(block, str(README), "exec"), names)
