@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel import store
-from perfmodel.calibration.recommended import CANDIDATES, recommended
+from perfmodel.calibration.recommended import CANDIDATES, candidates, recommended
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.contenders import contenders
 from perfmodel.compare.protocols import UNASKED
@@ -45,8 +45,11 @@ class FittedDevice:
         Name of the device.
     models, problems
         By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
+    candidates
+        The families that could be chosen.
     chosen
-        The family that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); "" of none.
+        The family of these that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); ""
+        of none.
     comparisons
         Predicted and measured times of the test kernels, by that family.
     contenders
@@ -57,6 +60,7 @@ class FittedDevice:
     device: str
     models: Mapping[str, FittedModel]
     problems: Mapping[str, str]
+    candidates: tuple[str, ...]
     chosen: str
     comparisons: tuple[Comparison, ...]
     contenders: tuple[Contender, ...]
@@ -80,7 +84,7 @@ class FittedDevice:
         else:
             reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
             errors = error_table(self.comparisons)
-            why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(CANDIDATES)}."
+            why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(self.candidates)}."
             core = f"{self.chosen} on {self.device}\n{why}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
         return f"{core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
 
@@ -119,9 +123,10 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
         rivals = contenders(folder, begin=bar.start, advance=bar.advance)
     finally:
         bar.stop()
-    chosen = recommended(measured, [models[name].family for name in CANDIDATES if name in models])
+    possible = [name for name in candidates(measured.facts) if name in models]
+    chosen = recommended(measured, [models[name].family for name in possible])
     rows = compare(models[chosen], tests) if chosen else ()
-    found = FittedDevice(target, tests.device, models, problems, chosen, rows, rivals)
+    found = FittedDevice(target, tests.device, models, problems, tuple(possible), chosen, rows, rivals)
     write_whole(target / VERDICT_FILE, found.text.encode())
     return found
 

@@ -11,11 +11,24 @@ import numpy as np
 from perfmodel.fitting import FamilyFits, FitOptions
 
 if TYPE_CHECKING:
+    from perfmodel.facts import DeviceFacts
     from perfmodel.models import Family
     from perfmodel.store import Measurements
 
 CANDIDATES = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
+
+
+def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
+    """Return the families among which a device's is chosen.
+
+    Where a probe has told the order of its lanes, one of :data:`CANDIDATES` is for other devices and left out: a quick
+    campaign has too few groups to find that out from times.
+    """
+    if facts is None or "lane_order" not in facts:
+        return CANDIDATES
+    other = "bottleneck" if facts.value("lane_order") == "multithreaded" else "multithreaded"
+    return tuple(name for name in CANDIDATES if name != other)
 
 
 def recommended(measured: Measurements, families: Iterable[Family], options: FitOptions | None = None) -> str:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.calibration.recommended import recommended
+from perfmodel.calibration.recommended import CANDIDATES, candidates, recommended
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.quantities.case import Case
@@ -31,6 +32,16 @@ def measured(power: float):
         case = Case(kernels().counts[row.counts_hash], row.parameters)
         rows.append(replace(row, seconds=float(1e-6 * factor * np.array(found.quantities(case)["crowd"]))))
     return replace(kernels(), rows=tuple(rows))
+
+
+@pytest.mark.parametrize(
+    ("order", "left_out"), [(None, None), ("serial", "multithreaded"), ("lockstep", "multithreaded"),
+                            ("multithreaded", "bottleneck")]
+)  # fmt: skip
+def test_a_family_for_other_devices_is_no_candidate(order: str | None, left_out: str | None) -> None:
+    facts = DeviceFacts.from_mapping("d", "p", "1", {"lane_order": Fact(order, "", "probe")} if order else {})
+    assert [name for name in CANDIDATES if name != left_out] == list(candidates(facts))
+    assert CANDIDATES == candidates(None)
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
