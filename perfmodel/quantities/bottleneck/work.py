@@ -14,8 +14,8 @@ from perfmodel.quantities.bottleneck.plan import AccessPlan, KernelPlan, LaunchP
 WINDOW = 160.0
 """Instructions that an out-of-order core looks ahead.
 
-Half and twice as many predict groups that are left out no better: 25.2 and 25.9 % against 25.5 % on PoCL, 16.7 and
-16.6 % against 15.0 % on Intel's runtime."""
+With half and twice as many, groups that are left out are predicted about as well on PoCL (25.2 and 25.9 % instead of
+25.5 %) and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %)."""
 
 MOST_STREAMS = 8
 """A compiler that must prove that addresses differ gives up beyond this number of streams."""
