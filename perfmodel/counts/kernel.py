@@ -132,9 +132,7 @@ class KernelCounts:
         FlowUnknownError, PlacesUnknownError
             The counts were stored before dataflow, or the places of instructions, were recorded.
         """
-        if self.flow is None:
-            raise FlowUnknownError(self.name)
-        return nests_of(self.flow)
+        return nests_of(self._known_flow)
 
     @cached_property
     def issues(self) -> tuple[Issue, ...]:
@@ -145,9 +143,13 @@ class KernelCounts:
         FlowUnknownError, PlacesUnknownError
             The counts were stored before dataflow, or the places of instructions, were recorded.
         """
+        return issues_of(self._known_flow)
+
+    @property
+    def _known_flow(self) -> Flow:
         if self.flow is None:
             raise FlowUnknownError(self.name)
-        return issues_of(self.flow)
+        return self.flow
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:
@@ -358,9 +360,7 @@ class KernelCounts:
         FlowUnknownError
             The counts were stored before dataflow was recorded.
         """
-        if self.flow is None:
-            raise FlowUnknownError(self.name)
-        rows = [row for row in self.flow.depth.rows if row.is_operation]
+        rows = [row for row in self._known_flow.depth.rows if row.is_operation]
         return tuple(OperationCount(row.where, row.kind, row.count) for row in rows)
 
     def _sites(self, array: str, direction: str | None) -> list[tuple[Domain, Access]]:

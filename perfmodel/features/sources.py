@@ -7,11 +7,11 @@ be classified at each evaluation.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perfmodel.counts.quasipoly.distinct import DistinctCounts
 from perfmodel.errors import ParameterError
 from perfmodel.features.names import operation_feature
 from perfmodel.features.stride import CLASS_NAMES, class_code
@@ -41,25 +41,9 @@ class FeatureSources:
     unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
 
 
-class _Positions:
-    """Distinct counts, each with its position: that of the first call."""
-
-    def __init__(self) -> None:
-        self.counts: list[Count] = []
-        self._places: dict[str, int] = {}
-
-    def __call__(self, count: Count) -> int:
-        # as text: comparing counts as functions takes isl longer than evaluating one twice
-        key = json.dumps(count.to_json(), sort_keys=True)
-        place = self._places.setdefault(key, len(self.counts))
-        if place == len(self.counts):
-            self.counts.append(count)
-        return place
-
-
 def find_sources(counts: KernelCounts) -> FeatureSources:
     """Return the counts that the features of a counted kernel are made of."""
-    position = _Positions()
+    position = DistinctCounts()
     sums: dict[str, list[int]] = {}
     for name, count in _settled(counts):
         sums.setdefault(name, []).append(position(count))
@@ -101,7 +85,7 @@ def _settled_class(row: AccessCount) -> str | None:
     return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
 
 
-def _unclassified(row: AccessCount, position: _Positions) -> UnclassifiedAccess:
+def _unclassified(row: AccessCount, position: DistinctCounts) -> UnclassifiedAccess:
     # Without a footprint the utilisation is unknown and taken to be full: both counts are equal.
     footprint, filled = row.footprint, row.filled
     if footprint is None or filled is None:

@@ -19,6 +19,7 @@ Execution-Cache-Memory Model*, 2015. The choice of quantities is ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 
 from perfmodel.models.model import Family, Weight
@@ -28,8 +29,8 @@ SHARPNESS = (1.5, 2.0, 3.0, 5.0, 8.0)
 """Sharpness that a fit tries."""
 
 
-def _sum(names: object) -> str:
-    return " + ".join(f"w_{name}*{name}" for name in names)  # type: ignore[attr-defined]
+def _sum(names: Iterable[str]) -> str:
+    return " + ".join(f"w_{name}*{name}" for name in names)
 
 
 _OVERLAPPING = tuple(name for name in RESOURCES if name != "overhead")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -13,6 +12,7 @@ from weakref import WeakKeyDictionary
 from perfmodel.counts.nests.address import Address
 from perfmodel.counts.nests.nest import Nest, NestAccess
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.quasipoly.distinct import DistinctCounts
 from perfmodel.errors import FlowUnknownError
 
 if TYPE_CHECKING:
@@ -23,21 +23,6 @@ MOST_COPIES = 64
 """Most copies of an access whose addresses are looked at; there are more streams than any rule asks for."""
 WRITTEN_OUT = 16
 """Most trips of a loop of a constant number of trips that a compiler writes out."""
-
-
-@dataclass
-class Table:
-    """Counts without duplicates; each is known by its position."""
-
-    counts: list[Count] = field(default_factory=list)
-    known: dict[str, int] = field(default_factory=dict)
-
-    def place(self, count: Count) -> int:
-        """Return the position of a count."""
-        place = self.known.setdefault(json.dumps(count.to_json(), sort_keys=True), len(self.counts))
-        if place == len(self.counts):
-            self.counts.append(count)
-        return place
 
 
 @dataclass(frozen=True)
@@ -131,7 +116,7 @@ def plan_of(counts: KernelCounts) -> KernelPlan:
 def _plan(counts: KernelCounts) -> KernelPlan:
     if counts.flow is None:
         raise FlowUnknownError(counts.name)
-    table = Table()
+    position = DistinctCounts()
     nests: dict[str, list[Nest]] = defaultdict(list)
     for nest in counts.nests:
         nests[nest.launch].append(nest)
@@ -139,31 +124,31 @@ def _plan(counts: KernelCounts) -> KernelPlan:
     for row in counts.launch_table:
         own = nests.get(row.name, [])
         launches.append(LaunchPlan(
-            row.group_shape, table.place(row.launches), table.place(row.work_groups),
+            row.group_shape, position(row.launches), position(row.work_groups),
             len({nest.stretch for nest in own}) > 1 or any(nest.outer for nest in own),
-            any(nest.inner for nest in own), _streams(own), tuple(_nest(nest, table) for nest in own),
+            any(nest.inner for nest in own), _streams(own), tuple(_nest(nest, position) for nest in own),
         ))  # fmt: skip
     depth: dict[str, Count] = {}
     for chain in counts.flow.depth.rows:
         if chain.is_operation:
             depth[chain.kind] = depth[chain.kind] + chain.count if chain.kind in depth else chain.count
-    places = {kind: table.place(count) for kind, count in depth.items()}
-    barriers = table.place(counts.barriers(scope="local"))
-    return KernelPlan(tuple(launches), places, barriers, tuple(table.counts))
+    places = {kind: position(count) for kind, count in depth.items()}
+    barriers = position(counts.barriers(scope="local"))
+    return KernelPlan(tuple(launches), places, barriers, tuple(position.counts))
 
 
-def _nest(nest: Nest, table: Table) -> NestPlan:
+def _nest(nest: Nest, position: DistinctCounts) -> NestPlan:
     inner = nest.inner[-1] if nest.inner else ""
     around = set(nest.inner[:-1])
     return NestPlan(
         loops=len(nest.inner),
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
-        iterations=table.place(nest.iterations), box=table.place(nest.box), entries=table.place(nest.entries),
-        kept=table.place(nest.kept),
-        operations=tuple((_bits(one.dtype), one.kind, table.place(one.count)) for one in _floating(nest.operations)),
-        accesses=tuple(_access(one, inner, table) for one in _once(nest.accesses) if one.space != "private"),
+        iterations=position(nest.iterations), box=position(nest.box), entries=position(nest.entries),
+        kept=position(nest.kept),
+        operations=tuple((_bits(one.dtype), one.kind, position(one.count)) for one in _floating(nest.operations)),
+        accesses=tuple(_access(one, inner, position) for one in _once(nest.accesses) if one.space != "private"),
         chains=tuple(
-            ChainPlan(_by_kind(chain.operations, table), chain.chains, bool(around.intersection(chain.loops)))
+            ChainPlan(_by_kind(chain.operations, position), chain.chains, bool(around.intersection(chain.loops)))
             for chain in nest.chains if any(True for _ in _floating(chain.operations))
         ),
     )  # fmt: skip
@@ -182,14 +167,14 @@ def _once(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
         yield access
 
 
-def _access(access: NestAccess, inner: str, table: Table) -> AccessPlan:
+def _access(access: NestAccess, inner: str, position: DistinctCounts) -> AccessPlan:
     step = access.step(inner) if inner else None
-    apart = () if access.address is None else tuple(table.place(Count(one.distance)) for one in access.lanes)
+    apart = () if access.address is None else tuple(position(Count(one.distance)) for one in access.lanes)
     return AccessPlan(
-        access.direction == "load", access.bits, table.place(access.count), apart,
+        access.direction == "load", access.bits, position(access.count), apart,
         step is not None and step == Count.constant(0, "byte"),
         () if access.address is None else tuple(
-            table.place(one) for one in (access.address.start, *access.address.steps.values())
+            position(one) for one in (access.address.start, *access.address.steps.values())
         ),
     )  # fmt: skip
 
@@ -198,8 +183,8 @@ def _floating(operations: Iterable[OperationCount]) -> Iterable[OperationCount]:
     return (one for one in operations if one.dtype.startswith(("float", "complex")))
 
 
-def _by_kind(operations: Iterable[OperationCount], table: Table) -> Mapping[str, int]:
-    return {one.kind: table.place(one.count) for one in _floating(operations)}
+def _by_kind(operations: Iterable[OperationCount], position: DistinctCounts) -> Mapping[str, int]:
+    return {one.kind: position(one.count) for one in _floating(operations)}
 
 
 def _bits(dtype: str) -> int:
