@@ -15,13 +15,13 @@ from perfmodel.compare.contenders import contenders
 from perfmodel.compare.protocols import UNASKED
 from perfmodel.compare.verdict import Verdict, judge
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting import FitOptions
+from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.models import families
-from perfmodel.predict import FittedModel, fit
+from perfmodel.predict import FittedModel, fit, fitted_model
 from perfmodel.report import Judged, error_table, families_table
 
 if TYPE_CHECKING:
@@ -118,13 +118,13 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
     bar, target = progress or Silent(), out or folder
     measured, tests = measured_folder(folder, measured_facts=False)
     with task(bar, "fitting families", len(families())):
-        models, problems = _fit_families(measured, tests, target, bar.advance)
+        models, problems, fits = _fit_families(measured, tests, target, bar.advance)
     try:
         rivals = contenders(folder, begin=bar.start, advance=bar.advance)
     finally:
         bar.stop()
     possible = [name for name in candidates(measured.facts) if name in models]
-    chosen = recommended(measured, [models[name].family for name in possible])
+    chosen = recommended(fits[name] for name in possible)
     rows = compare(models[chosen], tests) if chosen else ()
     found = FittedDevice(target, tests.device, models, problems, tuple(possible), chosen, rows, rivals)
     write_whole(target / VERDICT_FILE, found.text.encode())
@@ -133,19 +133,22 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
 
 def _fit_families(
     measured: Measurements, tests: Measurements, target: Path, advance: Callable[[str], None]
-) -> tuple[dict[str, FittedModel], dict[str, str]]:
-    """Fit and save every family; return the models, and the problem of each family that cannot be fitted."""
-    models, problems = {}, {}
-    for name in families():
+) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
+    """Fit and save every family; return the models, the problem of each that cannot be fitted, and candidates' fits."""
+    models, problems, fits = {}, {}, {}
+    for name, family in families().items():
+        found = FamilyFits(measured, family, FitOptions(), tests)
         try:
-            models[name] = fit(measured, name, others=tests)
+            models[name] = fitted_model(found)
         except PerfModelError as error:
             problems[name] = " ".join(str(error).split())
             advance(f"{name}: {problems[name]}")
         else:
             models[name].save(target / f"{name}.json")
             advance(name)
-    return models, problems
+            if name in CANDIDATES:
+                fits[name] = found
+    return models, problems, fits
 
 
 def fit_family(

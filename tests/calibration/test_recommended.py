@@ -9,6 +9,7 @@ import pytest
 
 from perfmodel.calibration.recommended import CANDIDATES, candidates, recommended
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting import FamilyFits
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.quantities.case import Case
@@ -46,15 +47,17 @@ def test_a_family_for_other_devices_is_no_candidate(order: str | None, left_out:
 
 @pytest.mark.parametrize("power", [0.5, 1.0])
 def test_the_family_that_made_the_times_is_recommended(power: float) -> None:
-    assert f"power {power}" == recommended(measured(power), [family(f"power {one}", one) for one in (0.5, 1.0)])
+    rivals = [FamilyFits(measured(power), family(f"power {one}", one)) for one in (0.5, 1.0)]
+    assert f"power {power}" == recommended(rivals)
 
 
 def test_of_equal_families_the_first_and_of_none_none() -> None:
-    assert "one" == recommended(measured(1.0), [family("one", 1.0), family("two", 1.0)])
-    assert "" == recommended(measured(1.0), [])
+    assert "one" == recommended(FamilyFits(measured(1.0), family(name, 1.0)) for name in ("one", "two"))
+    assert "" == recommended([])
 
 
 def test_a_single_group_leaves_nothing_to_compare() -> None:
     rows = tuple(replace(row, group="one") for row in measured(1.0).rows)
-    found = recommended(replace(measured(1.0), rows=rows), [family("bad", 0.5), family("good", 1.0)])
+    single = replace(measured(1.0), rows=rows)
+    found = recommended(FamilyFits(single, family(name, power)) for name, power in (("bad", 0.5), ("good", 1.0)))
     assert "bad" == found  # every row is of the group that is left out, so the first is taken
