@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from math import prod
+from math import log2, prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -30,7 +30,7 @@ class AccessPlan:
     """An access of a nest; ``count`` and the entries of ``apart`` and ``places`` are positions of counts.
 
     ``apart`` are the distances between neighbouring lanes in accesses, empty where data decide. ``invariant`` is
-    whether the innermost loop does not move it. ``places`` are where it begins and how far each iname moves it [B].
+    whether the innermost loop does not move it, ``odd_pitch`` as in :func:`_odd_pitch`. ``places`` are where it begins and how far each iname moves it [B].
     """
 
     load: bool
@@ -38,6 +38,7 @@ class AccessPlan:
     count: int
     apart: tuple[int, ...]
     invariant: bool
+    odd_pitch: bool
     places: tuple[int, ...]
 
 
@@ -138,7 +139,6 @@ def _plan(counts: KernelCounts) -> KernelPlan:
 
 
 def _nest(nest: Nest, position: DistinctCounts) -> NestPlan:
-    inner = nest.inner[-1] if nest.inner else ""
     around = set(nest.inner[:-1])
     return NestPlan(
         loops=len(nest.inner),
@@ -146,7 +146,7 @@ def _nest(nest: Nest, position: DistinctCounts) -> NestPlan:
         iterations=position(nest.iterations), box=position(nest.box), entries=position(nest.entries),
         kept=position(nest.kept),
         operations=tuple((_bits(one.dtype), one.kind, position(one.count)) for one in _floating(nest.operations)),
-        accesses=tuple(_access(one, inner, position) for one in _once(nest.accesses) if one.space != "private"),
+        accesses=tuple(_access(one, nest, position) for one in _once(nest.accesses) if one.space != "private"),
         chains=tuple(
             ChainPlan(_by_kind(chain.operations, position), chain.chains, bool(around.intersection(chain.loops)))
             for chain in nest.chains if any(True for _ in _floating(chain.operations))
@@ -167,16 +167,30 @@ def _once(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
         yield access
 
 
-def _access(access: NestAccess, inner: str, position: DistinctCounts) -> AccessPlan:
+def _access(access: NestAccess, nest: Nest, position: DistinctCounts) -> AccessPlan:
+    inner = nest.inner[-1] if nest.inner else ""
     step = access.step(inner) if inner else None
     apart = () if access.address is None else tuple(position(Count(one.distance)) for one in access.lanes)
     return AccessPlan(
         access.direction == "load", access.bits, position(access.count), apart,
         step is not None and step == Count.constant(0, "byte"),
+        _odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
         () if access.address is None else tuple(
             position(one) for one in (access.address.start, *access.address.steps.values())
         ),
     )  # fmt: skip
+
+
+def _odd_pitch(access: NestAccess, loops: Container[str]) -> bool:
+    """Return whether lanes of another axis are a number of cells of a local array apart that is no power of two.
+
+    Then the index is a product by a constant, which hides from some compilers that lanes of the first axis are
+    neighbours.
+    """
+    if access.space != "local" or access.address is None:
+        return False
+    lanes = (step for name, step in access.address.steps.items() if name not in loops)
+    return any(log2(abs(step()) * 8 / access.bits) % 1 for step in lanes)
 
 
 def _floating(operations: Iterable[OperationCount]) -> Iterable[OperationCount]:

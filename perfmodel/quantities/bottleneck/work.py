@@ -202,7 +202,8 @@ class NestWork:
         lanes = self.lanes(access.bits)
         apart = max((abs(self._value(place)) for place in access.apart), default=None)
         uniform = apart == 0 and not self.inside
-        together = uniform or (apart is not None and apart <= 1 and not self.serial_region)
+        hidden = access.odd_pitch and not self.launch.device.odd_pitches
+        together = uniform or (apart is not None and apart <= 1 and not self.serial_region and not hidden)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
             if not uniform and self._splits(access, lanes):
