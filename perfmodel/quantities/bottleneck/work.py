@@ -206,7 +206,7 @@ class NestWork:
         together = uniform or (apart is not None and apart <= 1 and not self.serial_region and not hidden)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
-            if not uniform and self._splits(access, lanes):
+            if not self.launch.plan.barriers and not uniform and self._splits(access, lanes):
                 self._charge("split", amount / lanes)
             return amount / lanes
         self._charge(element, amount)
