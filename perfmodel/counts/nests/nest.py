@@ -85,7 +85,8 @@ class Nest:
     lanes : tuple of str
         The axes ``l.0``, ``l.1``, ... on which the instructions depend.
     iterations : Count
-        (work-item, iteration) pairs that execute at least one of the instructions.
+        (work-item, iteration) pairs that execute at least one of the instructions. Where an unrolled loop lies around
+        the inner loops, the code holds these once for each of its values, and the iterations of all are counted.
     box : Count
         What :attr:`iterations` would be if every work-item made all iterations of the box around the loops. It is
         larger where a guard, or a loop whose bounds vary, leaves some out.

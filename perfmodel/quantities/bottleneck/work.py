@@ -228,7 +228,9 @@ class NestWork:
             longest = max(self.nest.chains, key=lambda one: _length(self._numbers(one.operations)))
             runs = self.launch.items if longest.goes_on else self._value(self.nest.entries)
             share = waiting_share(instructions, runs / lanes)
-            self._charge_chain(self._numbers(longest.operations), share / lanes)
+            chain = self._numbers(longest.operations)
+            products = sum(self._value(place) for _, kind, place in self.nest.operations if kind == "mul")
+            self._charge_chain(chain, share / lanes, max(products - chain.get("mul", 0.0), 0.0))
         elif not self.launch.plan.loops:
             runs = self.launch.items / lanes
             depth = self._numbers(self.launch.kernel.depth)
@@ -238,11 +240,13 @@ class NestWork:
     def _numbers(self, places: Mapping[str, int]) -> dict[str, float]:
         return {kind: self._value(place) for kind, place in places.items()}
 
-    def _charge_chain(self, operations: Mapping[str, float], factor: float) -> None:
+    def _charge_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
+        """Charge the operations of a chain; an addition of one of so many ``products`` is one instruction with it."""
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
         both = min(add, multiply)
+        both += min(add - both, products)
         for name, amount in (
-            ("chain_multiply_add", both), ("chain_add", add - both), ("chain_multiply", multiply - both),
+            ("chain_multiply_add", both), ("chain_add", add - both), ("chain_multiply", max(multiply - both, 0.0)),
         ):
             self._charge(name, factor * amount)
         for kind, amount in operations.items():
