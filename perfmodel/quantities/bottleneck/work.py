@@ -28,6 +28,12 @@ CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
 SPECIAL_NAMES: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
+CALLED_NAMES: Mapping[str, str] = {
+    **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
+    **dict.fromkeys(("log", "log2", "log10", "log1p"), "logarithm"),
+    **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
+}
+"""Functions that a library computes in much the same way; any other is a ``function``."""
 FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
@@ -166,7 +172,7 @@ class NestWork:
             self._charge(f"{SPECIAL_NAMES[kind]}_{bits}", amount / self.lanes(bits))
         else:  # a call, which only a device in lockstep makes for a whole vector
             lanes = self.lanes(bits) if self.launch.device.order == "lockstep" else 1.0
-            self._charge("power" if kind == "pow" else f"function_{bits}", amount / lanes)
+            self._charge("power" if kind == "pow" else f"{CALLED_NAMES.get(kind, 'function')}_{bits}", amount / lanes)
 
     def _loops(self) -> float:
         iterations, entries = self._value(self.nest.iterations), self._value(self.nest.entries)
