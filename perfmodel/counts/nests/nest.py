@@ -93,6 +93,8 @@ class Nest:
     entries : Count
         (work-item, iteration) pairs of the loops around the innermost loop: how often that is entered. It is
         :attr:`iterations` where there is no inner loop.
+    entered : tuple of Count
+        The same for each of the inner loops, outermost first.
     trips : int or None
         Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
         None. A compiler writes a loop of few such iterations out.
@@ -117,6 +119,7 @@ class Nest:
     iterations: Count
     box: Count
     entries: Count
+    entered: tuple[Count, ...]
     trips: int | None
     executions: Count
     operations: tuple[OperationCount, ...]

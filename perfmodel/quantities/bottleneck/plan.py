@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2, prod
 from typing import TYPE_CHECKING
@@ -30,7 +30,8 @@ class AccessPlan:
     """An access of a nest; ``count`` and the entries of ``apart`` and ``places`` are positions of counts.
 
     ``apart`` are the distances between neighbouring lanes in accesses, empty where data decide. ``invariant`` is
-    whether the innermost loop does not move it, ``odd_pitch`` as in :func:`_odd_pitch`. ``places`` are where it begins and how far each iname moves it [B].
+    whether the innermost loop does not move it, ``held`` whether the loop around it does not, and stores nothing; ``odd_pitch`` as in
+    :func:`_odd_pitch`. ``places`` are where it begins and how far each iname moves it [B].
     """
 
     load: bool
@@ -38,6 +39,7 @@ class AccessPlan:
     count: int
     apart: tuple[int, ...]
     invariant: bool
+    held: bool
     odd_pitch: bool
     places: tuple[int, ...]
 
@@ -63,6 +65,7 @@ class NestPlan:
     iterations: int
     box: int
     entries: int
+    entries_around: int
     kept: int
     operations: tuple[tuple[int, str, int], ...]  # bits of the type, kind, count
     accesses: tuple[AccessPlan, ...]
@@ -127,7 +130,7 @@ def _plan(counts: KernelCounts) -> KernelPlan:
         launches.append(LaunchPlan(
             row.group_shape, position(row.launches), position(row.work_groups),
             len({nest.stretch for nest in own}) > 1 or any(nest.outer for nest in own),
-            any(nest.inner for nest in own), _streams(own), tuple(_nest(nest, position) for nest in own),
+            any(nest.inner for nest in own), _streams(own), tuple(_nest(nest, own, position) for nest in own),
         ))  # fmt: skip
     depth: dict[str, Count] = {}
     for chain in counts.flow.depth.rows:
@@ -138,15 +141,17 @@ def _plan(counts: KernelCounts) -> KernelPlan:
     return KernelPlan(tuple(launches), places, barriers, tuple(position.counts))
 
 
-def _nest(nest: Nest, position: DistinctCounts) -> NestPlan:
+def _nest(nest: Nest, launch: Sequence[Nest], position: DistinctCounts) -> NestPlan:
+    quiet = [loop for loop in nest.inner[-2:-1] if not _stores(loop, launch)]
     around = set(nest.inner[:-1])
     return NestPlan(
         loops=len(nest.inner),
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
         iterations=position(nest.iterations), box=position(nest.box), entries=position(nest.entries),
+        entries_around=position(nest.entered[-2] if len(nest.inner) > 1 else nest.entries),
         kept=position(nest.kept),
         operations=tuple((_bits(one.dtype), one.kind, position(one.count)) for one in _floating(nest.operations)),
-        accesses=tuple(_access(one, nest, position) for one in _once(nest.accesses) if one.space != "private"),
+        accesses=tuple(_access(one, nest, quiet, position) for one in _once(nest.accesses) if one.space != "private"),
         chains=tuple(
             ChainPlan(_by_kind(chain.operations, position), chain.chains, bool(around.intersection(chain.loops)))
             for chain in nest.chains if any(True for _ in _floating(chain.operations))
@@ -167,18 +172,27 @@ def _once(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
         yield access
 
 
-def _access(access: NestAccess, nest: Nest, position: DistinctCounts) -> AccessPlan:
-    inner = nest.inner[-1] if nest.inner else ""
-    step = access.step(inner) if inner else None
+def _access(access: NestAccess, nest: Nest, quiet: Sequence[str], position: DistinctCounts) -> AccessPlan:
     apart = () if access.address is None else tuple(position(Count(one.distance)) for one in access.lanes)
     return AccessPlan(
         access.direction == "load", access.bits, position(access.count), apart,
-        step is not None and step == Count.constant(0, "byte"),
+        _stays(access, nest.inner[-1:]), _stays(access, quiet),
         _odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
         () if access.address is None else tuple(
             position(one) for one in (access.address.start, *access.address.steps.values())
         ),
     )  # fmt: skip
+
+
+def _stores(loop: str, launch: Sequence[Nest]) -> bool:
+    """Return whether a launch stores to an array in a loop; what it loads there cannot be loaded before the loop."""
+    own = (nest for nest in launch if loop in nest.inner)
+    return any(access.direction == "store" and access.space != "private" for nest in own for access in nest.accesses)
+
+
+def _stays(access: NestAccess, loop: Sequence[str]) -> bool:
+    """Return whether a loop, if there is one, does not move an access."""
+    return any(access.step(name) == Count.constant(0, "byte") for name in loop)
 
 
 def _odd_pitch(access: NestAccess, loops: Container[str]) -> bool:

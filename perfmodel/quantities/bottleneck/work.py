@@ -199,8 +199,8 @@ class NestWork:
 
     def _access(self, access: AccessPlan) -> float:
         amount, lanes = self._value(access.count) * self.masked, self._item_lanes
-        if access.invariant and access.load and not self.inside:  # loaded once before the loop
-            amount *= min(self._value(self.nest.entries) / self._value(self.nest.iterations), 1.0)
+        if access.load and not self.inside:
+            amount *= self._loaded_before(access)
         plain, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.vectors:
             self._charge(plain, amount)
@@ -217,6 +217,18 @@ class NestWork:
             return amount / lanes
         self._charge(element, amount)
         return amount
+
+    def _loaded_before(self, access: AccessPlan) -> float:
+        """Return the share of a load's iterations that load it: a compiler loads what a loop does not move before it.
+
+        Where it writes the innermost loop out, it does so for the loop around it.
+        """
+        share, entries = 1.0, self._value(self.nest.entries)
+        if access.invariant:
+            share = min(entries / self._value(self.nest.iterations), 1.0)
+        if access.held and self.nest.written_out:
+            share *= min(self._value(self.nest.entries_around) / entries, 1.0)
+        return share
 
     def _splits(self, access: AccessPlan, lanes: float) -> bool:
         """Whether vectors of an access do not begin where lines, or parts of them, begin."""
