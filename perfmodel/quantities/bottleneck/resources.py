@@ -8,7 +8,7 @@ from types import MappingProxyType
 RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "overhead": MappingProxyType({
         "runs": "launch", "launched": "launch", "groups": "work-group", "waiting_items": "barrier",
-        "region_entries": "work-group", "varied_entries": "operation",
+        "region_entries": "work-group",
     }),
     "chain": MappingProxyType(dict.fromkeys((
         "chain_add", "chain_multiply", "chain_multiply_add", "chain_minmax", "chain_divide", "chain_root",
@@ -34,11 +34,11 @@ RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
 
 overhead (added to the rest)
     ``runs`` is 1; ``launched`` launches; ``groups``; ``waiting_items`` work-items times barriers; ``region_entries``
-    work-groups times the parts between barriers, or iterations of the loops around the work-items; ``varied_entries``
-    of loops whose trips differ between work-items, where a branch is mispredicted.
+    work-groups times the parts between barriers, or iterations of the loops around the work-items.
 chain
     Operations that wait for the one before, as far as other work-items do not fill the wait: see
-    :func:`perfmodel.quantities.bottleneck.work.waiting_share`.
+    :func:`perfmodel.quantities.bottleneck.work.waiting_share`. Where the trips of a loop differ between work-items,
+    each mispredicted end counts as :data:`~perfmodel.quantities.bottleneck.work.MISPREDICTED` additions.
 special
     Divisions, roots and functions, by the bits of their type: exponentials, logarithms, sines and their like
     (``circular``), and all others, which rest on the hyperbolic tangent.

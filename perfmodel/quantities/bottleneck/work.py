@@ -20,8 +20,14 @@ With half and twice as many, groups that are left out are predicted about as wel
 MOST_STREAMS = 8
 """A compiler that must prove that addresses differ gives up beyond this number of streams."""
 
-PACKED = 4
-"""Fewest independent chains of one variable that a compiler packs into a vector."""
+PACKED = 8
+"""Fewest independent chains of one variable that a compiler packs into a vector: PoCL's packs eight, and not four."""
+
+MISPREDICTED = 5.0
+"""Additions, each waiting for the one before, that take as long as a mispredicted branch.
+
+It empties a pipeline of 15 to 20 stages; an addition takes 3 or 4 cycles (A. Fog, *The microarchitecture of Intel, AMD
+and VIA CPUs*, the chapters on branch prediction). A weight of its own would rest on one group of measured kernels."""
 
 SIMPLE = frozenset({"add", "mul", "minmax", "sub", "shift", "bitwise", "neg", "abs", "compare"})
 CHAIN_NAMES: Mapping[str, str] = {
@@ -48,9 +54,10 @@ class LaunchWork:
 
     - ``lockstep``: always, if the first axis of the group has that many;
     - ``serial``, kernel without barriers: where no runtime loop stands in the kernel, because then the loop over the
-      work-items is innermost, and at most :data:`MOST_STREAMS` streams of addresses have to be compared;
-    - ``serial``, kernel with barriers: where at most one runtime loop stands between them and nothing is guarded,
-      because the loop over the work-items is then put inside of it. Addresses there are gathered element by element.
+      work-items is innermost, at most :data:`MOST_STREAMS` streams of addresses have to be compared, and no access
+      jumps from one work-item to the next, because a compiler finds single accesses cheaper than gathers;
+    - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
+      the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
 
     Everything is multiplied by what the units wait for the busiest one, :math:`\lceil g/U \rceil U / g`.
     """
@@ -110,8 +117,13 @@ class NestWork:
         if self.launch.row < 2:
             return False
         if plan.barriers:
-            return self.nest.loops <= 1 and self._value(self.nest.iterations) >= self._value(self.nest.box)
-        return not plan.loops and plan.streams <= MOST_STREAMS
+            return self._value(self.nest.iterations) >= self._value(self.nest.box)
+        return not plan.loops and plan.streams <= MOST_STREAMS and not self._jumps
+
+    @property
+    def _jumps(self) -> bool:
+        """Whether an access goes further than one element from a work-item to the next."""
+        return any(abs(self._value(place)) > 1 for access in self.nest.accesses for place in access.apart)
 
     @property
     def serial_region(self) -> bool:
@@ -181,7 +193,8 @@ class NestWork:
         self._charge("iterations", rounds)
         if self.nest.loops:
             part = iterations / self._value(self.nest.box)
-            self._charge("varied_entries", entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part)))
+            varied = entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part))
+            self._charge("chain_add", MISPREDICTED * varied)
         self._charge("region_entries", iterations / self.launch.plan.items if self.inside else groups)
         kept = self._value(self.nest.kept)
         if self.inside:  # what the loop carries is kept for each work-item

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts import KernelCounts, count
 from perfmodel.quantities.bottleneck.work import waiting_share
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import LANES, copy, found, kernel, row_sums
@@ -92,8 +94,9 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
     needed, box = n * (n + 1) / 2, n * n
     assert needed == serial["simple"]
     assert box / 8 == pytest.approx(lockstep["simple"])  # the box around the loops, eight items together
-    # half of the box is needed, so that the trips vary most
-    assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])
+    # a work-item's additions wait for each other: it has more than the 160 instructions that a core looks ahead. Half
+    # of the box is needed, so that the trips vary most: an entry of the loop is a wait of five additions more
+    assert needed + 5 * n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["chain_add"])
 
 
 def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
@@ -107,3 +110,62 @@ def test_vectors_that_do_not_begin_where_lines_do_are_split() -> None:
         for shift in (8, 1)
     )
     assert (None, 128 / 8) == (aligned.get("split"), shifted.get("split"))
+
+
+def test_cells_that_are_apart_are_loaded_one_by_one() -> None:
+    """A compiler leaves the loop over the work-items as it is; in lockstep the lanes gather."""
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + 1", "a: 2*n; out: n")
+    n = 128
+    serial, lockstep = (found(counts, order, n=n) for order in ("serial", "lockstep"))
+    assert (n, n, n, None) == (serial["loads"], serial["simple"], serial["stores"], serial.get("gathers"))
+    assert (n, n / LANES, n / LANES) == (lockstep["gathers"], lockstep["simple"], lockstep["stores"])
+
+
+def tile_sums(last: str) -> KernelCounts:
+    """Count groups of 64 whose items add up the first `last` cells of a tile, k times."""
+    unit = lp.make_kernel(
+        [
+            "{ [g, l]: 0 <= g < n/64 and 0 <= l < 64 }",
+            f"{{ [i, s, t]: 0 <= i < 64 and 0 <= s < k and 0 <= t < {last} }}",
+        ],
+        ["tile[l] = a[64*g + l] {id=fill}", "out[64*g + i] = sum((s, t), tile[t]) {dep=fill}"],
+        [
+            lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n, k", np.int32),
+            lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL),
+        ],
+        assumptions="n >= 64 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "i": "l.0"}), cache=False)
+
+
+def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
+    n, k, cells = 128, 8, 32
+    same, varied = (found(tile_sums(last), "serial", n=n, k=k) for last in (f"{cells}", "1 + i"))
+    # vectors have 64-bit indices; cells that are added, or fetched into the tile, are gathered; no addition waits
+    assert (n * k * cells / (LANES / 2), n * k * cells + n) == (same["simple"], same["gathers"])
+    assert "chain_add" not in same
+    # items whose loops differ in length run one after another
+    each = n * k * (64 + 1) / 2
+    assert (each, each) == (varied["simple"], varied["loads"])
+    assert n == varied["gathers"]  # of the fetch alone
+
+
+@pytest.mark.parametrize(("chains", "packed"), [(4, 1), (8, 8), (16, 8)])
+def test_eight_chains_of_a_work_item_are_packed_and_four_are_not(chains: int, packed: int) -> None:
+    unit = lp.make_kernel(
+        f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {chains} }}",
+        [
+            "for i", "acc[a] = a {id=first}", "for s, u", "acc[u] = acc[u] + p {id=step, dep=first}", "end",
+            "out[i] = sum(z, acc[z]) {dep=step}", "end",
+        ],
+        [
+            lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("p", np.float32), lp.ValueArg("n, k", np.int32),
+            lp.TemporaryVariable("acc", np.float32, shape=chains),
+        ],
+        assumptions="n mod 64 = 0 and n >= 64 and k >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "a:unr, u:unr, z:unr")
+    n, k = 64, 100
+    values = found(count(lp.prioritize_loops(unit, "s, u"), cache=False), "serial", n=n, k=k)
+    last = n * (chains - 1)  # the sum of the chains, after the loop
+    assert n * k * chains / packed + last <= values["simple"] <= n * k * chains / packed + last + n
