@@ -8,7 +8,7 @@ from types import MappingProxyType
 RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
     "overhead": MappingProxyType({
         "runs": "launch", "launched": "launch", "groups": "work-group", "waiting_items": "barrier",
-        "region_entries": "work-group",
+        "region_entries": "work-group", "varied_entries": "operation",
     }),
     "chain": MappingProxyType(dict.fromkeys((
         "chain_add", "chain_multiply", "chain_multiply_add", "chain_minmax", "chain_divide", "chain_root",

@@ -194,7 +194,7 @@ class NestWork:
         if self.nest.loops:
             part = iterations / self._value(self.nest.box)
             varied = entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part))
-            self._charge("chain_add", MISPREDICTED * varied)
+            self._charge("varied_entries", varied)
         self._charge("region_entries", iterations / self.launch.plan.items if self.inside else groups)
         kept = self._value(self.nest.kept)
         if self.inside:  # what the loop carries is kept for each work-item
