@@ -225,7 +225,7 @@ class NestWork:
         together = uniform or (apart is not None and apart <= 1 and not self.serial_region and not hidden)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
-            if not self.launch.plan.barriers and not uniform and self._splits(access, lanes):
+            if self._charges_splits and not uniform and self._splits(access, lanes):
                 self._charge("split", amount / lanes)
             return amount / lanes
         self._charge(element, amount)
@@ -242,6 +242,10 @@ class NestWork:
         if access.held and self.nest.written_out:
             share *= min(self._value(self.nest.entries_around) / entries, 1.0)
         return share
+
+    @property
+    def _charges_splits(self) -> bool:
+        return self.launch.device.order == "lockstep" and not self.launch.plan.barriers
 
     def _splits(self, access: AccessPlan, lanes: float) -> bool:
         """Whether vectors of an access do not begin where lines, or parts of them, begin."""
