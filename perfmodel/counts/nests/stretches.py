@@ -23,18 +23,18 @@ class Surroundings:
         Sequential loops around the stretch, which therefore contain barriers.
     inner : tuple of str
         Sequential loops inside the stretch, outermost first; loops that are unrolled are left out.
-    repeated : tuple of str
-        Unrolled loops around one of the inner loops, which the generated code therefore holds once for each value.
     loop : Place
         The place of the innermost of these loops; that of the stretch if there is none.
+    repeated : tuple of str
+        Unrolled loops around one of the inner loops, which the generated code therefore holds once for each value.
     """
 
     launch: int
     stretch: int
     outer: tuple[str, ...]
     inner: tuple[str, ...]
-    repeated: tuple[str, ...]
     loop: Place
+    repeated: tuple[str, ...] = ()
 
 
 def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
@@ -85,7 +85,7 @@ class _Division:
 
     def _at(self, place: Place, loops: _Loops) -> tuple[Place, Surroundings]:
         return place, Surroundings(
-            self.launch, self.stretch, loops.outer, loops.inner, loops.repeated, loops.innermost
+            self.launch, self.stretch, loops.outer, loops.inner, loops.innermost, loops.repeated
         )
 
 
