@@ -29,11 +29,11 @@ def build(
     t_unit = lp.make_kernel(
         "{[i, j, c, k, r]: 0 <= i, j, c < m and 0 <= k, r < n}",
         """
-        first(q, p) := table[p, q] - mean[q]
-        second(p, q) := table[p, q] - mean[q]
+        first(p, q) := table[p, q] - mean[q]
+        second(q, p) := table[p, q] - mean[q]
         mean[c] = sum(r, table[r, c])/n {id=mean}
         ... gbarrier {id=wait, dep=mean}
-        covariance[i, j] = sum(k, first(i, k)*second(k, j))/(n - 1) {dep=wait}
+        covariance[i, j] = sum(k, first(k, i)*second(j, k))/(n - 1) {dep=wait}
         """,
         [
             lp.GlobalArg("table", np.dtype(dtype), shape="n, m", dim_tags=LAYOUTS[layout]),
@@ -51,17 +51,18 @@ def build(
     t_unit = lp.split_iname(t_unit, "j", width, inner_iname="j_in", outer_tag="g.0", inner_tag="l.0")
     if prefetch:
         t_unit = lp.split_iname(t_unit, "k", TILE, inner_iname="k_in")
-        for rule, sweep in (("first", ["i_in", "k_in"]), ("second", ["k_in", "j_in"])):
+        for rule, axes in (("first", "ki"), ("second", "jk")):
             t_unit = lp.precompute(
                 t_unit,
                 rule,
-                sweep,
-                precompute_inames=[f"{rule}_outer", f"{rule}_lane"],
+                [f"{axis}_in" for axis in axes],
+                precompute_inames=[f"{rule}_{axis}" for axis in axes],
                 precompute_outer_inames=frozenset({"i_outer", "j_outer", "k_outer"}),
                 temporary_name=f"{rule}_tile",
                 default_tag=None,
             )
-            t_unit = lp.tag_inames(t_unit, f"{rule}_outer:l.1, {rule}_lane:l.0")
+            # neighbouring lanes read neighbouring cells of a row
+            t_unit = lp.tag_inames(t_unit, {f"{rule}_{axis}": "l.1" if axis == "k" else "l.0" for axis in axes})
         t_unit = lp.prioritize_loops(t_unit, "k_outer, k_in")
     if rows == 1:
         return lp.tag_inames(t_unit, "i_in:l.1")

@@ -1,6 +1,6 @@
 """Product of a three-dimensional array with a matrix along its last axis: out[r, q, p] = sum_s a[r, q, s] c4[s, p].
 
-The kernel of that name in PolyBench, with n by n rows of 64 numbers, and not in place.  Groups have 16 by 16
+The kernel of that name in PolyBench, with m by n rows of 64 numbers, and not in place.  Groups have 16 by 16
 work-items, whose lanes are neighbours in p or, with `lanes` "q", in q.  With `prefetch` a group keeps tiles of c4, or
 of both factors, in local memory; a work-item forms `outputs` elements, 16 apart.
 """
@@ -20,14 +20,14 @@ SWEEPS = {"c4": ("s_in", "p_in"), "a": ("q_in", "s_in")}
 
 def build(lanes: str = "p", prefetch: str = "", outputs: int = 1) -> lp.TranslationUnit:
     t_unit = lp.make_kernel(
-        f"{{[r, q, p, s]: 0 <= r, q < n and 0 <= p, s < {LENGTH}}}",
+        f"{{[r, q, p, s]: 0 <= r < m and 0 <= q < n and 0 <= p, s < {LENGTH}}}",
         "out[r, q, p] = sum(s, a[r, q, s]*c4[s, p])",
         [
-            lp.GlobalArg("a, out", np.float32, shape=f"n, n, {LENGTH}"),
+            lp.GlobalArg("a, out", np.float32, shape=f"m, n, {LENGTH}"),
             lp.GlobalArg("c4", np.float32, shape=(LENGTH, LENGTH)),
-            lp.ValueArg("n", np.int32),
+            lp.ValueArg("m, n", np.int32),
         ],
-        assumptions=f"n >= 1 and n mod {TILE} = 0",
+        assumptions=f"m >= 1 and n >= 1 and n mod {TILE} = 0",
         name="doitgen",
         lang_version=(2018, 2),
         silenced_warnings=["v1_scheduler_fallback"],
@@ -70,7 +70,7 @@ KERNEL = KernelClass(
         {"lanes": "q"},
         {"outputs": 4},
     ),
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=4, rungs=3),
+    sizes=Ladder(lambda e: ({"m": 2**e, "n": 32},), start=3, rungs=3),
     reference=reference,
     tags=("suites", "aside"),
     ranked=True,

@@ -1,4 +1,4 @@
-"""Sum of two matrix-vector products: y = alpha A x + beta B x.
+"""Sum of two matrix-vector products: y = alpha A x + beta B x, with n by m matrices.
 
 The kernel of that name in PolyBench/GPU.  A work-item forms one element, in a group of `width`.  With `layout`
 "columns" both matrices are stored column by column, so that neighbouring lanes read neighbouring cells.  With
@@ -20,15 +20,16 @@ LAYOUTS = {"rows": "N1,N0", "columns": "N0,N1"}
 
 def build(layout: str = "rows", width: int = 256, prefetch: bool = False, unroll: int = 1) -> lp.TranslationUnit:
     t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i, j < n}",
+        "{[i, j]: 0 <= i < n and 0 <= j < m}",
         "y[i] = alpha*sum(j, a[i, j]*x[j]) + beta*sum(j, b[i, j]*x[j])",
         [
-            lp.GlobalArg("a, b", np.float32, shape="n, n", dim_tags=LAYOUTS[layout]),
-            lp.GlobalArg("x, y", np.float32, shape="n"),
+            lp.GlobalArg("a, b", np.float32, shape="n, m", dim_tags=LAYOUTS[layout]),
+            lp.GlobalArg("x", np.float32, shape="m"),
+            lp.GlobalArg("y", np.float32, shape="n"),
             lp.ValueArg("alpha, beta", np.float32),
-            lp.ValueArg("n", np.int32),
+            lp.ValueArg("n, m", np.int32),
         ],
-        assumptions=f"n >= 1 and n mod {max(width, BLOCK)} = 0",
+        assumptions=f"n >= 1 and n mod {width} = 0 and m >= 1 and m mod {BLOCK} = 0",
         name="gesummv",
         lang_version=(2018, 2),
     )
@@ -63,7 +64,7 @@ KERNEL = KernelClass(
         {"width": 64, "prefetch": True},
         {"unroll": 4},
     ),
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=9, rungs=3),
+    sizes=Ladder(lambda e: ({"n": 2**e, "m": 512},), start=10, rungs=3),
     reference=reference,
     scalars=lambda **_: {"alpha": 1.5, "beta": 0.75},
     tags=("suites", "aside"),

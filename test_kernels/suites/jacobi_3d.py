@@ -76,7 +76,7 @@ KERNEL = KernelClass(
         {"form": "march", "width": 64, "height": 4, "unroll": 4},
         {"form": "brick"},
     ),
-    sizes=Ladder(lambda e: ({"m": 2**e, "n": 128},), start=5, rungs=3),
+    sizes=Ladder(lambda e: ({"m": 2**e, "n": 128},), start=4, rungs=3),
     reference=reference,
     scalars=lambda **_: {"middle": 0.25, "side": 0.125},
     tags=("suites", "aside"),

@@ -67,7 +67,7 @@ KERNEL = KernelClass(
         {"layout": "features", "unroll": True},
         {"held": True, "unroll": True},
     ),
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=13, step=2, rungs=3),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=13, rungs=3),
     reference=reference,
     tags=("suites", "seen"),
     ranked=True,

@@ -1,6 +1,6 @@
 """Particles in boxes: for each of them sums over all particles of its own box and of the 8 boxes around it.
 
-The pattern of Rodinia's LavaMD in two dimensions of boxes: n by n boxes with 32 particles each, and a border of boxes.
+The pattern of Rodinia's LavaMD in two dimensions of boxes: m by n boxes with 32 particles each, and a border of boxes.
 A pair at the distance r adds v = charge exp(-alpha r^2) to the potential and alpha r^2 v to the virial.  A group has
 the particles of `boxes` boxes.  With `prefetch` it keeps its neighbour's particles in local memory; `unroll` pairs are
 written out.  `layout` stores particles one after the other, or each component of all particles in one piece.
@@ -21,7 +21,7 @@ LAYOUTS = {"particles": "N3,N2,N1,N0", "components": "N2,N1,N0,N3"}
 
 def build(boxes: int = 1, prefetch: bool = False, unroll: int = 1, layout: str = "particles") -> lp.TranslationUnit:
     t_unit = lp.make_kernel(
-        f"{{[x, y, p, dx, dy, q]: 0 <= x, y < n and 0 <= p, q < {PARTICLES} and 0 <= dx, dy < 3}}",
+        f"{{[x, y, p, dx, dy, q]: 0 <= x < m and 0 <= y < n and 0 <= p, q < {PARTICLES} and 0 <= dx, dy < 3}}",
         """
         there(u, v, w, c) := particle[u, v, w, c]
         for x, y, p
@@ -44,12 +44,12 @@ def build(boxes: int = 1, prefetch: bool = False, unroll: int = 1, layout: str =
         end
         """,
         [
-            lp.GlobalArg("particle", np.float32, shape=f"n + 2, n + 2, {PARTICLES}, 4", dim_tags=LAYOUTS[layout]),
-            lp.GlobalArg("potential, virial", np.float32, shape=f"n, n, {PARTICLES}"),
+            lp.GlobalArg("particle", np.float32, shape=f"m + 2, n + 2, {PARTICLES}, 4", dim_tags=LAYOUTS[layout]),
+            lp.GlobalArg("potential, virial", np.float32, shape=f"m, n, {PARTICLES}"),
             lp.ValueArg("alpha", np.float32),
-            lp.ValueArg("n", np.int32),
+            lp.ValueArg("m, n", np.int32),
         ],
-        assumptions=f"n >= 1 and n mod {boxes} = 0",
+        assumptions=f"m >= 1 and n >= 1 and n mod {boxes} = 0",
         name="lava_md",
         lang_version=(2018, 2),
     )
@@ -75,12 +75,13 @@ def build(boxes: int = 1, prefetch: bool = False, unroll: int = 1, layout: str =
 
 
 def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    particle, n, alpha = arguments["particle"].astype(float), arguments["n"], float(arguments["alpha"])
+    particle, alpha = arguments["particle"].astype(float), float(arguments["alpha"])
+    m, n = arguments["m"], arguments["n"]
     own = particle[1:-1, 1:-1, :, np.newaxis, :3]
-    potential, virial = np.zeros((2, n, n, PARTICLES))
+    potential, virial = np.zeros((2, m, n, PARTICLES))
     for dx in range(3):
         for dy in range(3):
-            other = particle[dx : dx + n, dy : dy + n, np.newaxis]
+            other = particle[dx : dx + m, dy : dy + n, np.newaxis]
             bend = alpha * ((own - other[..., :3]) ** 2).sum(axis=-1)
             pair = other[..., 3] * np.exp(-bend)
             potential += pair.sum(axis=-1)
@@ -99,7 +100,7 @@ KERNEL = KernelClass(
         {"boxes": 4},
         {"layout": "components", "unroll": 4},
     ),
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=2, rungs=3),
+    sizes=Ladder(lambda e: ({"m": 2**e, "n": 4},), start=2, rungs=3),
     reference=reference,
     scalars=lambda **_: {"alpha": 0.25},
     tags=("suites", "aside"),

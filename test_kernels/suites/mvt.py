@@ -18,7 +18,7 @@ BLOCK = 64
 
 
 def build(
-    loops: int = 1, width: int = 256, prefetch: bool = False, unroll: int = 1, dtype: str = "float64"
+    loops: int = 1, width: int = 128, prefetch: bool = False, unroll: int = 1, dtype: str = "float64"
 ) -> lp.TranslationUnit:
     second, inames = ("j", "i, j") if loops == 1 else ("k", "i, j, k")
     t_unit = lp.make_kernel(

@@ -65,7 +65,7 @@ KERNEL = KernelClass(
         {"tile": True},
         {"tile": True, "cells": 4},
     ),
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=18, step=2, rungs=3),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=18, rungs=3),
     reference=reference,
     tags=("suites", "aside"),
     ranked=True,

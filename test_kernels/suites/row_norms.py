@@ -55,7 +55,7 @@ KERNEL = KernelClass(
         {"form": "group"},
         {"form": "group", "width": 64},
     ),
-    sizes=Ladder(lambda e: ({"n": 2**e, "k": 1024},), start=9, step=2, rungs=3),
+    sizes=Ladder(lambda e: ({"n": 2**e, "k": 512},), start=10, rungs=3),
     reference=reference,
     tags=("suites", "seen"),
     ranked=True,

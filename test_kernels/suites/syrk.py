@@ -43,17 +43,18 @@ def build(
     t_unit = lp.split_iname(t_unit, "j", width * columns, inner_iname="j_in", outer_tag="g.0")
     if prefetch:
         t_unit = lp.split_iname(t_unit, "k", TILE, inner_iname="k_in")
-        for side, sweep in (("left", ["i_in", "k_in"]), ("right", ["k_in", "j_in"])):
+        for rule, axes in (("left", "ik"), ("right", "kj")):
             t_unit = lp.precompute(
                 t_unit,
-                side,
-                sweep,
-                precompute_inames=[f"{side}_first", f"{side}_second"],
+                rule,
+                [f"{axis}_in" for axis in axes],
+                precompute_inames=[f"{rule}_{axis}" for axis in axes],
                 precompute_outer_inames=frozenset({"i_outer", "j_outer", "k_outer"}),
-                temporary_name=f"{side}_tile",
+                temporary_name=f"{rule}_tile",
                 default_tag=None,
             )
-            t_unit = lp.tag_inames(t_unit, f"{side}_first:l.1, {side}_second:l.0")
+            # neighbouring lanes read neighbouring cells of a row
+            t_unit = lp.tag_inames(t_unit, {f"{rule}_{axis}": "l.0" if axis == "k" else "l.1" for axis in axes})
         t_unit = lp.prioritize_loops(t_unit, "k_outer, k_in")
     if columns == 1:
         return lp.tag_inames(t_unit, "j_in:l.0")
