@@ -1,18 +1,19 @@
-"""The footprints of a launch's loops at given sizes: the lines that their iterations touch."""
+"""The footprints of a launch's loops at given sizes: the lines that their iterations touch, in caches of any size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from math import gcd, inf, prod
+from math import ceil, gcd, inf, prod
 
-from perfmodel.counts.traffic.boxes import Dims, Patch, lines_of_run, patch_of
+from perfmodel.counts.traffic.boxes import Box, Dims, Patch, box_of, lines_of_run
 from perfmodel.counts.traffic.plan import LaunchPlan
 
 Some = tuple[int, ...]  #: numbers of references, rising
-Patches = list[tuple[int, Patch]]  #: boxes of one array, each with one of the references in it
-Footprint = dict[str, Patches]  #: by array
+Patches = Sequence[tuple[int, Patch]]  #: boxes of one array, each with one of the references in it
+ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,35 @@ class Cache:
     sets: int
 
 
+class Footprint:
+    """What is touched of each array; it does not change."""
+
+    __slots__ = ("_crowds", "by_array")
+
+    def __init__(self, by_array: Mapping[str, Patches]) -> None:
+        self.by_array = by_array
+        self._crowds: dict[int, int] = {}
+
+    @property
+    def lines(self) -> float:
+        """Lines of all arrays."""
+        return sum(map(total, self.by_array.values()))
+
+    def crowd(self, sets: int) -> int:
+        """Return the most lines that a set of a cache receives."""
+        found = self._crowds.get(sets)
+        if found is None:
+            loads = (patch.load(sets) for patches in self.by_array.values() for _, patch in patches)
+            found = self._crowds[sets] = sum(map(ceil, loads))
+        return found
+
+    def scaled(self, factor: float) -> Footprint:
+        """Return a part of what is touched."""
+        return Footprint({
+            array: [(k, patch.part(factor)) for k, patch in found] for array, found in self.by_array.items()
+        })  # fmt: skip
+
+
 class Footprints:
     """What the loops of a launch touch at given sizes.
 
@@ -36,12 +66,12 @@ class Footprints:
         The loops and references.
     values : sequence of number
         The values of the plan's counts.
-    cache : Cache
-        The cache whose lines and sets count.
+    line : int
+        Bytes of a line.
     """
 
-    def __init__(self, plan: LaunchPlan, values: Sequence[float], cache: Cache) -> None:
-        self.plan, self.values, self.cache = plan, values, cache
+    def __init__(self, plan: LaunchPlan, values: Sequence[float], line: int) -> None:
+        self.plan, self.values, self.line = plan, values, line
         self.steps: list[list[int] | None] = []
         self.extents: list[list[float]] = []
         self.grids: list[list[int]] = []
@@ -52,13 +82,38 @@ class Footprints:
             self.grids.append(self._grids(self.extents[-1], self.steps[-1] or ()))
         self._patches: dict[tuple[Some, int, bool | None], Patches] = {}
         self._of: dict[tuple[frozenset[int], int], Footprint] = {}
+        self._boxes_of: dict[tuple[int, int], tuple[Dims, int]] = {}
 
     def _grids(self, extents: Sequence[float], steps: Sequence[int]) -> list[int]:
         """Return for each depth what divides the distances between the places of the box of the loops inwards."""
-        found = [self.cache.line_bytes] * (len(extents) + 1)
+        found = [self.line] * (len(extents) + 1)
         for k, (extent, step) in enumerate(zip(extents, steps, strict=False)):
             found[k + 1] = gcd(found[k], step) if extent > 1 and step else found[k]
         return found
+
+    @cached_property
+    def most(self) -> float:
+        """Lines of all arrays, which no footprint exceeds; infinite where the shape of one is not known."""
+        spans = {one.array: one.span for one in self.plan.references}
+        lines = (inf if span is None else -(-int(self.values[span]) // self.line) for span in spans.values())
+        return ROUNDING * sum(lines)
+
+    @cached_property
+    def jumps(self) -> tuple[float, ...]:
+        """Of each reference the share of its lines that are not next to the line before: the first of each run."""
+        return tuple(map(self._jumps, range(len(self.plan.references))))
+
+    def _jumps(self, k: int) -> float:
+        """Return the share of one; a run goes on as long as each loop continues where the loops inside of it end."""
+        steps, line, run = self.steps[k], self.line, float(self.plan.references[k].size)
+        if steps is None:
+            return 1.0
+        for step, extent in zip(reversed(steps), reversed(self.extents[k]), strict=True):
+            if step and extent > 1:
+                if abs(step) > max(run, line):
+                    return min(1.0, line / run)
+                run = max(run, abs(step) * extent)
+        return 0.0
 
     def of_loop(self, node: int, whole: bool) -> Footprint:
         """Return what is touched in the whole of a loop, or in one of its iterations."""
@@ -68,10 +123,11 @@ class Footprints:
     def of(self, some: frozenset[int], depth: int) -> Footprint:
         """Return what references touch in all loops from a depth inwards."""
         key = some, depth
-        if key not in self._of:
+        found = self._of.get(key)
+        if found is None:
             by_array = self.plan.by_array(some)
-            self._of[key] = {array: self.patches(held, depth) for array, held in by_array.items()}
-        return self._of[key]
+            found = self._of[key] = Footprint({array: self.patches(held, depth) for array, held in by_array.items()})
+        return found
 
     def lines(self, some: Some, depth: int, store: bool | None = None) -> float:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
@@ -80,21 +136,22 @@ class Footprints:
     def patches(self, some: Some, depth: int, store: bool | None = None) -> Patches:
         """Return the same as boxes."""
         key = some, depth, store
-        if key not in self._patches:
-            self._patches[key] = self._limited(self._boxes(some, depth, store), depth)
-        return self._patches[key]
+        found = self._patches.get(key)
+        if found is None:
+            found = self._patches[key] = self._limited(self._boxes(some, depth, store), depth)
+        return found
 
     def _boxes(self, some: Some, depth: int, store: bool | None) -> Patches:
         """Return the boxes of references of one array; those of equal steps are one."""
         groups: dict[tuple[Dims, int], tuple[set[int], list[int]]] = {}
-        found: Patches = []
+        found: list[tuple[int, Patch]] = []
         for k in some:
             one = self.plan.references[k]
             if store is not None and store not in one.stores:
                 continue
             if one.steps is None:
                 number = prod(self.extents[k][depth:])
-                found.append((k, Patch(number, min(number, self.cache.sets), 0, inf, 1.0, 0, ())))
+                found.append((k, Patch(Box(number, 0, inf), number)))
                 continue
             dims, shift = self._box(k, depth)
             starts, members = groups.setdefault((dims, one.size), (set(), []))
@@ -105,35 +162,37 @@ class Footprints:
             )
         for (dims, size), (starts, members) in groups.items():
             grid = gcd(*(self.grids[k][depth] for k in members))
-            patch = patch_of(dims, sorted(starts), size, self.cache.line_bytes, grid, self.cache.sets)
-            found.append((members[0], patch))
+            box = box_of(dims, sorted(starts), size, self.line, grid)
+            found.append((members[0], Patch(box, box.lines)))
         return found
 
     def _box(self, k: int, depth: int) -> tuple[Dims, int]:
         """Return the box of a reference, and how far from its start it begins."""
-        steps, values = self.steps[k] or (), self.values
-        shift, dims = 0, []
-        for level, outside, inside in self.plan.references[k].inner[depth]:
-            step, before, after = steps[level], values[outside], values[inside]
-            if step and after > before > 0:
-                extent = after / before
-                shift += int(min(step, 0) * (extent - 1))
-                dims.append((abs(step), extent))
-        dims.sort()
-        return tuple(dims), shift
+        key = k, depth
+        if key not in self._boxes_of:
+            steps, values = self.steps[k] or (), self.values
+            shift, dims = 0, []
+            for level, outside, inside in self.plan.references[k].inner[depth]:
+                step, before, after = steps[level], values[outside], values[inside]
+                if step and after > before > 0:
+                    extent = after / before
+                    shift += int(min(step, 0) * (extent - 1))
+                    dims.append((abs(step), extent))
+            dims.sort()
+            self._boxes_of[key] = tuple(dims), shift
+        return self._boxes_of[key]
 
     def _limited(self, found: Patches, depth: int) -> Patches:
         """Return boxes of one array, together no more than what is between their ends, nor than the array."""
         if not found:
             return found
-        line = self.cache.line_bytes
-        low, high = min(patch.low for _, patch in found), max(patch.high for _, patch in found)
+        low, high = min(patch.box.low for _, patch in found), max(patch.box.high for _, patch in found)
         most = inf
         if high < inf:
-            most = lines_of_run(high - low, line, gcd(*(self.grids[k][depth] for k, _ in found)), int(low))
+            most = lines_of_run(high - low, self.line, gcd(*(self.grids[k][depth] for k, _ in found)), int(low))
         span = self.plan.references[found[0][0]].span
         if span is not None:
-            most = min(most, -(-int(self.values[span]) // line))
+            most = min(most, -(-int(self.values[span]) // self.line))
         number = total(found)
         return found if number <= most else [(k, patch.part(most / number)) for k, patch in found]
 
@@ -143,16 +202,11 @@ def total(found: Iterable[tuple[int, Patch]]) -> float:
     return sum(patch.lines for _, patch in found)
 
 
-def scaled(footprint: Footprint, factor: float) -> Footprint:
-    """Return a part of what is touched."""
-    return {array: [(k, patch.part(factor)) for k, patch in found] for array, found in footprint.items()}
-
-
 def joined(parts: Sequence[Footprint]) -> Footprint:
     """Return footprints together; of an array that is in several the largest counts."""
-    result: Footprint = dict(parts[0])
+    result = dict(parts[0].by_array)
     for part in parts[1:]:
-        for array, found in part.items():
+        for array, found in part.by_array.items():
             if array not in result or total(result[array]) < total(found):
                 result[array] = found
-    return result
+    return Footprint(result)
