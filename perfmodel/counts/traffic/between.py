@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.counts.traffic.footprints import Footprint, Footprints, joined, total
+from perfmodel.counts.traffic.footprints import Footprint, Footprints, joined
 from perfmodel.counts.traffic.plan import Gap
 
 SAME = 1.25  # lines of a loop over those of an iteration, below which the iterations share their lines
@@ -52,7 +52,7 @@ class Between:
         """Return the same where any line is used: in each iteration all of them, if it has as many accesses."""
         whole, one = (self.footprints.of_loop(node, whole) for whole in (True, False))
         array = self.plan.references[k].array
-        return one if total(one.by_array[array]) >= total(whole.by_array[array]) else whole
+        return one if one.by_array[array].lines >= whole.by_array[array].lines else whole
 
     def _in_gap(self, gap: Gap, node: int, k: int, depth: int) -> Footprint:
         parts = [self.footprints.of(gap.others, self.plan.loops[node].depth + 1)] if gap.others else []
@@ -60,7 +60,7 @@ class Between:
             parts.append(self._in_child(gap.before, gap.one, depth))
         else:
             ends = self._in_child(gap.before, gap.one, depth), self._in_child(gap.after, gap.other, depth)
-            parts += [end.scaled(0.5) for end in ends]
+            parts += [end.half for end in ends]
         return joined(parts) if len(parts) > 1 else parts[0]
 
     def _in_child(self, child: int, k: int, depth: int) -> Footprint:
@@ -80,8 +80,8 @@ class Between:
         part, one = moved / extent, self.footprints.of_loop(child, whole=False)
         found = {}
         for array, patches in whole.by_array.items():
-            again = min(1.0, total(one.by_array[array]) / max(total(patches), 1.0))
-            found[array] = [(j, patch.part(1 - part * (1 - again))) for j, patch in patches]
+            again = min(1.0, one.by_array[array].lines / max(patches.lines, 1.0))
+            found[array] = patches.part(1 - part * (1 - again))
         return Footprint(found)
 
     def _shares_lines(self, k: int, step: int, depth: int) -> bool:

@@ -110,7 +110,7 @@ class Patch(NamedTuple):
 
     def load(self, sets: int) -> float:
         """Return the lines in each set that is reached."""
-        return self.lines / max(self.reached(sets), 1.0)
+        return self.lines / max(min(self.box.place(sets).reached, self.lines), 1.0)
 
     def part(self, factor: float) -> Patch:
         """Return a part of the lines."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,7 +12,6 @@ from perfmodel.counts.traffic.boxes import Box, Dims, Patch, box_of, lines_of_ru
 from perfmodel.counts.traffic.plan import LaunchPlan
 
 Some = tuple[int, ...]  #: numbers of references, rising
-Patches = Sequence[tuple[int, Patch]]  #: boxes of one array, each with one of the references in it
 ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 
@@ -28,33 +27,52 @@ class Cache:
     sets: int
 
 
-class Footprint:
-    """What is touched of each array; it does not change."""
+class Patches:
+    """Boxes of one array, each with one of the references in it, and the lines of all; they do not change."""
 
-    __slots__ = ("_crowds", "by_array")
+    __slots__ = ("_crowds", "boxes", "lines")
 
-    def __init__(self, by_array: Mapping[str, Patches]) -> None:
-        self.by_array = by_array
+    def __init__(self, boxes: Sequence[tuple[int, Patch]]) -> None:
+        self.boxes = boxes
+        self.lines: float = sum([patch.lines for _, patch in boxes])
         self._crowds: dict[int, int] = {}
-
-    @property
-    def lines(self) -> float:
-        """Lines of all arrays."""
-        return sum(map(total, self.by_array.values()))
 
     def crowd(self, sets: int) -> int:
         """Return the most lines that a set of a cache receives."""
         found = self._crowds.get(sets)
         if found is None:
-            loads = (patch.load(sets) for patches in self.by_array.values() for _, patch in patches)
-            found = self._crowds[sets] = sum(map(ceil, loads))
+            found = self._crowds[sets] = sum([ceil(patch.load(sets)) for _, patch in self.boxes])
         return found
 
-    def scaled(self, factor: float) -> Footprint:
-        """Return a part of what is touched."""
-        return Footprint({
-            array: [(k, patch.part(factor)) for k, patch in found] for array, found in self.by_array.items()
-        })  # fmt: skip
+    def part(self, factor: float) -> Patches:
+        """Return a part of the lines."""
+        return Patches([(k, patch.part(factor)) for k, patch in self.boxes])
+
+
+class Footprint:
+    """What is touched, by array; it does not change."""
+
+    __slots__ = ("_half", "by_array")
+
+    def __init__(self, by_array: Mapping[str, Patches]) -> None:
+        self.by_array = by_array
+        self._half: Footprint | None = None
+
+    @property
+    def lines(self) -> float:
+        """Lines of all arrays."""
+        return sum(patches.lines for patches in self.by_array.values())
+
+    @property
+    def half(self) -> Footprint:
+        """Half of what is touched of each array."""
+        if self._half is None:
+            self._half = Footprint({array: patches.part(0.5) for array, patches in self.by_array.items()})
+        return self._half
+
+    def crowd(self, sets: int) -> int:
+        """Return the most lines that a set of a cache receives."""
+        return sum([patches.crowd(sets) for patches in self.by_array.values()])
 
 
 class Footprints:
@@ -75,11 +93,15 @@ class Footprints:
         self.steps: list[list[int] | None] = []
         self.extents: list[list[float]] = []
         self.grids: list[list[int]] = []
+        self._moves: list[list[bool]] = []
         for one in plan.references:
             numbers = [values[k] for k in one.iterations]
-            self.extents.append([inside / outside if outside else 0.0 for outside, inside in pairwise(numbers)])
-            self.steps.append(None if one.steps is None else [int(values[k]) for k in one.steps])
-            self.grids.append(self._grids(self.extents[-1], self.steps[-1] or ()))
+            extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(numbers)]
+            steps = None if one.steps is None else [int(values[k]) for k in one.steps]
+            self.extents.append(extents)
+            self.steps.append(steps)
+            self.grids.append(self._grids(extents, steps or ()))
+            self._moves.append(_moves(extents, steps) if one.plain else [True] * len(extents))
         self._patches: dict[tuple[Some, int, bool | None], Patches] = {}
         self._of: dict[tuple[frozenset[int], int], Footprint] = {}
         self._boxes_of: dict[tuple[int, int], tuple[Dims, int]] = {}
@@ -131,19 +153,23 @@ class Footprints:
 
     def lines(self, some: Some, depth: int, store: bool | None = None) -> float:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
-        return total(self.patches(some, depth, store))
+        return self.patches(some, depth, store).lines
 
     def patches(self, some: Some, depth: int, store: bool | None = None) -> Patches:
         """Return the same as boxes."""
         key = some, depth, store
         found = self._patches.get(key)
         if found is None:
-            found = self._patches[key] = self._limited(self._boxes(some, depth, store), depth)
+            if any(self._moves[k][depth:depth + 1] != [False] for k in some):
+                found = self._limited(Patches(self._boxes(some, depth, store)), depth)
+            else:  # the outermost loop moves none of them
+                found = self.patches(some, depth + 1, store)
+            self._patches[key] = found
         return found
 
-    def _boxes(self, some: Some, depth: int, store: bool | None) -> Patches:
+    def _boxes(self, some: Some, depth: int, store: bool | None) -> Sequence[tuple[int, Patch]]:
         """Return the boxes of references of one array; those of equal steps are one."""
-        groups: dict[tuple[Dims, int], tuple[set[int], list[int]]] = {}
+        groups: dict[tuple[Dims, int], tuple[list[int], list[int]]] = {}
         found: list[tuple[int, Patch]] = []
         for k in some:
             one = self.plan.references[k]
@@ -154,15 +180,15 @@ class Footprints:
                 found.append((k, Patch(Box(number, 0, inf), number)))
                 continue
             dims, shift = self._box(k, depth)
-            starts, members = groups.setdefault((dims, one.size), (set(), []))
+            starts, members = groups.setdefault((dims, one.size), ([], []))
             members.append(k)
-            starts.update(
+            starts += [
                 int(self.values[start]) + shift
                 for start, stored in zip(one.starts, one.stores, strict=True) if store in (None, stored)
-            )
+            ]
         for (dims, size), (starts, members) in groups.items():
-            grid = gcd(*(self.grids[k][depth] for k in members))
-            box = box_of(dims, sorted(starts), size, self.line, grid)
+            grid = gcd(*[self.grids[k][depth] for k in members])
+            box = box_of(dims, sorted(set(starts)), size, self.line, grid)
             found.append((members[0], Patch(box, box.lines)))
         return found
 
@@ -184,22 +210,24 @@ class Footprints:
 
     def _limited(self, found: Patches, depth: int) -> Patches:
         """Return boxes of one array, together no more than what is between their ends, nor than the array."""
-        if not found:
+        boxes = found.boxes
+        if not boxes:
             return found
-        low, high = min(patch.box.low for _, patch in found), max(patch.box.high for _, patch in found)
+        low, high = min([patch.box.low for _, patch in boxes]), max([patch.box.high for _, patch in boxes])
         most = inf
         if high < inf:
-            most = lines_of_run(high - low, self.line, gcd(*(self.grids[k][depth] for k, _ in found)), int(low))
-        span = self.plan.references[found[0][0]].span
+            most = lines_of_run(high - low, self.line, gcd(*[self.grids[k][depth] for k, _ in boxes]), int(low))
+        span = self.plan.references[boxes[0][0]].span
         if span is not None:
             most = min(most, -(-int(self.values[span]) // self.line))
-        number = total(found)
-        return found if number <= most else [(k, patch.part(most / number)) for k, patch in found]
+        return found if found.lines <= most else found.part(most / found.lines)
 
 
-def total(found: Iterable[tuple[int, Patch]]) -> float:
-    """Return the lines of some boxes."""
-    return sum(patch.lines for _, patch in found)
+def _moves(extents: Sequence[float], steps: Sequence[int] | None) -> list[bool]:
+    """Return of each loop whether it moves an address."""
+    if steps is None:  # data decide
+        return [extent != 1 for extent in extents]
+    return [bool(step) and extent > 1 for step, extent in zip(steps, extents, strict=True)]
 
 
 def joined(parts: Sequence[Footprint]) -> Footprint:
@@ -207,6 +235,6 @@ def joined(parts: Sequence[Footprint]) -> Footprint:
     result = dict(parts[0].by_array)
     for part in parts[1:]:
         for array, found in part.by_array.items():
-            if array not in result or total(result[array]) < total(found):
+            if array not in result or result[array].lines < found.lines:
                 result[array] = found
     return Footprint(result)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
@@ -26,6 +27,12 @@ class Numbered:
     stores: tuple[bool, ...]
     span: int | None
     paged: bool  # whether the array begins on a page
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether the extents of its loops do not depend on those of others: the same loops are in it at each depth."""
+        loops = tuple((k, *pair) for k, pair in enumerate(pairwise(self.iterations)))
+        return all(self.inner[depth] == loops[depth:] for depth in range(len(self.inner)))
 
 
 @dataclass(frozen=True)

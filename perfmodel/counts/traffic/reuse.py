@@ -53,7 +53,7 @@ class Reuse:
             return 1.0
         array = self.plan.references[k].array
         parts = between.by_array
-        found = [one for patches in (parts[array], *(parts[a] for a in parts if a != array)) for one in patches]
+        found = [*parts[array].boxes, *(one for a in parts if a != array for one in parts[a].boxes)]
         own = found[0]
         others = [(one[1].load(sets), self._meeting(own, one, depth)) for one in found[1:]]
         return chance_to_stay(own[1].load(sets), others, lines // sets)

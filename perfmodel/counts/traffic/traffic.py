@@ -138,8 +138,8 @@ class TrafficAt:
             footprints, references = between.footprints, between.plan.references
             for some, depth, times in Layers(between, cache).fetches(array):
                 patches = footprints.patches(some, depth)
-                lines = times * sum(patch.lines for _, patch in patches)
-                jumping = times * sum(patch.lines * footprints.jumps[k] for k, patch in patches)
+                lines = times * patches.lines
+                jumping = times * sum(patch.lines * footprints.jumps[k] for k, patch in patches.boxes)
                 streams, jumps = streams + lines - jumping, jumps + jumping
                 stored = {store for k in some for store in references[k].stores}
                 loaded, written = (
