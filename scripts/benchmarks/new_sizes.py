@@ -56,7 +56,7 @@ def table(result: dict[str, Any]) -> str:
     """Return the measured times as text, with the goal met or missed."""
     from perfmodel.report import columns_text
 
-    rows = [("kernel", "variant", "multiples of", "new size", "same again", "in an array")]
+    rows: list[tuple[str, ...]] = [("kernel", "variant", "multiples of", "new size", "same again", "in an array")]
     for row in result["kernels"]:
         rows.append((row["kernel"], row["variant"], row["sizes"], *(f"{row[kind]:.0f} us" for kind in KINDS)))
     middle = {kind: median(row[kind] for row in result["kernels"]) for kind in KINDS}

@@ -11,6 +11,9 @@ from functools import lru_cache
 from math import ceil, floor, gcd, prod
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 Dims = tuple[tuple[int, float], ...]  # (step in bytes, extent) of each loop that moves the address, the steps rising
 
 
@@ -117,14 +120,15 @@ class Patch(NamedTuple):
         return Patch(self.box, self.lines * factor)
 
 
-def box_of(dims: Dims, starts: Sequence[int], size: int, line: int, grid: int) -> Box:
+@lru_cache(maxsize=4096)  # tiles are the same at all sizes
+def box_of(dims: Dims, starts: tuple[int, ...], size: int, line: int, grid: int) -> Box:
     """Return what equal boxes touch.
 
     Parameters
     ----------
     dims : tuple of (int, float)
         The box.
-    starts : sequence of int
+    starts : tuple of int
         Where the boxes begin, rising, in bytes from the array's first cell.
     size : int
         Bytes of one access.
@@ -168,17 +172,14 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
         return min(number * run, sets)
     if number * apart == cycle:
         return sets
-    return mean_sets(tuple(k * pitch % cycle // line for k in range(number)), run, sets)
+    return mean_sets(np.arange(number) * (pitch % cycle) % cycle // line, run, sets)
 
 
-@lru_cache(maxsize=65536)
-def mean_sets(places: tuple[int, ...], run: float, sets: int) -> float:
+def mean_sets(places: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
     """Return how many sets runs of lines from some places on reach, as in :func:`sets_reached`."""
-    numbers = [0] * sets
-    for place in places:
-        for line in range(place, place + ceil(run)):
-            numbers[line % sets] += 1
-    return sum(numbers) ** 2 / sum(number * number for number in numbers)
+    lines = (np.asarray(places)[:, None] + np.arange(ceil(run))) % sets
+    numbers = np.bincount(lines.ravel())
+    return lines.size**2 / int(numbers @ numbers)
 
 
 def _lattice(dims: Dims, size: int, line: int) -> tuple[float, list[tuple[int, float]]]:

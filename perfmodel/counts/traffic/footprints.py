@@ -188,7 +188,7 @@ class Footprints:
             ]
         for (dims, size), (starts, members) in groups.items():
             grid = gcd(*[self.grids[k][depth] for k in members])
-            box = box_of(dims, sorted(set(starts)), size, self.line, grid)
+            box = box_of(dims, tuple(sorted(set(starts))), size, self.line, grid)
             found.append((members[0], Patch(box, box.lines)))
         return found
 
