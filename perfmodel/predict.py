@@ -155,10 +155,12 @@ class FittedModel:
         if self.facts is not None:
             check_launch(counts, self.facts)
         case = Case(counts, {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
-        unmeasured = self._unmeasured(self.family.values(case) if self.family.resources else case.features)
+        values = self.family.values(case) if self.family.resources else case.features
+        unmeasured = self._unmeasured(values)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
-        values = self.family.values(case)
+        if not self.family.resources:
+            values = self.family.values(case)
         seconds, terms = self._run_time.evaluate(values)
         half_width = self.half_width(level, values)
         warnings = self._warnings(seconds, case.features, half_width, level)

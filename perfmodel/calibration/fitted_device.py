@@ -120,7 +120,7 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
     with task(bar, "fitting families", len(families())):
         models, problems, fits = _fit_families(measured, tests, target, bar.advance)
     try:
-        rivals = contenders(folder, begin=bar.start, advance=bar.advance)
+        rivals = contenders(folder, begin=bar.start, advance=bar.advance, made=fits)
     finally:
         bar.stop()
     possible = [name for name in candidates(measured.facts) if name in models]
@@ -134,20 +134,18 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
 def _fit_families(
     measured: Measurements, tests: Measurements, target: Path, advance: Callable[[str], None]
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
-    """Fit and save every family; return the models, the problem of each that cannot be fitted, and candidates' fits."""
+    """Fit and save every family; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in families().items():
-        found = FamilyFits(measured, family, FitOptions(), tests)
+        fits[name] = FamilyFits(measured, family, FitOptions(), tests)
         try:
-            models[name] = fitted_model(found)
+            models[name] = fitted_model(fits[name])
         except PerfModelError as error:
             problems[name] = " ".join(str(error).split())
             advance(f"{name}: {problems[name]}")
         else:
             models[name].save(target / f"{name}.json")
             advance(name)
-            if name in CANDIDATES:
-                fits[name] = found
     return models, problems, fits
 
 

@@ -12,6 +12,7 @@ from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import Evaluation, evaluate_fits
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.options import FitOptions
 
 if TYPE_CHECKING:
@@ -74,27 +75,33 @@ def compare_families(
     on_common_cases : makes their figures comparable.
     """
     for family in families:
-        try:
-            yield _contender(FamilyFits(measured, family, options or FitOptions(), tests), tests)
-        except PerfModelError as error:
-            yield Contender(family.name, measured.device, problem=" ".join(str(error).split()))
+        yield contender_of(FamilyFits(measured, family, options or FitOptions(), tests))
 
 
-def _contender(fits: FamilyFits, tests: Measurements) -> Contender:
-    weights, fit_s, predict_s = timed(fits, tests)
-    evaluations = evaluate_fits(fits, None, COMPARED)
+def contender_of(fits: FamilyFits) -> Contender:
+    """Judge a family on all tests that it predicts; fits that are made already are not made again.
+
+    A family that cannot be fitted is a contender with a problem.
+    """
+    name, device = fits.family.name, fits.measured.device
+    try:
+        weights, fit_s, predict_s = timed(fits, fits.tests or fits.measured)
+        evaluations = evaluate_fits(fits, None, COMPARED)
+    except PerfModelError as error:
+        return Contender(name, device, problem=" ".join(str(error).split()))
     withheld = summarise(evaluations[0].rows).withheld
-    return Contender(fits.family.name, fits.measured.device, weights, fit_s, predict_s, evaluations, withheld)
+    return Contender(name, device, weights, fit_s, predict_s, evaluations, withheld)
 
 
 def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
     """Return the number of fitted weights, and the seconds of one fit and of one prediction of a counted case.
 
-    Features are evaluated before the fit, so that the fit alone is timed, and once more for the predictions.
+    Features are evaluated before the fit, so that the fit alone is timed, and once more for the predictions. The fit
+    that is timed is made anew.
     """
-    known = fits.refits.table.known
+    known, table = fits.refits.table.known, fits.refits.table.select(fits.seen)
     begin = perf_counter()
-    fitted = fits.fit_measured()
+    fitted = fit_to_design(table, fits.family, fits.options)
     fit_s = perf_counter() - begin
     begin = perf_counter()
     times = fits.design_of(cases).times

@@ -258,7 +258,8 @@ class Count:
         return quasi_polynomial_of(self.polynomial)
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
+    def evaluator(self) -> Evaluator:
+        """What evaluates the polynomial where the assumptions hold."""
         return Evaluator(self._function, indicator_of(self.assumptions), self.assumptions)
 
     def __call__(self, **sizes: int) -> Number:
@@ -276,7 +277,7 @@ class Count:
         CountTooHardError
             The count has no formula, is too much work even at these sizes, and no finite bound is found.
         """
-        value = self._evaluator.at(sizes)
+        value = self.evaluator.at(sizes)
         if not self.unexpanded:
             return value
         found = self._summands.at(sizes)
@@ -292,7 +293,7 @@ class Count:
         >>> str(Count.from_text("[n] -> { n^2 }", exact=False).at(n=3))
         '<= 9'
         """
-        value, exact, reasons = self._evaluator.at(sizes), self.exact, self.reasons
+        value, exact, reasons = self.evaluator.at(sizes), self.exact, self.reasons
         if self.unexpanded:
             found = self._summands.at(sizes)
             value, exact = value + found.value, exact and found.exact
@@ -312,7 +313,7 @@ class Count:
         ndarray of float64
             Within a relative error of 1e-12 of the exact values.
         """
-        values = self._evaluator.at_arrays(sizes)
+        values = self.evaluator.at_arrays(sizes)
         if not self.unexpanded:
             return values
         return values + self._summands.at_arrays({

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from perfmodel.counts.nests.address import Address
 from perfmodel.counts.nests.nest import Nest, NestAccess
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import FlowUnknownError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class KernelPlan:
     launches: tuple[LaunchPlan, ...]
     depth: Mapping[str, int]
     barriers: int
-    counts: tuple[Count, ...]
+    counts: JointCounts
 
 
 _plans: WeakKeyDictionary[KernelCounts, KernelPlan] = WeakKeyDictionary()
@@ -138,7 +138,7 @@ def _plan(counts: KernelCounts) -> KernelPlan:
             depth[chain.kind] = depth[chain.kind] + chain.count if chain.kind in depth else chain.count
     places = {kind: position(count) for kind, count in depth.items()}
     barriers = position(counts.barriers(scope="local"))
-    return KernelPlan(tuple(launches), places, barriers, tuple(position.counts))
+    return KernelPlan(tuple(launches), places, barriers, position.joint())
 
 
 def _nest(nest: Nest, launch: Sequence[Nest], position: DistinctCounts) -> NestPlan:
