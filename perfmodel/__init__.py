@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.caches import settle_caches
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
-    from perfmodel.predict import FittedModel, Prediction, fit, load
-    from perfmodel.ranking import RankedVariant, rank
+    from perfmodel.predict import FittedModel, fit, load
+    from perfmodel.prediction import Prediction
+    from perfmodel.ranked import RankedVariant, Ranking
+    from perfmodel.ranking import rank
     from perfmodel.tuning import anchor
 
 _HOMES = {
@@ -29,8 +32,9 @@ _HOMES = {
     "FittedModel": ("predict", "FittedModel"),
     "KernelCounts": ("counts", "KernelCounts"),
     "PerfModelError": ("errors", "PerfModelError"),
-    "Prediction": ("predict", "Prediction"),
-    "RankedVariant": ("ranking", "RankedVariant"),
+    "Prediction": ("prediction", "Prediction"),
+    "RankedVariant": ("ranked", "RankedVariant"),
+    "Ranking": ("ranked", "Ranking"),
     "Weight": ("models.model", "Weight"),
     "anchor": ("tuning", "anchor"),
     "count": ("counts", "count"),
@@ -50,6 +54,7 @@ __all__ = [
     "PerfModelError",
     "Prediction",
     "RankedVariant",
+    "Ranking",
     "Weight",
     "anchor",
     "count",
@@ -71,3 +76,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _HOMES[name]
     return getattr(import_module(f"perfmodel.{module}"), attribute)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, those that are not loaded yet too, and the packages that are."""
+    packages = {name for name in globals() if f"{__name__}.{name}" in modules}
+    return sorted({*__all__, *packages, *(name for name in globals() if name.startswith("__"))})

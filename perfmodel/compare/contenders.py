@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.compare.side_by_side import Contender, compare_families, on_common_cases
+from perfmodel.compare.contender import Contenders
+from perfmodel.compare.side_by_side import compare_families, on_common_cases
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.fitting.options import FitOptions
@@ -25,7 +26,7 @@ def contenders(
     given_facts: bool = False,
     begin: Callable[[str, int], None] = lambda title, total: None,
     advance: Callable[[str], None] = lambda note: None,
-) -> tuple[Contender, ...]:
+) -> Contenders:
     """Fit families to a folder's measurements and judge them on the same cases.
 
     A family with a weight that can be derived from the measurements (a roof, a latency) is judged

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from perfmodel.display import one_line
 from perfmodel.documents import Schema
 from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
 from perfmodel.facts.checks import checked_facts
@@ -57,6 +58,9 @@ class DeviceFacts:
     platform: str
     driver: str
     facts: tuple[tuple[str, Fact], ...]
+
+    def __repr__(self) -> str:
+        return one_line(f"<DeviceFacts of {self.name} ({self.platform}): {len(self.facts)} facts>")
 
     @classmethod
     def from_mapping(cls, name: str, platform: str, driver: str, facts: Mapping[str, Fact]) -> DeviceFacts:
