@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from perfmodel.prediction import Prediction
     from perfmodel.ranked import RankedVariant, Ranking
     from perfmodel.ranking import rank
+    from perfmodel.report.families_picture import plot_families
+    from perfmodel.report.picture import plot_predicted_vs_measured
+    from perfmodel.report.roofline_axes import plot_roofline
+    from perfmodel.report.sizes_picture import plot_sizes
+    from perfmodel.report.terms_picture import plot_terms
     from perfmodel.tuning import anchor
 
 _HOMES = {
@@ -43,6 +48,11 @@ _HOMES = {
     "fit": ("predict", "fit"),
     "load": ("predict", "load"),
     "measure": ("measuring", "measure"),
+    "plot_families": ("report.families_picture", "plot_families"),
+    "plot_predicted_vs_measured": ("report.picture", "plot_predicted_vs_measured"),
+    "plot_roofline": ("report.roofline_axes", "plot_roofline"),
+    "plot_sizes": ("report.sizes_picture", "plot_sizes"),
+    "plot_terms": ("report.terms_picture", "plot_terms"),
     "rank": ("ranking", "rank"),
 }
 
@@ -63,6 +73,11 @@ __all__ = [
     "fit",
     "load",
     "measure",
+    "plot_families",
+    "plot_predicted_vs_measured",
+    "plot_roofline",
+    "plot_sizes",
+    "plot_terms",
     "rank",
 ]
 __version__ = "0.1.0"

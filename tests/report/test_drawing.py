@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib import pyplot as plt
 
 from perfmodel.errors import OutputError
-from perfmodel.report.drawing import empty_figure, figure_bytes, write_figure
+from perfmodel.report.drawing import axes_or_new, empty_figure, figure_bytes, write_figure
 
 
 def test_a_figure_has_its_size_and_no_axes():
     figure = empty_figure(4.0, 3.0)
     assert ([4.0, 3.0], []) == (list(figure.get_size_inches()), figure.axes)
+
+
+def test_axes_that_are_given_are_taken_and_others_belong_to_pyplot():
+    """What pyplot knows, a notebook shows."""
+    given = empty_figure(4.0, 3.0).add_subplot()
+    assert given is axes_or_new(given, 9.0, 9.0)
+    before = plt.get_fignums()
+    new = axes_or_new(None, 5.0, 2.0)
+    assert [5.0, 2.0] == new.figure.get_size_inches().tolist()
+    assert [new.figure.number] == [number for number in plt.get_fignums() if number not in before]
+    plt.close(new.figure)
+    assert before == plt.get_fignums()
 
 
 def test_the_name_gives_the_format(tmp_path):
