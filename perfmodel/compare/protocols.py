@@ -84,7 +84,7 @@ class Evaluation:
         return summarise(self.rows)
 
     def __repr__(self) -> str:
-        return one_line(f"<Evaluation by protocol {self.protocol} {self._of} {Comparisons(self.rows)!r}>")
+        return one_line(f"<Evaluation by {self.protocol} {self._of} {Comparisons(self.rows)}>")
 
     @property
     def _of(self) -> str:

@@ -47,7 +47,7 @@ def barrier_rows(rows: Iterable[BarrierCount]) -> Iterator[tuple[dict[str, Any],
 def records(table: Table, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Yield rows of :data:`COLUMNS`; where sizes are given, with the ``value`` of each count at them."""
     for known, count in table:
-        row = {**dict.fromkeys(COLUMNS), **known, "count": str(count), "exact": count.exact}
+        row = {**dict.fromkeys(COLUMNS, ""), "bits": None, **known, "count": str(count), "exact": count.exact}
         row["granularity"] = count.granularity
         yield {**row, "value": count(**sizes)} if sizes else row
 

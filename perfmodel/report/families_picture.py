@@ -47,7 +47,7 @@ def plot_families(
 ) -> Axes:
     """Draw the errors of model families as a map: families down, test kernels across, the best of each column bold.
 
-    Yellow is a small error, dark blue a large one (:data:`RANGE`, evenly on a logarithmic axis).
+    Yellow is a small error, dark violet a large one (:data:`RANGE`, evenly on a logarithmic axis).
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def test_one_map_on_axes_of_the_callers():
 
 
 def test_numbers_can_be_read_on_their_colours():
-    """An error of 0.1 % is yellow, and one far above 500 % dark blue; one that is not known has no colour."""
+    """An error of 0.1 % is yellow, and one far above 500 % dark violet; one that is not known has no colour."""
     exact, blind, _ = contenders()
     far = replace(blind, evaluations=tuple(
         replace(one, rows=tuple(replace(row, predicted=100 * row.measured) for row in one.rows))
