@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from perfmodel.analyses.quantity_words import QUANTITY_WORDS
 from perfmodel.display import rate_text, seconds_text
 
 KINDS: Mapping[str, str] = {
@@ -69,6 +70,8 @@ def _thing(name: str, per: str) -> tuple[str, float, str]:
              "launches": "a launch"}  # fmt: skip
     if name in plain:
         return plain[name], 1.0, ""
+    if (known := QUANTITY_WORDS.get(name.removeprefix("w_"))) is not None:
+        return known[0], 1.0, known[1]
     article = "an" if per[:1] in "aeiou" and per else "a"
     counted = {"operation": "op", "access": "access", "B": "B"}.get(per, "")
     one = f", {article} {'byte' if per == 'B' else per}," if per else ""
