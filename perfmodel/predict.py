@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
-from perfmodel.display import one_line
+from perfmodel.display import data_frame, html_table, one_line
 from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
@@ -27,6 +27,8 @@ from perfmodel.prediction import Prediction
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from perfmodel.store import Measurements
 
 
@@ -54,10 +56,31 @@ class FittedModel:
     given: Family | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        return one_line(
-            f"<FittedModel {self.fitted.family} on {self.device}: {len(self.fitted.weights)} weights from "
-            f"{self.fitted.rows} measurements>"
-        )
+        return one_line(f"<FittedModel {self._title}>")
+
+    @property
+    def _title(self) -> str:
+        numbers = f"{len(self.fitted.weights)} weights from {self.fitted.rows} measurements"
+        return f"{self.fitted.family} on {self.device}: {numbers}"
+
+    def _repr_html_(self) -> str:
+        """Return the weights as a table for a notebook, with the notes of the fit below it."""
+        rows = [(name, f"{w.value:.4g}", "-" if w.standard_error is None else f"{w.standard_error:.1e}", w.unit,
+                 ", ".join(w.marks)) for name, w in self.fitted.weights.items()]  # fmt: skip
+        head = ("weight", "value", "std. error", "unit", "marks")
+        return html_table([head, *rows], self._title, self.notes)
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each weight as a pandas table, with its value, standard error, unit and marks.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        weights = self.fitted.weights.items()
+        rows = ({"weight": name, **one.model_dump(), "marks": " ".join(one.marks)} for name, one in weights)
+        return data_frame(rows, ("weight", "value", "standard_error", "unit", "marks"))
 
     @cached_property
     def family(self) -> Family:

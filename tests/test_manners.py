@@ -69,6 +69,17 @@ def test_comparisons_as_a_table_and_a_frame():
     assert [row.relative_error for row in rows] == pytest.approx(frame["relative_error"].tolist())
 
 
+def test_a_model_as_a_table_and_a_frame_of_weights():
+    shown = Cells(MODEL._repr_html_())
+    assert ["weight", "value", "std. error", "unit", "marks"] == shown.rows[0]
+    assert sorted(MODEL.weights) == sorted(row[0] for row in shown.rows[1:])
+    assert list(MODEL.notes) == shown.notes
+    assert shown.caption.startswith("stevens_kloeckner_2016 on stand-in: ")
+    frame = MODEL.to_frame()
+    assert MODEL.weights == dict(zip(frame["weight"], frame["value"], strict=True))
+    assert MODEL.units == dict(zip(frame["weight"], frame["unit"], strict=True))
+
+
 def test_an_evaluation_as_a_table_and_a_frame():
     (found,) = evaluate(MEASURED, TESTS, protocols=("B",), level=None)
     shown = Cells(found._repr_html_())

@@ -24,7 +24,7 @@ from perfmodel.analyses.report_values import (
     Unmeasured,
     WeightLine,
 )
-from perfmodel.analyses.roofline import KernelPoint, largest, roofline_points
+from perfmodel.analyses.roofline import KernelPoint, kernel_point, largest, roof_values, roofline_points
 from perfmodel.analyses.weights_in_words import weight_words
 from perfmodel.compare import Comparison, compare, summarise
 from perfmodel.compare.comparison import volume
@@ -38,11 +38,13 @@ from perfmodel.fitting.linear.diagnosis import MEANING, intervals
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.weights import rows_hash
 from perfmodel.prediction import ADDS_UP
+from perfmodel.quantities.case import Case
 from perfmodel.ranking import rank_measured, scatter_of, with_ties
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.predict import FittedModel
+    from perfmodel.ranked import Ranking
     from perfmodel.store import Measurements
 
 FENCE = 1.5
@@ -111,6 +113,7 @@ def report_data(
         points=_points(compared),
         ranking=ranking,
         own=tuple(_terms(one.name, "", in_words(sizes or {}), one, None) for one in ranking),
+        own_points=_own_points(model, variants or {}, sizes or {}, ranking, measured.facts),
         withheld=MappingProxyType({name: str(error) for name, error in withheld.items()}),
         made=how_made(model, measured, folder),
     )
@@ -218,6 +221,19 @@ def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFea
 def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
     try:
         return largest(roofline_points(compared))
+    except MissingFactError:
+        return ()
+
+
+def _own_points(
+    model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], ranking: Ranking,
+    facts: DeviceFacts | None,
+) -> tuple[KernelPoint, ...]:
+    """Return the places of predicted variants below the roofs; none where the facts do not allow it."""
+    roofs = roof_values(facts) if facts is not None else {}
+    cases = ((one, Case(model.counted(variants[one.name]), sizes, facts, "roofline")) for one in ranking)
+    try:
+        return tuple(kernel_point(case, roofs, one.name, "", one.seconds) for one, case in cases)
     except MissingFactError:
         return ()
 

@@ -59,6 +59,11 @@ class KernelTerms:
     adds_up: bool
     warnings: tuple[str, ...] = ()
 
+    @property
+    def bound_by(self) -> str:
+        """The largest term; empty where there is none."""
+        return self.terms[0].term if self.terms else ""
+
 
 @dataclass(frozen=True)
 class Unmeasured:
@@ -95,8 +100,9 @@ class ReportData:
         The terms of each compared variant at its largest size.
     points
         The compared variants below the roofs, at their largest sizes; none where the facts do not allow it.
-    ranking, own, withheld
-        The user's variants, fastest first; the terms of each; and the reasons why others have no prediction, by name.
+    ranking, own, own_points, withheld
+        The user's variants, fastest first; the terms of each; their places below the roofs at their predicted times;
+        and the reasons why others have no prediction, by name.
     made
         How it was made: pairs of a name and a text.
     """
@@ -119,5 +125,6 @@ class ReportData:
     points: tuple[KernelPoint, ...]
     ranking: Ranking = Ranking()  # noqa: RUF009 -- a tuple
     own: tuple[KernelTerms, ...] = ()
+    own_points: tuple[KernelPoint, ...] = ()
     withheld: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     made: tuple[tuple[str, str], ...] = ()

@@ -51,11 +51,19 @@ def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
 
 
 def legend_beside(axes: Axes, title: str = "") -> None:
-    """Draw the legend to the right of the axes, where it covers nothing."""
-    axes.legend(
-        loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False,
-        title=title or None, title_fontsize="small", alignment="left",
-    )  # fmt: skip
+    """Draw the legend to the right of the axes, where it covers nothing.
+
+    A figure without a layout gets the constrained one, which makes room. Axes that were placed by hand keep their
+    place, and have the legend inside.
+    """
+    words = {"fontsize": "small", "title": title or None, "title_fontsize": "small", "alignment": "left"}
+    if axes.get_subplotspec() is None:
+        axes.legend(loc="best", framealpha=0.9, **words)
+        return
+    figure = axes.get_figure(root=True)
+    if figure is not None and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False, **words)
 
 
 def quiet_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:

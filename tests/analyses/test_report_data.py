@@ -13,10 +13,12 @@ from scipy.stats import t as student
 from perfmodel import store
 from perfmodel.analyses.report_data import fact_lines, outliers_of, report_data, weight_lines
 from perfmodel.analyses.report_values import FITTED, TESTS
+from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import Comparison, compare
 from perfmodel.display import in_words
 from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.predict import fit, load
 from tests.recorded import POCL
 from tests.test_predict import MODEL
@@ -103,6 +105,8 @@ def test_a_users_variants_are_ranked(model):
     assert [one.seconds for one in found.ranking] == sorted(one.seconds for one in found.ranking)
     assert [one.name for one in found.ranking] == [one.kernel for one in found.own]
     assert {None} == {one.measured for one in found.own}
+    assert all(one.bound_by == max(one.terms, key=lambda share: abs(share.seconds)).term for one in found.own)
+    assert () == found.own_points  # the quickstart knows no size of a transfer
     assert 0.5 == found.level
     with pytest.raises(ParameterError):
         report_data(model, QUICKSTART, counts, {})
@@ -154,8 +158,16 @@ def test_facts_have_units_meanings_and_sources():
 
 @pytest.mark.slow
 def test_a_campaign_with_facts_has_points_below_the_roofs():
-    found = report_data(load(POCL / "bottleneck.json"), POCL)
+    tests = store.read(POCL / "test.jsonl")
+    row = next(row for row in tests if row.kernel == "nbody")
+    mine = {"mine": tests.counts[row.counts_hash]}
+    found = report_data(load(POCL / "bottleneck.json"), POCL, mine, row.parameters)
     assert "peak_flops_float32" in {line.key for line in found.facts}
     assert len(found.points) == len({(row.kernel, row.form) for row in found.comparisons})
     assert all(math.isfinite(one.seconds) for one in found.kernels)
     assert not all(one.adds_up for one in found.kernels)
+    (own,), (variant,) = found.own_points, found.ranking
+    same = next(one for one in roofline_points(tests.with_facts(with_measured_facts(store.read(POCL)).facts))
+                if (one.kernel, one.sizes) == ("nbody", own.sizes))  # fmt: skip
+    assert ("mine", variant.seconds) == (own.kernel, own.seconds)
+    assert (same.intensity, same.attainable, same.bound) == (own.intensity, own.attainable, own.bound)
