@@ -6,49 +6,40 @@ Nothing is drawn here; the values are those of :mod:`perfmodel.analyses.report_v
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from perfmodel import store
+from perfmodel.analyses.outliers import outliers_of
+from perfmodel.analyses.report_lines import fact_lines, how_made, weight_lines
 from perfmodel.analyses.report_values import (
     FITTED,
     TESTS,
-    FactLine,
     KernelTerms,
     ReportData,
     Share,
     Unmeasured,
-    WeightLine,
 )
 from perfmodel.analyses.roofline import KernelPoint, kernel_point, largest, roof_values, roofline_points
-from perfmodel.analyses.weights_in_words import weight_words
 from perfmodel.compare import Comparison, compare, summarise
 from perfmodel.compare.comparison import volume
 from perfmodel.compare.verdict import judge
-from perfmodel.display import in_words, percent
+from perfmodel.display import in_words
 from perfmodel.errors import ForeignDeviceError, MissingFactError, StoreMissingError, UnmeasuredFeatureError
-from perfmodel.facts.keys import KEYS
 from perfmodel.fitting.device_folder import tests_of
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
-from perfmodel.fitting.linear.diagnosis import MEANING, intervals
-from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.weights import rows_hash
 from perfmodel.prediction import ADDS_UP
 from perfmodel.quantities.case import Case
 from perfmodel.ranking import rank_measured, scatter_of, with_ties
 
 if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts, Fact
+    from perfmodel.facts import DeviceFacts
     from perfmodel.predict import FittedModel
     from perfmodel.ranked import Ranking
     from perfmodel.store import Measurements
 
-FENCE = 1.5
-"""An outlier is this many interquartile ranges outside of the quartiles (Tukey, *Exploratory Data Analysis*, 1977)."""
 
 
 def report_data(
@@ -119,67 +110,6 @@ def report_data(
     )
 
 
-def fact_lines(facts: DeviceFacts | None) -> tuple[FactLine, ...]:
-    """Return each fact with its unit, its meaning and its source."""
-    return tuple(
-        FactLine(key, _value_text(fact), KEYS[key].meaning if key in KEYS else "", fact.source)
-        for key, fact in (facts.facts if facts else ())
-    )
-
-
-def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ...]:
-    """Return each weight in words, with Student's interval at the level where it has a standard error."""
-    lines = []
-    for name, weight in sorted(model.fitted.weights.items()):
-        interval = None
-        if weight.standard_error:
-            value, error = np.array([weight.value]), np.array([weight.standard_error])
-            ((low, high),) = intervals(value, error, model.fitted.degrees_of_freedom, level).tolist()
-            interval = (low, high) if math.isfinite(low) else None
-        words = weight_words(name, weight.value, weight.unit)
-        warnings = tuple(MEANING[mark] for mark in weight.marks)
-        lines.append(WeightLine(name, weight.value, weight.unit, words, interval, warnings))
-    return tuple(lines)
-
-
-def outliers_of(rows: Iterable[Comparison]) -> tuple[Comparison, ...]:
-    r"""Return the cases whose error is far from that of the others, the worst first.
-
-    Of the errors :math:`\log(p/t)` these are the ones more than :data:`FENCE` interquartile ranges below the first or
-    above the third quartile. A prediction that is not above zero is an outlier too.
-    """
-    errors = [
-        (row, math.log(row.predicted / row.measured) if row.predicted > 0 else math.inf)
-        for row in rows if row.predicted is not None
-    ]  # fmt: skip
-    known = [error for _, error in errors if math.isfinite(error)]
-    first, third = np.quantile(known, (0.25, 0.75)) if known else (0.0, 0.0)
-    reach = FENCE * (third - first)
-    found = [(row, abs(error)) for row, error in errors if not first - reach <= error <= third + reach]
-    return tuple(row for row, _ in sorted(found, key=lambda pair: -pair[1]))
-
-
-def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> tuple[tuple[str, str], ...]:
-    """Return how weights were made, as pairs of a name and a text."""
-    fitted, rows = model.fitted, tuple(measured)
-    same = rows_hash(measured) == fitted.measurements
-    dates = sorted(row.taken_at[:10] for row in rows if row.taken_at)
-    usual = FitOptions()
-    options = {name: value for name, value in fitted.options if value != getattr(usual, name)}
-    found = [
-        ("folder", str(folder)),
-        ("measured", f"{len(rows)} configurations of {len({row.kernel for row in rows})} kernels"),
-        ("taken", " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""),
-        ("fitted to", f"{fitted.rows} configurations, {'these' if same else 'other ones than these'}"),
-        ("options of the fit", in_words(options) or "the usual ones"),
-        ("error of the fit on its own rows", f"{percent(fitted.residuals.geometric_mean)} (geometric mean)"),
-        ("condition", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),
-        ("libraries", in_words({name: version for row in rows for name, version in row.versions.items()})),
-        *(("note", note) for note in (*fitted.notes, *measured.set_aside)),
-    ]
-    return tuple((name, text) for name, text in found if text)
-
-
 def _compared(folder: Path, measured: Measurements) -> tuple[Measurements, str]:
     try:
         return tests_of(folder, measured), TESTS
@@ -236,9 +166,3 @@ def _own_points(
         return tuple(kernel_point(case, roofs, one.name, "", one.seconds) for one, case in cases)
     except MissingFactError:
         return ()
-
-
-def _value_text(fact: Fact) -> str:
-    value = fact.value
-    words = " x ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return f"{f'{value:.4g}' if isinstance(value, float) else words} {fact.unit}".rstrip()

@@ -8,16 +8,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from scipy.stats import t as student
 
 from perfmodel import store
-from perfmodel.analyses.report_data import fact_lines, outliers_of, report_data, weight_lines
+from perfmodel.analyses.report_data import report_data
 from perfmodel.analyses.report_values import FITTED, TESTS
 from perfmodel.analyses.roofline import roofline_points
-from perfmodel.compare import Comparison, compare
+from perfmodel.compare import compare
 from perfmodel.display import in_words
 from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
-from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.predict import fit, load
 from tests.recorded import POCL
@@ -61,30 +59,6 @@ def test_terms_are_of_the_largest_sizes_and_add_up(found):
         (share.term, round(100 * share.share)) for share in nbody.terms[:2]
     ]
     assert pytest.approx(24.5e-3, rel=3e-3) == nbody.measured
-
-
-def test_weights_in_words_with_students_interval(found, model):
-    lines = {line.name: line for line in found.weights}
-    assert sorted(model.weights) == list(lines)
-    line = lines["launches"]
-    assert "a launch costs 12.8 us" == line.words
-    half = student.ppf(0.95, model.fitted.degrees_of_freedom) * model.standard_errors["launches"]
-    assert pytest.approx((line.value - half, line.value + half)) == line.interval
-    wider = {one.name: one for one in weight_lines(model, 0.99)}["launches"].interval
-    assert wider[0] < line.interval[0] < line.interval[1] < wider[1]
-    merged = lines["global_store_32_stride2_1of2"].warnings
-    assert ("it shares what features that always occur together cost",) == merged
-
-
-def test_how_it_was_made(found):
-    made = dict(found.made)
-    assert "115 configurations of 9 kernels" == made["measured"]
-    assert "115 configurations, these" == made["fitted to"]
-    assert "the usual ones" == made["options of the fit"]
-    assert made["error of the fit on its own rows"].endswith(" % (geometric mean)")
-    notes = [text for name, text in found.made if name == "note"]
-    assert 2 == len(notes)
-    assert all(note.startswith("not told apart by the measurements") for note in notes)
 
 
 def test_without_test_kernels_there_is_no_verdict(model, tmp_path):
@@ -133,27 +107,6 @@ def test_other_devices_and_folders_are_refused(model, tmp_path):
         report_data(model, tmp_path)
     with pytest.raises(LevelError):
         report_data(model, QUICKSTART, level=1.5)
-
-
-def test_outliers_are_beyond_tukeys_fences():
-    """Of the ratios 1, 2, 3, 4 the quartiles of log p/t are apart by less than a factor of 2; 100 is far outside."""
-    rows = [Comparison("k", {"n": n}, 1e-3, 1e-3 * ratio) for n, ratio in enumerate((1.0, 2.0, 3.0, 4.0, 100.0))]
-    wrong, withheld = Comparison("k", {"n": 9}, 1e-3, -1e-3), Comparison("k", {"n": 8}, 1e-3, None, ("op",))
-    assert (rows[4],) == outliers_of(rows)
-    assert (wrong, rows[4]) == outliers_of([*rows, wrong, withheld])
-    assert () == outliers_of(rows[:4])
-    assert () == outliers_of([])
-    assert (wrong,) == outliers_of([wrong])
-
-
-def test_facts_have_units_meanings_and_sources():
-    facts = {"compute_units": Fact(2, "", "OpenCL"), "clock_hz": Fact(2.6e9, "Hz", "data sheet"),
-             "max_work_item_sizes": Fact((8, 4), "work-items", "OpenCL")}  # fmt: skip
-    clock, units, shape = fact_lines(DeviceFacts.from_mapping("toy", "none", "0", facts))
-    assert ("clock_hz", "2.6e+09 Hz", "data sheet") == (clock.key, clock.value, clock.source)
-    assert "clock of the compute units" in clock.meaning
-    assert ("2", "8 x 4 work-items", "") == (units.value, shape.value, shape.meaning)
-    assert () == fact_lines(None)
 
 
 @pytest.mark.slow
