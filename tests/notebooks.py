@@ -18,9 +18,7 @@ def executed(path: Path, timeout_s: int = 300) -> nbformat.NotebookNode:
     """Return a notebook with new outputs; an error in a cell is raised."""
     notebook = nbformat.read(path, as_version=4)
     with TemporaryDirectory() as folder:  # of the sockets, which nobody else can read
-        manager = AsyncKernelManager(
-            kernel_name="python3", transport="ipc", connection_file=f"{folder}/kernel.json"
-        )
+        manager = AsyncKernelManager(kernel_name="python3", transport="ipc", connection_file=f"{folder}/kernel.json")
         resources = {"metadata": {"path": str(path.parent)}}
         client = NotebookClient(notebook, km=manager, timeout=timeout_s, resources=resources, record_timing=False)
         client.owns_km = True  # it ends the process and closes the sockets

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from perfmodel.store import Measurements
 
 
-
 def report_data(
     model: FittedModel,
     folder: str | Path,
@@ -156,7 +155,10 @@ def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
 
 
 def _own_points(
-    model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], ranking: Ranking,
+    model: FittedModel,
+    variants: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    ranking: Ranking,
     facts: DeviceFacts | None,
 ) -> tuple[KernelPoint, ...]:
     """Return the places of predicted variants below the roofs; none where the facts do not allow it."""

@@ -139,9 +139,7 @@ def _curve(name: str, one: Prediction, across: str) -> Curve:
     return Curve(name, sizes[order], seconds, interval)
 
 
-def _draw_curve(
-    axes: Axes, place: int, curve: Curve, measured: tuple[Sequence[int], Sequence[float]] | None
-) -> None:
+def _draw_curve(axes: Axes, place: int, curve: Curve, measured: tuple[Sequence[int], Sequence[float]] | None) -> None:
     colour, line = COLOURS[place % len(COLOURS)], LINES[place // len(COLOURS) % len(LINES)]
     marker = MARKERS[place % len(MARKERS)]
     shown = np.where(curve.seconds > 0, curve.seconds, np.nan)
