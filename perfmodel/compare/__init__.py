@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from perfmodel.compare.comparison import Comparison, compare
+from perfmodel.compare.comparison import Comparison, Comparisons, compare
+from perfmodel.compare.contender import Contender, Contenders
 from perfmodel.compare.figures import Choice, Figures, choices, summarise
 from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
-from perfmodel.compare.side_by_side import Contender, compare_families, on_common_cases
+from perfmodel.compare.side_by_side import compare_families, on_common_cases
 
 __all__ = [
     "PROTOCOLS",
     "Choice",
     "Comparison",
+    "Comparisons",
     "Contender",
+    "Contenders",
     "Evaluation",
     "Figures",
     "choices",

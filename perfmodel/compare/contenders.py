@@ -8,7 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from perfmodel.compare.side_by_side import Contender, contender_of, on_common_cases
+from perfmodel.compare.contender import Contenders
+from perfmodel.compare.side_by_side import contender_of, on_common_cases
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.fitting.family_fits import FamilyFits
@@ -27,7 +28,7 @@ def contenders(
     begin: Callable[[str, int], None] = lambda title, total: None,
     advance: Callable[[str], None] = lambda note: None,
     made: Mapping[str, FamilyFits] = MappingProxyType({}),
-) -> tuple[Contender, ...]:
+) -> Contenders:
     """Fit families to a folder's measurements and judge them on the same cases.
 
     A family with a weight that can be derived from the measurements (a roof, a latency) is judged

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from perfmodel.display import one_line
 from perfmodel.documents import Schema
 from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
 from perfmodel.facts.checks import checked_facts
@@ -58,6 +59,9 @@ class DeviceFacts:
     platform: str
     driver: str
     facts: tuple[tuple[str, Fact], ...]
+
+    def __repr__(self) -> str:
+        return one_line(f"<DeviceFacts of {self.name} ({self.platform}): {len(self.facts)} facts>")
 
     @classmethod
     def from_mapping(cls, name: str, platform: str, driver: str, facts: Mapping[str, Fact]) -> DeviceFacts:

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
 from perfmodel.compare import Comparison, summarise
-
-_SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
-
-
-def seconds_text(seconds: float) -> str:
-    """Return a time with three digits and a fitting unit.
-
-    Examples
-    --------
-    >>> seconds_text(0.00123456), seconds_text(-2e-11), seconds_text(0.0), seconds_text(75.0)
-    ('1.23 ms', '-20 ps', '0 s', '75 s')
-    """
-    if seconds == 0 or not math.isfinite(seconds):
-        return f"{seconds:g} s"
-    scale, unit = next((pair for pair in _SCALES if abs(seconds) >= pair[0] * 0.9995), _SCALES[-1])
-    return f"{seconds / scale:.3g} {unit}"
+from perfmodel.compare.comparison import kernels as kernels
+from perfmodel.compare.comparison import time_cells as time_cells
+from perfmodel.display import finite as finite
+from perfmodel.display import percent as percent
+from perfmodel.display import seconds_text as seconds_text
 
 
 def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -61,11 +49,6 @@ def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def finite(value: Any) -> Any:
-    """Return a value for JSON, which knows no NaN and no infinity: None in their place."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
     r"""Return a page with sections instead of the text after its marker; a page without marker gets one at its end.
 
@@ -87,11 +70,6 @@ def weights_table(
         cells = () if errors is None else ("-" if error is None else f"{error:.1e}",)
         rows.append((name, f"{value:.3e}", *cells, units[name]))
     return columns_text(rows)
-
-
-def kernels(rows: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the names of the kernels in the order in which they first occur."""
-    return tuple(dict.fromkeys(row.kernel for row in rows))
 
 
 def error_table(rows: Sequence[Comparison]) -> str:
@@ -126,22 +104,3 @@ def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
     if not left:
         return ()
     return (f"not ranked, since launches fill too few work-groups for each compute unit: {', '.join(left)}",)
-
-
-def time_cells(row: Comparison) -> tuple[str, str, str]:
-    """Return the measured and the predicted time and the relative error as text."""
-    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
-    return seconds_text(row.measured), predicted, percent(row.relative_error)
-
-
-def percent(error: float | None) -> str:
-    """Return a share in per cent; a dash where there is none.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(None), percent(float("inf"))
-    ('12.3 %', '-', 'inf')
-    """
-    if error is None or math.isnan(error):
-        return "-"
-    return f"{100 * error:.1f} %" if math.isfinite(error) else "inf"

@@ -26,13 +26,16 @@ from perfmodel.counts.quasipoly.at_sizes import (
 )
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
-from perfmodel.counts.quasipoly.printing import as_latex, as_text
+from perfmodel.counts.quasipoly.printing import as_latex, as_text, latex_text
 from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomial_of
 from perfmodel.counts.quasipoly.vanishing import vanishes
+from perfmodel.display import one_line
 from perfmodel.errors import GranularityError, IncomparableCountsError, InfiniteCountError
 
 Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
+MOST_LATEX = 3000
+"""Characters of a formula that a notebook typesets: a longer one takes its browser seconds."""
 
 
 class Count:
@@ -332,13 +335,17 @@ class Count:
         return f"{text} ({'; '.join(self.reasons)})" if self.reasons else text
 
     def __repr__(self) -> str:
-        return f"<Count per {self.granularity}: {self}>"
+        return one_line(f"<Count per {self.granularity}: {self}>")
 
     def _repr_latex_(self) -> str:
+        """Return the count for a notebook, which typesets what stands between dollars."""
         if self.unexpanded:
-            return rf"\text{{{self}}}"
-        reasons = rf"\quad\text{{({'; '.join(self.reasons)})}}" if self.reasons else ""
-        return f"${as_latex(self._function, self.exact)}{reasons}$"
+            return f"${latex_text(str(self))}$"
+        formula = as_latex(self._function, self.exact)
+        if len(formula) > MOST_LATEX:
+            formula = latex_text(f"{len(self._function.pieces)} pieces, too long to typeset; str() writes them out")
+        reasons = rf"\quad{latex_text('; '.join(self.reasons).join('()'))}" if self.reasons else ""
+        return f"${formula}{reasons}$"
 
     # }}}
 
