@@ -172,8 +172,9 @@ def judge_family(
     measured_facts: bool = False,
     level: float = 0.9,
     protocols: Sequence[str] = UNASKED,
+    tests: str = store.TESTS_FILE,
 ) -> Judged:
-    """Fit one family to a device's folder and judge it by some protocols.
+    """Fit one family to a device's folder and judge it by some protocols on the kernels measured into its file `tests`.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def judge_family(
     MissingFactError
         If the family needs an unknown fact of the device and the options do not let it be fitted.
     """
-    measured, tests = measured_folder(folder, measured_facts)
+    measured, tested = measured_folder(folder, measured_facts, tests)
     return Judged(
-        *fit_and_evaluate(measured, tests, family, level=level, options=options, protocols=protocols)
+        *fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols)
     )

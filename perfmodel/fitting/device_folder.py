@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from perfmodel.store import Measurements
 
 
-def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurements, Measurements]:
-    """Return a folder's measurements of measurement kernels and of test kernels.
+def measured_folder(
+    folder: Path, measured_facts: bool = True, tests: str = TESTS_FILE
+) -> tuple[Measurements, Measurements]:
+    """Return a folder's measurements of measurement kernels and of test kernels, which are in its file `tests`.
 
     Facts that can be read off the measurements are among theirs, unless `measured_facts` is false.
 
@@ -32,11 +34,11 @@ def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurem
     measured = store.read(folder)
     if measured_facts:
         measured = with_measured_facts(measured)
-    return measured, tests_of(folder, measured)
+    return measured, tests_of(folder, measured, tests)
 
 
-def tests_of(folder: Path, measured: Measurements) -> Measurements:
-    """Return the measured test kernels beside measurements, with the same facts of the device.
+def tests_of(folder: Path, measured: Measurements, file: str = TESTS_FILE) -> Measurements:
+    """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
 
     Raises
     ------
@@ -45,9 +47,9 @@ def tests_of(folder: Path, measured: Measurements) -> Measurements:
     """
     from perfmodel import store
 
-    tests = store.read(folder / TESTS_FILE)
+    tests = store.read(folder / file)
     if tests.device != measured.device:
-        raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
+        raise ForeignDeviceError(folder / file, f"'{tests.device}'", f"'{measured.device}'")
     return tests.with_facts(measured.facts)
 
 
