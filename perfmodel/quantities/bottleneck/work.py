@@ -106,6 +106,7 @@ class NestWork:
     def add(self) -> None:
         """Add the quantities of the nest."""
         instructions = self._operations() + self._loops() + self._accesses()
+        self._charge("simple", instructions)
         self._chains(instructions)
 
     @cached_property
@@ -123,7 +124,8 @@ class NestWork:
     @property
     def _jumps(self) -> bool:
         """Whether an access goes further than one element from a work-item to the next."""
-        return any(abs(self._value(place)) > 1 for access in self.nest.accesses for place in access.apart)
+        some = (access for access in self.nest.accesses if not access.filled)
+        return any(abs(self._value(place)) > 1 for access in some for place in access.apart)
 
     @property
     def serial_region(self) -> bool:
@@ -170,7 +172,6 @@ class NestWork:
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are one instruction
             simple += sum(kinds[kind] for kind in SIMPLE - {"add", "mul", "minmax"})
-            self._charge("simple", simple / lanes)
             self._charge("minmax", kinds["minmax"] / lanes)
             instructions += (simple + kinds["minmax"]) / lanes
             for kind, amount in kinds.items():
@@ -222,7 +223,9 @@ class NestWork:
         apart = max((abs(self._value(place)) for place in access.apart), default=None)
         uniform = apart == 0 and not self.inside
         hidden = access.odd_pitch and not self.launch.device.odd_pitches
-        together = uniform or (apart is not None and apart <= 1 and not self.serial_region and not hidden)
+        near = access.filled if self.launch.device.order == "serial" else False
+        near = near or (apart is not None and apart <= 1)
+        together = uniform or (near and not self.serial_region and not hidden)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
             if self._charges_splits and not uniform and self._splits(access, lanes):
