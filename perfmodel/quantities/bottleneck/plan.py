@@ -31,8 +31,9 @@ class AccessPlan:
     """An access of a nest; ``count`` and the entries of ``apart`` and ``places`` are positions of counts.
 
     ``apart`` are the distances between neighbouring lanes in accesses, empty where data decide. ``invariant`` is
-    whether the innermost loop does not move it, ``held`` whether the loop around it does not, and stores nothing; ``odd_pitch`` as in
-    :func:`_odd_pitch`, ``filled`` as in :func:`_filled`. ``places`` are where it begins and how far each iname moves it [B].
+    whether the innermost loop does not move it, ``held`` whether the loop around it does not, and stores nothing;
+    ``odd_pitch`` is as in :func:`_odd_pitch`, ``filled`` as in :func:`_filled`. ``places`` are where it begins and how
+    far each iname moves it [B].
     """
 
     load: bool
@@ -206,15 +207,15 @@ def _odd_pitch(access: NestAccess, loops: Container[str]) -> bool:
     if access.space != "local" or access.address is None:
         return False
     lanes = (step for name, step in access.address.steps.items() if name not in loops)
-    return any(log2(abs(step()) * 8 / access.bits) % 1 for step in lanes)
+    return any(log2(abs(float(step())) * 8 / access.bits) % 1 for step in lanes)
 
 
 def _filled(access: NestAccess) -> bool:
     """Return whether copies of an access fill the cells from one lane to the next: a vector takes all of them."""
     if access.address is None or not access.lanes:
         return False
-    cell = Fraction(access.bits, 8)
-    width = prod(values for name, values in access.copies.items() if access.address.step(name) == Count.constant(cell, "byte"))
+    cell = Count.constant(Fraction(access.bits, 8), "byte")
+    width = prod(values for name, values in access.copies.items() if access.address.step(name) == cell)
     return width > 1 and all(Count(one.distance) == Count.constant(width) for one in access.lanes)
 
 
