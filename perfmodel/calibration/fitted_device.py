@@ -161,7 +161,7 @@ def fit_family(
     if measured_facts:
         measured = with_measured_facts(measured)
     folder = source if source.is_dir() else source.parent
-    tests = tests_of(folder, measured) if (folder / store.TESTS_FILE).is_file() else None
+    tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None
     return fit(measured, family, options=options, others=tests)
 
 

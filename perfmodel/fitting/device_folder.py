@@ -37,7 +37,7 @@ def measured_folder(
     return measured, tests_of(folder, measured, tests)
 
 
-def tests_of(folder: Path, measured: Measurements, file: str = TESTS_FILE) -> Measurements:
+def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
 
     Raises

@@ -16,7 +16,7 @@ from perfmodel.fitting.device_folder import (
     refuse_mixture,
     simulated_folders,
 )
-from perfmodel.store import read
+from perfmodel.store import TESTS_FILE, read
 from perfmodel.store.measurement import UNRANKED
 from tests.recorded import DEVICES, SIMULATED
 
@@ -103,4 +103,4 @@ def test_test_kernels_of_another_device(tmp_path: Path) -> None:
         measured_folder(folder)
     (folder / "test.jsonl").unlink()
     with pytest.raises(StoreMissingError):
-        device_folder.tests_of(folder, read(folder))
+        device_folder.tests_of(folder, read(folder), TESTS_FILE)
