@@ -16,15 +16,15 @@ from perfmodel.counts import KernelCounts
 from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
-from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
+from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
-from perfmodel.fitting.uncertainty.measured_range import measured_range
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.models import Family, find_family
 from perfmodel.models.binding import RunTime
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
+    from perfmodel.fitting import FamilyFits
     from perfmodel.store import Measurements
 
 
@@ -263,6 +263,8 @@ def fit(
     ConfoundedFeaturesError, MissingFactError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
+    from perfmodel.fitting import FamilyFits
+
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})
@@ -271,6 +273,9 @@ def fit(
 
 def fitted_model(fits: FamilyFits) -> FittedModel:
     """Return the model that is fitted to the measured rows, with intervals from all rows."""
+    from perfmodel.fitting import fit_weights
+    from perfmodel.fitting.uncertainty.measured_range import measured_range
+
     fitted = fit_weights(fits.known, fits.family, fits.options, fits.design)
     update = {
         "conformal": fits.scores,

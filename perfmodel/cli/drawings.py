@@ -62,11 +62,26 @@ def check_pictures(graph: Path | None, memory: Path | None) -> None:
     PictureFormatError
         If a name ends otherwise.
     """
-    from perfmodel.report import memory_hierarchy, work_flow
+    if graph is not None:
+        from perfmodel.report import work_flow
 
-    for path, formats in ((graph, work_flow.FORMATS), (memory, memory_hierarchy.FORMATS)):
-        if path is not None and path.suffix not in formats:
-            raise PictureFormatError(path, formats)
+        check_format(graph, work_flow.FORMATS)
+    if memory is not None:
+        from perfmodel.report import memory_hierarchy
+
+        check_format(memory, memory_hierarchy.FORMATS)
+
+
+def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg")) -> None:
+    """Refuse the name of a picture that ends in none of these.
+
+    Raises
+    ------
+    PictureFormatError
+        If it ends otherwise; ``-`` does.
+    """
+    if path is not None and path.suffix not in formats:
+        raise PictureFormatError(path, formats)
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:

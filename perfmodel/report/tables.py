@@ -6,9 +6,10 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.compare import Comparison, summarise
+if TYPE_CHECKING:
+    from perfmodel.compare import Comparison
 
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
 
@@ -101,6 +102,8 @@ def error_table(rows: Sequence[Comparison]) -> str:
     relative errors below 0.1 % count as 0.1 %.
     A withheld prediction has its row, and their number is given at the end.
     """
+    from perfmodel.compare import summarise
+
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
         own = [row for row in rows if row.kernel == kernel]
