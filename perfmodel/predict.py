@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,7 @@ import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
-from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
@@ -108,6 +108,22 @@ class FittedModel:
         """Warnings about the weights, one sentence each."""
         return self.fitted.notes
 
+    def with_facts(self, facts: Mapping[str, Fact]) -> FittedModel:
+        """Return the model with other facts of the device, by key; they replace what was known or fitted.
+
+        Examples
+        --------
+        A twice as wide memory, all else equal: ``model.with_facts({"dram_bandwidth": Fact(2e11, "B/s", "a plan")})``.
+        """
+        known = (self.facts or DeviceFacts(self.device, "", "", ())).updated(facts)
+        given = {one.name: one.fact for one in self.family.weights if one.fact and one.fact in facts}
+        weights = {
+            name: weight.model_copy(update={"value": float(known.value(given[name])), "standard_error": None})
+            if name in given else weight
+            for name, weight in self.fitted.weights.items()
+        }
+        return replace(self, facts=known, fitted=self.fitted.model_copy(update={"weights": weights}))
+
     def save(self, path: str | Path) -> None:
         """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
         self.fitted.save(path)
@@ -155,13 +171,14 @@ class FittedModel:
         if self.facts is not None:
             check_launch(counts, self.facts)
         case = Case(counts, {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
-        unmeasured = self._unmeasured(self.family.values(case) if self.family.resources else case.features)
+        features = case.features  # first, since they check all sizes of an array at once
+        unmeasured = self._unmeasured(self.family.values(case) if self.family.resources else features)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
         values = self.family.values(case)
         seconds, terms = self._run_time.evaluate(values)
         half_width = self.half_width(level, values)
-        warnings = self._warnings(seconds, case.features, half_width, level)
+        warnings = self._warnings(seconds, features, half_width, level)
         return Prediction(seconds, terms, _interval(seconds, half_width), unmeasured, warnings)
 
     def half_width(self, level: float, values: Mapping[str, Any]) -> Any:

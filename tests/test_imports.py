@@ -15,7 +15,8 @@ PACKAGE = ROOT / "perfmodel"
 ORDER = (
     ("errors",), ("io", "caches"), ("documents",), ("facts",), ("counts",), ("kernels",), ("store",), ("features",),
     ("quantities",),
-    ("expressions",), ("models",), ("fitting",), ("predict",), ("anchors",), ("ranking", "compare"), ("analyses",),
+    ("expressions",), ("models",), ("fitting",), ("predict",), ("anchors",), ("crossovers",), ("ranking", "compare"),
+    ("sweeps",), ("analyses",),
     ("report",), ("calibration",), ("tuning",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.

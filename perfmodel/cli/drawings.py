@@ -27,31 +27,7 @@ Memory = Annotated[
     Path | None,
     typer.Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts."),
 ]
-DeviceFile = Annotated[
-    str | None,
-    typer.Option("--facts", metavar="NAME|FILE.yaml", help="A published device, or a file with a device's facts."),
-]
 Groups = Annotated[int, typer.Option("--groups", min=1, help="Work-groups that --memory traces.")]
-
-
-def facts_of(name: str | None) -> DeviceFacts | None:
-    """Return the facts of a published device, or those that a YAML file gives.
-
-    Raises
-    ------
-    UnknownDeviceNameError
-        If no published device has the name.
-    FactsFileError
-        If the file is not what it should be.
-    """
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.facts.documents import published, read_facts
-
-    if name is None:
-        return None
-    if Path(name).suffix in (".yaml", ".yml"):
-        return DeviceFacts.from_mapping(Path(name).stem, "", "", read_facts(name))
-    return published(name)
 
 
 def check_pictures(graph: Path | None, memory: Path | None) -> None:

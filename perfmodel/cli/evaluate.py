@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from perfmodel.cli.options import FamilyName, GivenFacts, Json, Level, MeasuredFacts
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 Sources = Annotated[
@@ -57,7 +58,7 @@ def command(
     elif csv:
         print(weights_csv([each.model for each in judged]), end="")
     else:
-        print(evaluation_text(judged))
+        print_text(evaluation_text(judged, table_width()))
 
 
 def protocols(names: Iterable[str] | None) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perfmodel.cli.options import FamilyName, GivenFacts, Json, MeasuredFacts, Source
-from perfmodel.cli.output import print_document, text_stream
+from perfmodel.cli.output import print_document, print_text, text_stream
+from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
@@ -95,12 +96,12 @@ def _print_model(model: FittedModel, path: Path) -> None:
     from perfmodel.report import weights_table
 
     fitted = model.fitted
-    print(f"{model.family.name} on {model.device}, {fitted.rows} measurements")
-    print(weights_table(model.weights, model.units))
-    print(
+    print_text(f"{model.family.name} on {model.device}, {fitted.rows} measurements")
+    print_text(weights_table(model.weights, model.units, width=table_width()))
+    print_text(
         f"relative error of the fit: geometric mean {100 * fitted.residuals.geometric_mean:.1f} %, "
         f"median {100 * fitted.residuals.median:.1f} %, largest {100 * fitted.residuals.largest:.0f} %"
     )
     for note in fitted.notes:
-        print(f"note: {note}")
-    print(f"wrote {path}")
+        print_text(f"note: {note}")
+    print_text(f"wrote {path}")

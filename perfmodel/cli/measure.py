@@ -85,6 +85,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes."""
+    if size and wanted is None:
+        raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
     supervise_command(context)
     from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
     from perfmodel.measuring import pin_threads

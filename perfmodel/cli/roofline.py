@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from perfmodel.cli.options import Json
-from perfmodel.cli.output import one_output, print_document, text_stream
+from perfmodel.cli.output import one_output, print_document, print_text, text_stream
+from perfmodel.cli.settings import table_width
 
 Source = Annotated[
     Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
@@ -37,4 +38,4 @@ def command(source: Source, out: Out = None, all_sizes: Every = False, json: Jso
     if json:
         print_document(roofline_document(shown, facts))
     else:
-        print(roofline_table(shown, facts), file=text_stream(out))
+        print_text(roofline_table(shown, facts, table_width()), text_stream(out))

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.report.tables import columns_text, percent, seconds_text
+from perfmodel.report.fitted import fitted_text
+from perfmodel.report.tables import percent, seconds_text
 
 if TYPE_CHECKING:
     from perfmodel.fitting.uncertainty.scatter import Scatter
@@ -21,8 +22,11 @@ UNKNOWN = (
 NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero, or not finite; leave that variant out"
 
 
-def ranking_table(ranked: Sequence[RankedVariant]) -> str:
-    """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them."""
+def ranking_table(ranked: Sequence[RankedVariant], width: int | None = None) -> str:
+    """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them.
+
+    On a narrow terminal the interval is left out first, then the probability, then how many times the best it takes.
+    """
     known = any(one.fastest is not None for one in ranked)
     rows = [("variant", "seconds", "times the best", *("fastest", "tie") * known, "interval")]
     for one in ranked:
@@ -30,7 +34,7 @@ def ranking_table(ranked: Sequence[RankedVariant]) -> str:
         times = f"{one.seconds / best:.2f}" if best > 0 else "-"
         ties = (percent(one.fastest), "tie" if one.tied else "") * known
         rows.append((one.name, seconds_text(one.seconds), times, *ties, interval_text(one.interval)))
-    return columns_text(rows)
+    return fitted_text(rows, 1, ("interval", "fastest", "times the best"), width)
 
 
 def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:

@@ -222,6 +222,8 @@ def judged(one: Trial, ended: Ended, folder: Path) -> list[str]:
     lines = [line for line in ended.said.splitlines() if line.strip() and not line.startswith(PROGRESS)]
     if ended.status not in STATUSES or (ended.status == 1 and one.case.name != "doctor"):
         found.append(f"status {ended.status}")
+    if {"-v", "--verbose"} & {*one.arguments}:  # asks for the traceback
+        lines = [line for line in lines if line.startswith("perfmodel: error")]
     if len(lines) > LINES:
         found.append(f"{len(lines)} lines on standard error")
     if any(NOT_OURS.search(line) or len(line) > LONGEST for line in lines):
