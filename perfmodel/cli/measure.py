@@ -29,7 +29,7 @@ from perfmodel.cli.options import (
     share,
     sizes,
 )
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
 
@@ -150,4 +150,4 @@ def _show(document: dict[str, Any], json: bool, lines: Callable[[dict[str, Any]]
     if json:
         print_document(document)
     else:
-        print("\n".join(lines(document)))
+        print_text("\n".join(lines(document)))
