@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.options import FamilyName, GivenFacts, Json, Level, MeasuredFacts
+from perfmodel.cli.options import DeviceFile, FamilyName, GivenFacts, Json, Level, MeasuredFacts, given_facts_of
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
@@ -35,6 +35,7 @@ def command(
     level: Level = 0.9,
     given_facts: GivenFacts = False,
     measured_facts: MeasuredFacts = False,
+    facts: DeviceFile = None,
     csv: Csv = "",
     json: Json = False,
 ) -> None:
@@ -49,8 +50,8 @@ def command(
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
     refuse_mixture(source)
     chosen, options = find_family(family), FitOptions(fit_facts=not given_facts)
-    asked = protocols(protocol)
-    judged = [judge_family(folder, chosen, options, measured_facts, level, asked) for folder in source]
+    asked, given = protocols(protocol), given_facts_of(facts)
+    judged = [judge_family(folder, chosen, options, measured_facts, level, asked, given) for folder in source]
     if json:
         print_document(document(judged))
     elif csv == "predictions":

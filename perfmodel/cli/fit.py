@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.options import FamilyName, GivenFacts, Json, MeasuredFacts, Source
+from perfmodel.cli.options import DeviceFile, FamilyName, GivenFacts, Json, MeasuredFacts, Source, given_facts_of
 from perfmodel.cli.output import print_document, print_text, text_stream
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
@@ -41,6 +41,7 @@ def command(
     nonnegative: Nonnegative = False,
     given_facts: GivenFacts = False,
     measured_facts: MeasuredFacts = False,
+    facts: DeviceFile = None,
     no_merge: NoMerge = False,
     json: Json = False,
 ) -> None:
@@ -51,7 +52,7 @@ def command(
     from perfmodel.models import find_family
 
     if every:
-        if family != CORE or nonnegative or given_facts or measured_facts or no_merge:
+        if family != CORE or nonnegative or given_facts or measured_facts or facts or no_merge:
             raise OptionError("--all was given with an option of a single fit", "give --all with --from and --out only")
         _fit_all(source, out, json)
         return
@@ -60,7 +61,7 @@ def command(
     if out is None:
         _check_new([path], "--out FILE")
     options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=not given_facts)
-    model = fit_family(source, chosen, options, measured_facts)
+    model = fit_family(source, chosen, options, measured_facts, given_facts_of(facts))
     model.save(path)
     if json and not is_standard_output(path):
         print(model.fitted.model_dump_json(by_alias=True, indent=2))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
-    from perfmodel.facts import DeviceFacts
+    from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
 
@@ -364,8 +364,14 @@ def model_of(weights: Path, family: str | None = None, facts: str | None = None)
     """
     from perfmodel.predict import load
 
-    model, given = load(weights, family), facts_of(facts)
-    return model if given is None else model.with_facts(dict(given.facts))
+    model, given = load(weights, family), given_facts_of(facts)
+    return model.with_facts(given) if given else model
+
+
+def given_facts_of(name: str | None) -> dict[str, Fact]:
+    """Return the facts of ``--facts`` by key; for the errors see :func:`facts_of`."""
+    found = facts_of(name)
+    return {} if found is None else dict(found.facts)
 
 
 def check_anchored(anchored: bool, known: Mapping[str, float]) -> None:

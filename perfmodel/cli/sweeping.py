@@ -75,7 +75,10 @@ def swept_variants(asked: Asked) -> Swept:
     points, withheld = sweep(counted, asked.model, asked.points, **options)
     anchors: dict[str, Anchor] = {}
     if asked.anchored:
-        largest = max((one for one in points if not one.broken), key=lambda one: math.prod(one.sizes.values()))
+        whole = [one for one in points if not one.broken]
+        if not whole:
+            raise OptionError("--anchor runs all variants at one size, and each breaks some assumption", "give another")
+        largest = max(whole, key=lambda one: math.prod(one.sizes.values()))
         kept = {one.name: units[one.name] for one in largest.variants}
         anchors = run_anchors(kept, asked.model, largest.sizes, asked.allow_unmeasured)
         own = {name: counted[name] for name in anchors}

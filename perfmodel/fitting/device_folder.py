@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import ForeignDeviceError, OptionError
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_facts
 from perfmodel.store import TESTS_FILE
 
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
     from perfmodel.store import Measurements
 
 
-def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurements, Measurements]:
+def measured_folder(
+    folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None
+) -> tuple[Measurements, Measurements]:
     """Return a folder's measurements of measurement kernels and of test kernels.
 
-    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false.
+    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false; `given` ones
+    replace what is known (:func:`with_given_facts`).
 
     Raises
     ------
@@ -32,7 +36,16 @@ def measured_folder(folder: Path, measured_facts: bool = True) -> tuple[Measurem
     measured = store.read(folder)
     if measured_facts:
         measured = with_measured_facts(measured)
+    measured = with_given_facts(measured, given)
     return measured, tests_of(folder, measured)
+
+
+def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:
+    """Return measurements with facts of their device that somebody gives; they replace what is known."""
+    if not given:
+        return measured
+    known = measured.facts or DeviceFacts(measured.device, "", "", ())
+    return measured.with_facts(known.updated(given))
 
 
 def tests_of(folder: Path, measured: Measurements) -> Measurements:

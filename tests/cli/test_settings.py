@@ -22,9 +22,9 @@ def test_every_command_has_them(name):
 
 
 def test_options_of_one_name_have_one_help():
-    shared = ("--size", "--facts", "--statistics", "--variant", "--weights", "--level", "--csv")
+    shared = ("--size", "--zip", "--facts", "--statistics", "--variant", "--weights", "--level")
     helps: dict[str, set[str]] = {}
-    for name in ("predict", "rank", "count"):
+    for name in ("predict", "rank", "count", "fit", "evaluate", "roofline"):
         for parameter in GROUP[name].params:
             for option in set(shared) & set(parameter.opts):
                 helps.setdefault(option, set()).add(parameter.help)

@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.cli.sweeping import varying
 from tests.cli.documents import document, seconds
+from tests.shadow import ROOT
 
 W = ("-w", "weights.json")
 PAIR = ("--variant", "small", "--variant", "large")
@@ -191,3 +192,20 @@ def test_facts_replace_those_of_the_device(perfmodel):
     assert (2, True) == (result.exit_code, "64" in result.stderr), result.stderr
     assert 0 == perfmodel("rank", "kernel.py", "-p", "n=1024", *W, "--facts", "gtx-480").exit_code
     assert "gtx-480" in perfmodel("rank", "kernel.py", "-p", "n=1024", *W, "--facts", "gtx-4800").stderr
+
+
+def test_a_given_fact_replaces_a_fitted_one(perfmodel):
+    """2**20 additions at 1e9 a second take 1.05 ms."""
+    Path("peak.yaml").write_text(
+        "facts:\n  peak_flops_float32: {value: 1.0e+9, unit: operation/s, source: a guess}\n"
+    )
+    weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / "roofline.json")
+    (row,) = table(perfmodel("predict", "kernel.py", "-p", "n=1Mi", "-w", weights, "--facts", "peak.yaml", "--csv"))
+    assert pytest.approx(2**20 / 1e9) == float(row["term.compute"])
+
+
+def test_a_crossover_of_resources_skips_sizes_that_break_an_assumption(perfmodel):
+    weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / "bottleneck.json")
+    asked = ("rank", "variants.py", *PAIR, "-w", weights, "--allow-unmeasured", "--crossover", "n=1:1000", "--json")
+    leads = document(perfmodel(*asked))["leads"]
+    assert (128, 896) == (leads[0]["low"], leads[-1]["high"])
