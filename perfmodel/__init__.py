@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.caches import settle_caches
@@ -19,8 +20,15 @@ if TYPE_CHECKING:
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
-    from perfmodel.predict import FittedModel, Prediction, fit, load
-    from perfmodel.ranking import RankedVariant, rank
+    from perfmodel.predict import FittedModel, fit, load
+    from perfmodel.prediction import Prediction
+    from perfmodel.ranked import RankedVariant, Ranking
+    from perfmodel.ranking import rank
+    from perfmodel.report.families_picture import plot_families
+    from perfmodel.report.picture import plot_predicted_vs_measured
+    from perfmodel.report.roofline_axes import plot_roofline
+    from perfmodel.report.sizes_picture import plot_sizes
+    from perfmodel.report.terms_picture import plot_terms
     from perfmodel.tuning import anchor
 
 _HOMES = {
@@ -29,8 +37,9 @@ _HOMES = {
     "FittedModel": ("predict", "FittedModel"),
     "KernelCounts": ("counts", "KernelCounts"),
     "PerfModelError": ("errors", "PerfModelError"),
-    "Prediction": ("predict", "Prediction"),
-    "RankedVariant": ("ranking", "RankedVariant"),
+    "Prediction": ("prediction", "Prediction"),
+    "RankedVariant": ("ranked", "RankedVariant"),
+    "Ranking": ("ranked", "Ranking"),
     "Weight": ("models.model", "Weight"),
     "anchor": ("tuning", "anchor"),
     "count": ("counts", "count"),
@@ -39,6 +48,11 @@ _HOMES = {
     "fit": ("predict", "fit"),
     "load": ("predict", "load"),
     "measure": ("measuring", "measure"),
+    "plot_families": ("report.families_picture", "plot_families"),
+    "plot_predicted_vs_measured": ("report.picture", "plot_predicted_vs_measured"),
+    "plot_roofline": ("report.roofline_axes", "plot_roofline"),
+    "plot_sizes": ("report.sizes_picture", "plot_sizes"),
+    "plot_terms": ("report.terms_picture", "plot_terms"),
     "rank": ("ranking", "rank"),
 }
 
@@ -50,6 +64,7 @@ __all__ = [
     "PerfModelError",
     "Prediction",
     "RankedVariant",
+    "Ranking",
     "Weight",
     "anchor",
     "count",
@@ -58,6 +73,11 @@ __all__ = [
     "fit",
     "load",
     "measure",
+    "plot_families",
+    "plot_predicted_vs_measured",
+    "plot_roofline",
+    "plot_sizes",
+    "plot_terms",
     "rank",
 ]
 __version__ = "0.1.0"
@@ -71,3 +91,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _HOMES[name]
     return getattr(import_module(f"perfmodel.{module}"), attribute)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, those that are not loaded yet too, and the packages that are."""
+    packages = {name for name in globals() if f"{__name__}.{name}" in modules}
+    return sorted({*__all__, *packages, *(name for name in globals() if name.startswith("__"))})

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel, Prediction
+    from perfmodel.predict import FittedModel
+    from perfmodel.prediction import Prediction
 
 
 @dataclass(frozen=True)

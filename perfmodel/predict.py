@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
+from perfmodel.display import data_frame, html_table, one_line
 from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
@@ -21,38 +22,14 @@ from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_lev
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.models import Family, find_family
 from perfmodel.models.binding import RunTime
+from perfmodel.prediction import Prediction
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from perfmodel.fitting import FamilyFits
     from perfmodel.store import Measurements
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """The predicted run time of a kernel.
-
-    Parameters
-    ----------
-    seconds
-        Run time [s]: a float, or a float64 array of the sizes' shape.
-    terms
-        Seconds of each term by its name, of the same shape. The terms are features where the family is a plain
-        sum, else parts of its expression. They add up to ``seconds`` where the family is additive.
-    interval
-        Lower and upper bound [s] at the level, of the same shape; None where the model has none.
-    unmeasured
-        Features that were counted as free because no measurement exercised them.
-    warnings
-        Reasons not to trust the prediction, one sentence each: a value far outside of the measured
-        range, a time that is not above zero, an interval without bounds.
-    """
-
-    seconds: Any
-    terms: Mapping[str, Any]
-    interval: tuple[Any, Any] | None = None
-    unmeasured: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +54,33 @@ class FittedModel:
     fitted: FittedWeights
     facts: DeviceFacts | None = field(default=None, compare=False)
     given: Family | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return one_line(f"<FittedModel {self._title}>")
+
+    @property
+    def _title(self) -> str:
+        numbers = f"{len(self.fitted.weights)} weights from {self.fitted.rows} measurements"
+        return f"{self.fitted.family} on {self.device}: {numbers}"
+
+    def _repr_html_(self) -> str:
+        """Return the weights as a table for a notebook, with the notes of the fit below it."""
+        rows = [(name, f"{w.value:.4g}", "-" if w.standard_error is None else f"{w.standard_error:.1e}", w.unit,
+                 ", ".join(w.marks)) for name, w in self.fitted.weights.items()]  # fmt: skip
+        head = ("weight", "value", "std. error", "unit", "marks")
+        return html_table([head, *rows], self._title, self.notes)
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each weight as a pandas table, with its value, standard error, unit and marks.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        weights = self.fitted.weights.items()
+        rows = ({"weight": name, **one.model_dump(), "marks": " ".join(one.marks)} for name, one in weights)
+        return data_frame(rows, ("weight", "value", "standard_error", "unit", "marks"))
 
     @cached_property
     def family(self) -> Family:
@@ -170,16 +174,20 @@ class FittedModel:
         counts = self.counted(kernel)
         if self.facts is not None:
             check_launch(counts, self.facts)
-        case = Case(counts, {**(sizes or {}), **more_sizes}, self.facts, self.family.name)
+        at = {**(sizes or {}), **more_sizes}
+        case = Case(counts, at, self.facts, self.family.name)
         features = case.features  # first, since they check all sizes of an array at once
-        unmeasured = self._unmeasured(self.family.values(case) if self.family.resources else features)
+        values = self.family.values(case) if self.family.resources else features
+        unmeasured = self._unmeasured(values)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
-        values = self.family.values(case)
+        if not self.family.resources:
+            values = self.family.values(case)
         seconds, terms = self._run_time.evaluate(values)
         half_width = self.half_width(level, values)
         warnings = self._warnings(seconds, features, half_width, level)
-        return Prediction(seconds, terms, _interval(seconds, half_width), unmeasured, warnings)
+        interval = _interval(seconds, half_width)
+        return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
 
     def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.

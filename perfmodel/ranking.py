@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,39 +15,12 @@ from perfmodel.crossovers import crossover as crossover
 from perfmodel.errors import AnchorError, ParameterError, UnmeasuredFeatureError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
+from perfmodel.ranked import RankedVariant as RankedVariant
+from perfmodel.ranked import Ranking
 
 if TYPE_CHECKING:
     from perfmodel.fitting.uncertainty.scatter import Scatter
     from perfmodel.predict import FittedModel
-
-
-@dataclass(frozen=True)
-class RankedVariant:
-    """A variant of a kernel with its predicted time.
-
-    Parameters
-    ----------
-    name
-        Name of the variant.
-    seconds, interval, warnings, terms, unmeasured
-        As of :class:`perfmodel.predict.Prediction`, at one size.
-    fastest
-        Probability that it is the fastest of all [1]; None where the model cannot tell ties (:func:`with_ties`).
-    tied
-        Whether it cannot be told apart from the one predicted fastest; None likewise.
-    to_measure
-        Whether it is in the smallest set that holds the fastest with the probability asked for; None likewise.
-    """
-
-    name: str
-    seconds: float
-    interval: tuple[float, float] | None = None
-    warnings: tuple[str, ...] = ()
-    terms: Mapping[str, float] = field(default_factory=dict, repr=False)
-    unmeasured: tuple[str, ...] = ()
-    fastest: float | None = None
-    tied: bool | None = None
-    to_measure: bool | None = None
 
 
 def rank(
@@ -60,7 +33,7 @@ def rank(
     allow_unmeasured: bool = False,
     anchors: Mapping[str, Anchor] | None = None,
     **more_sizes: int,
-) -> tuple[RankedVariant, ...]:
+) -> Ranking:
     """Return variants of a kernel, the one predicted fastest first.
 
     Parameters
@@ -81,8 +54,9 @@ def rank(
 
     Returns
     -------
-    tuple of RankedVariant
-        With ties, where the model's weights keep how its errors scatter (:func:`with_ties`).
+    Ranking
+        A tuple of RankedVariant that shows itself as a table; with ties, where the model's weights keep how its errors
+        scatter (:func:`with_ties`).
 
     Raises
     ------
@@ -110,7 +84,7 @@ def rank_measured(
     level: float = 0.9,
     allow_unmeasured: bool = False,
     anchors: Mapping[str, Anchor] | None = None,
-) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
+) -> tuple[Ranking, dict[str, UnmeasuredFeatureError]]:
     """Rank as :func:`rank`, and return the error of each variant that needs unmeasured features beside it.
 
     Ties are for :func:`with_ties`, once all variants are ranked.
@@ -131,7 +105,7 @@ def rank_measured(
                     raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
                 one = anchors[name].applied(one)
             found.append(RankedVariant(name, one.seconds, one.interval, one.warnings, one.terms, one.unmeasured))
-    return tuple(sorted(found, key=lambda variant: variant.seconds)), withheld
+    return Ranking(sorted(found, key=lambda variant: variant.seconds)), withheld
 
 
 def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:
@@ -143,7 +117,7 @@ def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:
 
 def with_ties(
     ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float = 0.9
-) -> tuple[RankedVariant, ...]:
+) -> Ranking:
     r"""Return ranked variants with the probability that each is the fastest, and the ties.
 
     Of independent errors :math:`\sigma e_i` of the log times, a variant is *tied* with the one predicted fastest if it
@@ -161,13 +135,13 @@ def with_ties(
     check_level(level)
     seconds = np.array([one.seconds for one in ranked], dtype=np.float64)
     if scatter is None or not ranked or not np.all((seconds > 0) & np.isfinite(seconds)):
-        return tuple(ranked)
+        return Ranking(ranked)
     chances = probabilities_of_best(seconds, scatter.deviation, scatter.freedom)
     count = smallest_set(chances, level)
     limit = scatter.deviation * difference_quantile(scatter.freedom, level)
     near = np.log(seconds / seconds[0]) < limit + ROUNDING
     near[0] = near[1:].any()
-    return tuple(
+    return Ranking(
         replace(one, fastest=float(chance), tied=bool(tied), to_measure=place < count)
         for place, (one, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
     )

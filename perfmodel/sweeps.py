@@ -14,7 +14,8 @@ from perfmodel.ranking import RankedVariant, scatter_of, with_ties
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.predict import FittedModel, Prediction
+    from perfmodel.predict import FittedModel
+    from perfmodel.prediction import Prediction
 
 
 @dataclass(frozen=True)

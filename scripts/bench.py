@@ -1,7 +1,7 @@
 """Measure how fast perfmodel is, beside the library that it replaces and beside running kernels.
 
 `counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
-`predict` times predictions on one core, beside the measured times of 30 runs.
+`predict` times predictions on one core, beside the measured times of 30 runs, or of a weights file at new sizes.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def main(argv: list[str] | None = None) -> int:
     counts.add_argument("--captured", action="append", type=Path, default=[], help="a folder of captured kernels")
     predict = commands.add_parser("predict", help="time predictions")
     predict.add_argument("--from", dest="folder", type=Path, default="docs/data/quickstart", help="a device's folder")
+    predict.add_argument("--weights", type=Path, help="time this model instead, at sizes that it has not seen")
     for command in (counts, predict):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
@@ -48,12 +49,13 @@ def _counts(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> t
 
 def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
     from perfmodel.errors import PerfModelError
-    from scripts.benchmarks.prediction import measure, table
+    from scripts.benchmarks import new_sizes, prediction
+    kind, given = (new_sizes, [arguments.weights]) if arguments.weights else (prediction, [])
     try:
-        result = measure(arguments.folder)
+        result = kind.measure(arguments.folder, *given)
     except PerfModelError as error:
         parser.error(str(error))
-    return result, table(result)
+    return result, kind.table(result)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Draw parts of docs/ again from committed data, without a device.
 
-quickstart, isolation, probes and choice (minutes) draw pictures and pages; papers prints tables of two pages.
+quickstart, isolation, probes and choice (minutes) draw pictures and pages; notebooks executes the examples again;
+papers prints tables of two pages.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predict import fit
 from perfmodel.report import error_table, picture_predicted_measured, weights_table
 from perfmodel.store import read
+from tests import notebooks
 from tests.papers import karsin_2018, stevens_kloeckner_2016
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("quickstart", "isolation", "probes", "choice", "papers")
+PARTS = ("quickstart", "isolation", "probes", "choice", "notebooks", "papers")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -50,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.part == "choice":
             folders = measured_folders(options.devices)
             print(draw_choice(folders, options.out / "choice.png", options.out / "choosing.md", options.draws))
+        if options.part == "notebooks":
+            notebooks.redraw()
         if options.part == "papers":
             print("\n".join([stevens_kloeckner_2016.table(), "", *karsin_2018.lines()]))
     except PerfModelError as error:

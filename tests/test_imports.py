@@ -13,16 +13,16 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors",), ("io", "caches"), ("documents",), ("facts",), ("counts",), ("kernels",), ("store",), ("features",),
-    ("quantities",),
-    ("expressions",), ("models",), ("fitting",), ("predict",), ("anchors",), ("crossovers",), ("ranking", "compare"),
-    ("sweeps",), ("analyses",),
+    ("errors",), ("io", "caches"), ("documents",), ("display",), ("facts",), ("counts",), ("kernels",), ("store",),
+    ("features",), ("quantities",),
+    ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("anchors",), ("crossovers",),
+    ("ranked",), ("ranking", "compare"), ("sweeps",), ("analyses",),
     ("report",), ("calibration",), ("tuning",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {
-    "opencl": {"errors", "io", "documents", "facts", "opencl"},
-    "measuring": {"errors", "io", "documents", "facts", "counts", "kernels", "store", "opencl", "measuring"},
+    "opencl": {"errors", "io", "documents", "display", "facts", "opencl"},
+    "measuring": {"errors", "io", "documents", "display", "facts", "counts", "kernels", "store", "opencl", "measuring"},
 }
 #: These bring both lines together.
 MEETING = {"calibration", "tuning", "cli"}

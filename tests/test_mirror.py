@@ -10,7 +10,7 @@ import pytest
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "perfmodel"
 ROW = re.compile(r"^\| `(?P<module>[\w/]+\.py)` \| (?P<tests>.+) \|$", re.MULTILINE)
-DEFINITION = re.compile(r"^(def|class) (?!__getattr__)", re.MULTILINE)
+DEFINITION = re.compile(r"^(def|class) (?!__getattr__|__dir__)", re.MULTILINE)
 README = (TESTS / "README.md").read_text(encoding="utf-8")
 MODULES = {
     path.relative_to(PACKAGE).as_posix()

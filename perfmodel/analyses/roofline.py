@@ -34,7 +34,7 @@ class KernelPoint:
     sizes: str  # in words
     operations: float  # floating-point operations
     bytes: float  # bytes that must move in global memory [B]
-    seconds: float  # measured median [s]
+    seconds: float  # measured median, or a predicted time [s]
     bound_s: float  # the least time that the roofs allow [s]; NaN where one of them is not known
     bound: str  # the lowest roof: ``compute``, ``memory`` or ``local``
 
@@ -79,11 +79,22 @@ def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
     """
     roofs = roof_values(measurements.facts) if measurements.facts is not None else {}
     rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
-    return tuple(_point(measurements, row, roofs) for row in rows)
+    return tuple(_measured(measurements, row, roofs) for row in rows)
 
 
-def _point(measurements: Measurements, row: Measurement, roofs: Mapping[str, float]) -> KernelPoint:
+def _measured(measurements: Measurements, row: Measurement, roofs: Mapping[str, float]) -> KernelPoint:
     case = Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts, "roofline")
+    return kernel_point(case, roofs, row.kernel, in_words(row.variant), row.median)
+
+
+def kernel_point(case: Case, roofs: Mapping[str, float], kernel: str, form: str, seconds: float) -> KernelPoint:
+    """Return a counted kernel at given sizes, with its measured or predicted time [s], below roofs.
+
+    Raises
+    ------
+    MissingFactError
+        If the size of a transfer is not known.
+    """
     single, double = map(float, float_operations(case))
     moved = float(global_bytes(case))
     times = {
@@ -92,10 +103,8 @@ def _point(measurements: Measurements, row: Measurement, roofs: Mapping[str, flo
         "local": _time(float(local_bytes(case)), roofs.get(LOCAL)),
     }
     bound = max(times, key=lambda name: (math.isnan(times[name]), times[name]))
-    return KernelPoint(
-        row.kernel, in_words(row.variant), in_words(row.parameters), single + double, moved, row.median, times[bound],
-        bound,
-    )  # fmt: skip
+    sizes = in_words(case.parameters)
+    return KernelPoint(kernel, form, sizes, single + double, moved, seconds, times[bound], bound)
 
 
 def _time(amount: float, rate: float | None) -> float:

@@ -121,7 +121,7 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
     with task(bar, "fitting families", len(families())):
         models, problems, fits = _fit_families(measured, tests, target, bar.advance)
     try:
-        rivals = contenders(folder, begin=bar.start, advance=bar.advance)
+        rivals = contenders(folder, begin=bar.start, advance=bar.advance, made=fits)
     finally:
         bar.stop()
     possible = [name for name in candidates(measured.facts) if name in models]
@@ -135,20 +135,18 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
 def _fit_families(
     measured: Measurements, tests: Measurements, target: Path, advance: Callable[[str], None]
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
-    """Fit and save every family; return the models, the problem of each that cannot be fitted, and candidates' fits."""
+    """Fit and save every family; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in families().items():
-        found = FamilyFits(measured, family, FitOptions(), tests)
+        fits[name] = FamilyFits(measured, family, FitOptions(), tests)
         try:
-            models[name] = fitted_model(found)
+            models[name] = fitted_model(fits[name])
         except PerfModelError as error:
             problems[name] = " ".join(str(error).split())
             advance(f"{name}: {problems[name]}")
         else:
             models[name].save(target / f"{name}.json")
             advance(name)
-            if name in CANDIDATES:
-                fits[name] = found
     return models, problems, fits
 
 
@@ -178,8 +176,11 @@ def judge_family(
     level: float = 0.9,
     protocols: Sequence[str] = UNASKED,
     given: Mapping[str, Fact] | None = None,
+    tests: str = store.TESTS_FILE,
 ) -> Judged:
-    """Fit one family to a device's folder and judge it by some protocols; facts are as of :func:`fit_family`.
+    """Fit one family to a device's folder and judge it by some protocols on the kernels measured into its file `tests`.
+
+    Facts are as of :func:`fit_family`.
 
     Raises
     ------
@@ -188,7 +189,7 @@ def judge_family(
     MissingFactError
         If the family needs an unknown fact of the device and the options do not let it be fitted.
     """
-    measured, tests = measured_folder(folder, measured_facts, given)
+    measured, tested = measured_folder(folder, measured_facts, given, tests)
     return Judged(
-        *fit_and_evaluate(measured, tests, family, level=level, options=options, protocols=protocols)
+        *fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols)
     )

@@ -20,6 +20,9 @@ Sources = Annotated[
     ),
 ]
 Csv = Annotated[str, typer.Option("--csv", metavar="TABLE", help="Print one table as CSV: predictions or weights.")]
+Tests = Annotated[
+    str, typer.Option("--tests", metavar="FILE", help="File of the folder with the kernels that are predicted.")
+]
 Protocols = Annotated[
     list[str] | None,
     typer.Option(
@@ -30,6 +33,7 @@ Protocols = Annotated[
 
 def command(
     source: Sources,
+    tests: Tests = "test.jsonl",
     family: FamilyName = "stevens_kloeckner_2016",
     protocol: Protocols = None,
     level: Level = 0.9,
@@ -51,7 +55,7 @@ def command(
     refuse_mixture(source)
     chosen, options = find_family(family), FitOptions(fit_facts=not given_facts)
     asked, given = protocols(protocol), given_facts_of(facts)
-    judged = [judge_family(folder, chosen, options, measured_facts, level, asked, given) for folder in source]
+    judged = [judge_family(folder, chosen, options, measured_facts, level, asked, given, tests) for folder in source]
     if json:
         print_document(document(judged))
     elif csv == "predictions":

@@ -9,16 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfmodel.compare.comparison import Comparison, compare
+    from perfmodel.compare.comparison import Comparison, Comparisons, compare
+    from perfmodel.compare.contender import Contender, Contenders
     from perfmodel.compare.figures import Choice, Figures, choices, summarise
     from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
-    from perfmodel.compare.side_by_side import Contender, compare_families, on_common_cases
+    from perfmodel.compare.side_by_side import compare_families, on_common_cases
 
 __all__ = [
     "PROTOCOLS",
     "Choice",
     "Comparison",
+    "Comparisons",
     "Contender",
+    "Contenders",
     "Evaluation",
     "Figures",
     "choices",
@@ -33,7 +36,9 @@ __all__ = [
 _HOMES = {
     "Choice": "figures",
     "Comparison": "comparison",
-    "Contender": "side_by_side",
+    "Comparisons": "comparison",
+    "Contender": "contender",
+    "Contenders": "contender",
     "Evaluation": "protocols",
     "Figures": "figures",
     "PROTOCOLS": "protocols",

@@ -8,16 +8,27 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.display import data_frame, html_table, one_line, percent, seconds_text
+from perfmodel.display import in_words as in_words
 from perfmodel.errors import UnmeasuredFeatureError
-from perfmodel.fitting import relative_errors
+from perfmodel.fitting import geometric_mean_error, relative_errors
 from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from perfmodel.predict import FittedModel
     from perfmodel.store import Measurements
 
 
-@dataclass(frozen=True)
+HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "error")
+COLUMNS = (
+    "kernel", "group", "variant", "sizes", "measured_s", "predicted_s", "low_s", "high_s", "relative_error", "needs",
+)  # fmt: skip
+"""What :meth:`Comparison.record` has of a case."""
+
+
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One case with its measured and its predicted time.
 
@@ -78,7 +89,69 @@ class Comparison:
         return self.interval[0] <= self.measured <= self.interval[1]
 
 
-def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> tuple[Comparison, ...]:
+    def __repr__(self) -> str:
+        name = " ".join(filter(None, (self.kernel, self.form, self.sizes)))
+        return one_line(f"<Comparison {name}: {' against '.join(self._times)}>")
+
+    @property
+    def _times(self) -> tuple[str, str]:
+        predicted = "withheld" if self.predicted is None else f"predicted {seconds_text(self.predicted)}"
+        return predicted, f"measured {seconds_text(self.measured)}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the case as a row of :data:`COLUMNS`, with None where there is nothing."""
+        low, high = self.interval or (None, None)
+        values = (
+            self.kernel, self.group, self.form, self.sizes, self.measured, self.predicted, low, high,
+            self.relative_error, " ".join(self.needs),
+        )  # fmt: skip
+        return dict(zip(COLUMNS, values, strict=True))
+
+
+class Comparisons(tuple[Comparison, ...]):
+    """Cases with their measured and predicted times: a tuple that shows itself as a table."""
+
+    __slots__ = ()
+
+    @property
+    def error(self) -> float:
+        """Geometric mean of the relative errors, each 0.1 % at least [1]; NaN where nothing was predicted."""
+        return geometric_mean_error([row.relative_error for row in self if row.relative_error is not None])
+
+    def __repr__(self) -> str:
+        return f"<Comparisons of {self}>"
+
+    def __str__(self) -> str:
+        withheld = sum(row.predicted is None for row in self)
+        error = f"geometric mean of the relative error {percent(self.error)}"
+        return f"{len(self)} cases of {len(kernels(self))} kernels: {error}" + f", {withheld} withheld" * bool(withheld)
+
+    def _repr_html_(self) -> str:
+        """Return the cases as a table for a notebook, with the geometric mean of their errors above it."""
+        return html_table(self.table, str(self), left=3)
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """A heading and a row of text for each case."""
+        return [HEADER, *((row.kernel, row.form, row.sizes, *time_cells(row)) for row in self)]
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each case as a pandas table, with :data:`COLUMNS` and each size as ``parameters.<name>``.
+
+        Times are in seconds.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        names = sorted({name for row in self for name in row.parameters})
+        sizes = [{f"parameters.{name}": row.parameters.get(name) for name in names} for row in self]
+        rows = ({**row.record(), **own} for row, own in zip(self, sizes, strict=True))
+        return data_frame(rows, [*COLUMNS, *(f"parameters.{name}" for name in names)])
+
+
+def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
     """Predict every measured case with a fitted model; in the order of kernels, variants and sizes."""
     rows = []
     for row in measured:
@@ -99,9 +172,9 @@ def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> t
     return in_order(rows)
 
 
-def in_order(rows: Iterable[Comparison]) -> tuple[Comparison, ...]:
+def in_order(rows: Iterable[Comparison]) -> Comparisons:
     """Return cases in the order of kernels, variants and sizes."""
-    return tuple(sorted(rows, key=lambda row: (row.kernel, row.form, *volume(row.parameters))))
+    return Comparisons(sorted(rows, key=lambda row: (row.kernel, row.form, *volume(row.parameters))))
 
 
 def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
@@ -109,15 +182,12 @@ def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
     return math.prod(parameters.values()), in_words(parameters)
 
 
-def in_words(values: Mapping[str, Any]) -> str:
-    """Return names and values in one line.
+def time_cells(row: Comparison) -> tuple[str, str, str]:
+    """Return the measured and the predicted time and the relative error as text."""
+    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
+    return seconds_text(row.measured), predicted, percent(row.relative_error)
 
-    Examples
-    --------
-    >>> in_words({"n": 8, "work_group": [16, 12]})
-    'n=8 work_group=16x12'
-    """
-    return " ".join(
-        f"{name}={'x'.join(map(str, value)) if isinstance(value, list | tuple) else value}"
-        for name, value in values.items()
-    )
+
+def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
+    """Return the names of the kernels in the order in which they first occur."""
+    return tuple(dict.fromkeys(row.kernel for row in rows))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from perfmodel.compare.side_by_side import Contender, compare_families, on_common_cases
+from perfmodel.compare.contender import Contenders
+from perfmodel.compare.side_by_side import contender_of, on_common_cases
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
+from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.options import FitOptions
 from perfmodel.models import families, find_family
 
@@ -25,7 +27,8 @@ def contenders(
     given_facts: bool = False,
     begin: Callable[[str, int], None] = lambda title, total: None,
     advance: Callable[[str], None] = lambda note: None,
-) -> tuple[Contender, ...]:
+    made: Mapping[str, FamilyFits] = MappingProxyType({}),
+) -> Contenders:
     """Fit families to a folder's measurements and judge them on the same cases.
 
     A family with a weight that can be derived from the measurements (a roof, a latency) is judged
@@ -42,16 +45,21 @@ def contenders(
     begin, advance
         Progress: called once with a title and the number of fits, and after each fit with its family,
         and the problem where there was one.
+    made
+        Fits of families to the folder's measurements, with its test kernels, by the family's name. They are used, and
+        the folder is not read again; of other families fits are made.
     """
-    chosen = [find_family(name) for name in names or families()]
-    plain = measured_folder(folder, measured_facts=False)
-    known = with_measured_facts(plain[0])
-    measured = known, plain[1].with_facts(known.facts)
-    derived = [one for one in chosen if has_measured_weight(one, plain[0], known)]
-    twice = [replace(one, name=f"{one.name} (measured)") for one in derived]
-    options, found = FitOptions(fit_facts=not given_facts), []
-    begin(f"families on {known.device}", len(chosen) + len(twice))
-    for one in chain(compare_families(*plain, chosen, options), compare_families(*measured, twice, options)):
+    chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
+    some = next(iter(made.values()), None)
+    plain, tests = (some.measured, some.tests) if some else measured_folder(folder, measured_facts=False)
+    fits = [made.get(one.name) or FamilyFits(plain, one, options, tests) for one in chosen]
+    known = with_measured_facts(plain)
+    tests = tests and tests.with_facts(known.facts)
+    twice = [replace(one, name=f"{one.name} (measured)") for one in chosen if has_measured_weight(one, plain, known)]
+    fits += [FamilyFits(known, one, options, tests) for one in twice]
+    begin(f"families on {known.device}", len(fits))
+    found = []
+    for one in map(contender_of, fits):
         advance(f"{one.family}: {one.problem}" if one.problem else one.family)
         found.append(one)
     return on_common_cases(sorted(found, key=lambda one: one.family))

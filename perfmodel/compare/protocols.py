@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.compare.comparison import Comparison, in_order, in_words, volume
+from perfmodel.compare.comparison import Comparison, Comparisons, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, summarise
+from perfmodel.display import html_table, one_line
 from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.heldout import Unseen
@@ -34,6 +35,8 @@ from perfmodel.predict import FittedModel, fitted_model
 from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from perfmodel.store import Measurement, Measurements
 
 PROTOCOLS: Mapping[str, str] = MappingProxyType(
@@ -53,7 +56,7 @@ _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B
 """The protocol whose predictions each of these takes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """A family on a device by one protocol.
 
@@ -79,6 +82,24 @@ class Evaluation:
     def figures(self) -> Figures:
         """Figures over all rows."""
         return summarise(self.rows)
+
+    def __repr__(self) -> str:
+        return one_line(f"<Evaluation by {self.protocol} {self._of} {Comparisons(self.rows)}>")
+
+    @property
+    def _of(self) -> str:
+        return f"of {self.family} on {self.device}:"
+
+    def _repr_html_(self) -> str:
+        """Return the cases as a table for a notebook."""
+        return html_table(
+            Comparisons(self.rows).table, f"protocol {self.protocol} ({PROTOCOLS[self.protocol]}), {self._of} "
+            f"{Comparisons(self.rows)}", left=3,
+        )
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each case as a pandas table, as :meth:`perfmodel.compare.Comparisons.to_frame`."""
+        return Comparisons(self.rows).to_frame()
 
 
 def evaluate(
@@ -212,7 +233,7 @@ def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     ]
 
 
-def _comparisons(rows: tuple[Measurement, ...], found: Unseen, half_widths: Floats | None) -> tuple[Comparison, ...]:
+def _comparisons(rows: tuple[Measurement, ...], found: Unseen, half_widths: Floats | None) -> Comparisons:
     bounds = None if half_widths is None else np.transpose(scaled(found.seconds, half_widths)).tolist()
     cases = []
     for i, (row, seconds, needs) in enumerate(zip(rows, found.seconds, found.needs, strict=True)):

@@ -3,64 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from perfmodel.compare.comparison import Comparison
-from perfmodel.compare.figures import Figures, summarise
-from perfmodel.compare.protocols import Evaluation, evaluate_fits
+from perfmodel.compare.comparison import Comparison, Comparisons
+from perfmodel.compare.contender import COMPARED as COMPARED
+from perfmodel.compare.contender import Contender as Contender
+from perfmodel.compare.contender import Contenders
+from perfmodel.compare.figures import summarise
+from perfmodel.compare.protocols import evaluate_fits
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.options import FitOptions
 
 if TYPE_CHECKING:
     from perfmodel.models import Family
     from perfmodel.store import Measurements
-
-#: Protocols by which families are compared; the third one needs a fit for each size.
-COMPARED = ("A", "B")
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A family on a device, compared with others on the same cases.
-
-    Parameters
-    ----------
-    family, device
-        Their names.
-    weights
-        Number of fitted weights; those that a fact gives do not count.
-    fit_s
-        Time of one fit to all measurement kernels, their features evaluated [s].
-    predict_s
-        Time of one prediction of a counted kernel: its features, quantities and expression [s].
-    evaluations
-        One for each of :data:`COMPARED`, with the cases that every contender predicts.
-    withheld
-        Cases that this family withheld, by protocol A.
-    problem
-        Reason why it could not be fitted; it has no figures then.
-    """
-
-    family: str
-    device: str
-    weights: int = 0
-    fit_s: float = float("nan")
-    predict_s: float = float("nan")
-    evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)
-    withheld: int = 0
-    problem: str = ""
-
-    def by(self, protocol: str) -> Evaluation:
-        """Return the evaluation by one protocol."""
-        return next(one for one in self.evaluations if one.protocol == protocol)
-
-    def figures(self, protocol: str, kernel: str | None = None) -> Figures:
-        """Return the figures of one kernel, or of all."""
-        return summarise([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
-
 
 def compare_families(
     measured: Measurements, tests: Measurements, families: Iterable[Family], options: FitOptions | None = None
@@ -74,34 +34,40 @@ def compare_families(
     on_common_cases : makes their figures comparable.
     """
     for family in families:
-        try:
-            yield _contender(FamilyFits(measured, family, options or FitOptions(), tests), tests)
-        except PerfModelError as error:
-            yield Contender(family.name, measured.device, problem=" ".join(str(error).split()))
+        yield contender_of(FamilyFits(measured, family, options or FitOptions(), tests))
 
 
-def _contender(fits: FamilyFits, tests: Measurements) -> Contender:
-    weights, fit_s, predict_s = timed(fits, tests)
-    evaluations = evaluate_fits(fits, None, COMPARED)
+def contender_of(fits: FamilyFits) -> Contender:
+    """Judge a family on all tests that it predicts; fits that are made already are not made again.
+
+    A family that cannot be fitted is a contender with a problem.
+    """
+    name, device = fits.family.name, fits.measured.device
+    try:
+        weights, fit_s, predict_s = timed(fits, fits.tests or fits.measured)
+        evaluations = evaluate_fits(fits, None, COMPARED)
+    except PerfModelError as error:
+        return Contender(name, device, problem=" ".join(str(error).split()))
     withheld = summarise(evaluations[0].rows).withheld
-    return Contender(fits.family.name, fits.measured.device, weights, fit_s, predict_s, evaluations, withheld)
+    return Contender(name, device, weights, fit_s, predict_s, evaluations, withheld)
 
 
 def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
     """Return the number of fitted weights, and the seconds of one fit and of one prediction of a counted case.
 
-    Features are evaluated before the fit, so that the fit alone is timed, and once more for the predictions.
+    Features are evaluated before the fit, so that the fit alone is timed, and once more for the predictions. The fit
+    that is timed is made anew.
     """
-    known = fits.refits.table.known
+    known, table = fits.refits.table.known, fits.refits.table.select(fits.seen)
     begin = perf_counter()
-    fitted = fits.fit_measured()
+    fitted = fit_to_design(table, fits.family, fits.options)
     fit_s = perf_counter() - begin
     begin = perf_counter()
     times = fits.design_of(cases).times
     return len(fitted.names) - len(known), fit_s, (perf_counter() - begin) / len(times)
 
 
-def on_common_cases(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
+def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
     """Leave out the cases that some contender withheld, of each protocol and device."""
     every = tuple(contenders)
     found = []
@@ -110,9 +76,9 @@ def on_common_cases(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
         kept = []
         for own in one.evaluations:
             lost = {_case(row) for rival in rivals for row in rival.by(own.protocol).rows if row.predicted is None}
-            kept.append(replace(own, rows=tuple(row for row in own.rows if _case(row) not in lost)))
+            kept.append(replace(own, rows=Comparisons(row for row in own.rows if _case(row) not in lost)))
         found.append(replace(one, evaluations=tuple(kept)))
-    return tuple(found)
+    return Contenders(found)
 
 
 def _case(row: Comparison) -> tuple[str, str, str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts.counters.activity import active_work_items
 from perfmodel.counts.counters.banks import bank_conflicts
@@ -36,9 +36,11 @@ from perfmodel.counts.rows import (
     total,
     write_row,
 )
+from perfmodel.counts.showing import COLUMNS, access_rows, barrier_rows, html_rows, launch_rows, operation_rows, records
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Plan, Traffic, plan_of_program
+from perfmodel.display import data_frame, html_table, one_line
 from perfmodel.errors import (
     CountsSchemaError,
     FlowUnknownError,
@@ -47,6 +49,9 @@ from perfmodel.errors import (
     UnknownGranularityError,
     UnknownOrderError,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 SCHEMA = "perfmodel.counts/1"
 #: Each table's rows, in the order of the attributes of :class:`KernelCounts`.
@@ -392,6 +397,52 @@ class KernelCounts:
 
     def _arrays(self) -> tuple[str, ...]:
         return tuple(sorted({row.array for row in self.access_table}))
+
+    # }}}
+
+    # {{{ showing
+
+    def __repr__(self) -> str:
+        kinds = len(self.operation_table), len(self.access_table)
+        return one_line(
+            f"<KernelCounts {self._signature}: {kinds[0]} kinds of operations, {kinds[1]} of accesses, sub-groups of "
+            f"{self.subgroup_size}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the counts as a table for a notebook."""
+        shape = "x".join(map(str, self.launch.group_shape)) or "1"
+        notes = f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
+        return html_table(html_rows(self._rows), f"{self._signature}, work-groups of {shape}", [notes], left=3)
+
+    def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
+        """Return a row for each count as a pandas table: what is counted, its formula, and its value at given sizes.
+
+        Parameters
+        ----------
+        sizes, **more_sizes
+            Every size parameter, or none; with sizes there is a column ``value``.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        ParameterError, AssumptionError
+            As of calling a :class:`~perfmodel.counts.Count`.
+        """
+        at = {**(sizes or {}), **more_sizes}
+        return data_frame(records(self._rows, at), [*COLUMNS, *["value"] * bool(at)])
+
+    @property
+    def _signature(self) -> str:
+        return f"{self.name}({', '.join(self.parameters)})"
+
+    @property
+    def _rows(self) -> Iterator[tuple[dict[str, Any], Count]]:
+        yield from launch_rows(self.launch_table)
+        yield from operation_rows(self.operation_table)
+        yield from access_rows(self.access_table)
+        yield from barrier_rows(self.barrier_table)
 
     # }}}
 

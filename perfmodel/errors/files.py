@@ -65,6 +65,14 @@ class PictureFormatError(PerfModelError, ValueError):
     message = "{path} is no picture that can be written; let its name end in {allowed: or }."
 
 
+class PictureError(PerfModelError, ValueError):
+    """A picture cannot be drawn of what was given."""
+
+    problem: str
+    advice: str
+    message = "{problem}; {advice}."
+
+
 class StoreMissingError(PerfModelError, FileNotFoundError):
     """There are no measurements at a path."""
 

@@ -7,8 +7,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+from perfmodel.display import one_line
 from perfmodel.documents import Schema
 from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
 from perfmodel.facts.checks import checked_facts
@@ -57,6 +59,9 @@ class DeviceFacts:
     platform: str
     driver: str
     facts: tuple[tuple[str, Fact], ...]
+
+    def __repr__(self) -> str:
+        return one_line(f"<DeviceFacts of {self.name} ({self.platform}): {len(self.facts)} facts>")
 
     @classmethod
     def from_mapping(cls, name: str, platform: str, driver: str, facts: Mapping[str, Fact]) -> DeviceFacts:
@@ -107,10 +112,10 @@ class DeviceFacts:
         UnknownFactError
             If the device has no fact under this key.
         """
-        for known, fact in self.facts:
-            if known == key:
-                return fact
-        raise UnknownFactError(key, self.name, tuple(self))
+        found = self._by_key.get(key)
+        if found is None:
+            raise UnknownFactError(key, self.name, tuple(self))
+        return found
 
     def value(self, key: str) -> Any:
         """Look up the value of one fact; raises as :meth:`fact` does."""
@@ -120,7 +125,11 @@ class DeviceFacts:
         return (key for key, _ in self.facts)
 
     def __contains__(self, key: object) -> bool:
-        return any(known == key for known, _ in self.facts)
+        return key in self._by_key
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, Fact]:
+        return dict(reversed(self.facts))  # of a key that is there twice the first counts
 
     def to_json(self) -> dict[str, Any]:
         """Return a document for JSON, with schema ``perfmodel.device/1``."""

@@ -102,7 +102,7 @@ def _check_names(sources: FeatureSources, parameters: Mapping[str, Any]) -> None
 
 
 def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, float]:
-    numbers = [count(**parameters) for count in sources.counts]
+    numbers = sources.counts.at(parameters)
     values = {name: float(sum([numbers[place] for place in places])) for name, places in sources.sums}
     for access in sources.unclassified:
         code = class_code(numbers[access.stride], numbers[access.footprint], numbers[access.filled])

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import ParameterError
 from perfmodel.features.names import operation_feature
 from perfmodel.features.stride import CLASS_NAMES, class_code
@@ -36,7 +36,7 @@ class FeatureSources:
     """The counts of a kernel and the features that they are added to."""
 
     parameters: tuple[str, ...]  # size parameters of the kernel, sorted
-    counts: tuple[Count, ...]  # distinct; each is evaluated once
+    counts: JointCounts  # distinct; each is evaluated once
     sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
     unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
 
@@ -54,7 +54,7 @@ def find_sources(counts: KernelCounts) -> FeatureSources:
     )
     return FeatureSources(
         counts.parameters,
-        tuple(position.counts),
+        position.joint(),
         tuple((name, tuple(places)) for name, places in sums.items()),
         unclassified,
     )

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def measured_folder(
-    folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None
+    folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements]:
-    """Return a folder's measurements of measurement kernels and of test kernels.
+    """Return a folder's measurements of measurement kernels and of test kernels, which are in its file `tests`.
 
     Facts that can be read off the measurements are among theirs, unless `measured_facts` is false; `given` ones
     replace what is known (:func:`with_given_facts`).
@@ -37,7 +37,7 @@ def measured_folder(
     if measured_facts:
         measured = with_measured_facts(measured)
     measured = with_given_facts(measured, given)
-    return measured, tests_of(folder, measured)
+    return measured, tests_of(folder, measured, tests)
 
 
 def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:
@@ -48,8 +48,10 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
     return measured.with_facts(known.updated(given))
 
 
-def tests_of(folder: Path, measured: Measurements) -> Measurements:
-    """Return the measured test kernels beside measurements, with the same facts of the device.
+def tests_of(
+    folder: Path, measured: Measurements, file: str = TESTS_FILE  # noqa: PT028 -- no test
+) -> Measurements:
+    """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
 
     Raises
     ------
@@ -58,9 +60,9 @@ def tests_of(folder: Path, measured: Measurements) -> Measurements:
     """
     from perfmodel import store
 
-    tests = store.read(folder / TESTS_FILE)
+    tests = store.read(folder / file)
     if tests.device != measured.device:
-        raise ForeignDeviceError(folder / TESTS_FILE, f"'{tests.device}'", f"'{measured.device}'")
+        raise ForeignDeviceError(folder / file, f"'{tests.device}'", f"'{measured.device}'")
     return tests.with_facts(measured.facts)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from perfmodel.display import one_line
 from perfmodel.documents import MOST_LANES
 from perfmodel.errors import FamilyUnaskedError
 from perfmodel.fitting.linear.diagnosis import Mark
@@ -129,6 +130,9 @@ class FittedWeights(BaseModel):
     definition: str = ""
     definition_sha256: str = ""
     facts: dict[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return one_line(f"<FittedWeights {self.family} on {self.device}: {len(self.weights)} from {self.rows} rows>")
 
     @property
     def family_file(self) -> str:

@@ -2,10 +2,10 @@ r"""What bounds a kernel: an overhead and a smooth maximum of the resources that
 
 .. math:: T = o + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad R_r = \sum_q w_q q
 
-over the resources *chain* (operations that wait for the one before), *special* (divisions, roots, functions), *issue*
-(instructions, vector or scalar), *near* (lines of the first-level cache) and *far* (lines of the second and last
-level); o is what launches, groups, barriers and mispredicted loops cost. No weight is negative. The quantities q are
-those of :mod:`perfmodel.quantities.bottleneck`: each counts where it stands, in a nest of loops between barriers.
+over the resources *chain* (operations and branches that are waited for), *special* (divisions, roots, functions),
+*issue* (instructions, vector or scalar), *near* (lines of the first-level cache) and *far* (lines of the second and
+last level); o is what launches, groups and barriers cost. No weight is negative. The quantities q are those of
+:mod:`perfmodel.quantities.bottleneck`: each counts where it stands, in a nest of loops between barriers.
 
 Two numbers describe the device as a whole: the order in which it runs the lanes of a group (the fact ``lane_order``),
 and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger the better they overlap. Where the facts

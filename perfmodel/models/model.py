@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from pymbolic.primitives import Call, Variable
 
+from perfmodel.display import one_line
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions.dimensions import weight_units
 from perfmodel.expressions.expression import parse
@@ -113,6 +114,9 @@ class Family:
     choices: Mapping[str, tuple[FactValue, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     definition: str = ""
     sha256: str = ""
+
+    def __repr__(self) -> str:
+        return one_line(f"<Family {self.name}: {self.citation}>")
 
     @classmethod
     def from_expression(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from perfmodel.display import one_line
 from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl.queries import facts_of
@@ -24,6 +25,9 @@ class Device:
 
     index: int
     facts: DeviceFacts
+
+    def __repr__(self) -> str:
+        return one_line(f"<Device {self.index}: {self.name} ({self.platform})>")
 
     @property
     def name(self) -> str:

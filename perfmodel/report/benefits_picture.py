@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.report.drawing import empty_figure, write_figure
+from perfmodel.report.palette import BLUE, GREEN, PURPLE, VERMILION
 from perfmodel.report.tables import seconds_text
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from perfmodel.analyses.benefits import Benefits
 
-_COLOURS = {"itilp": "#0072B2", "serial": "#D55E00", "fp": "#009E73", "memlp": "#CC79A7"}
+_COLOURS = {"itilp": BLUE, "serial": VERMILION, "fp": GREEN, "memlp": PURPLE}
 _PAPER = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
 
 

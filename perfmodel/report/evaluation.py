@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, summarise
+from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.report.fitted import fitted_text
 from perfmodel.report.tables import (
     csv_text,
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
 
 SCHEMA = "perfmodel.evaluation/1"
-COLUMNS = (
-    "protocol", "family", "device", "kernel", "group", "variant", "sizes", "measured_s", "predicted_s",
-    "low_s", "high_s", "relative_error", "needs",
-)  # fmt: skip
+COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)
 LESS_OF_PREDICTIONS = ("measured", "predicted", "all devices", "variant")
 LESS_OF_FIGURES = (
     "width", "inside", "tau", "top-1", "choices", "p90", "median", "withheld", "device", "factor - 1", "cases",
@@ -195,9 +192,4 @@ def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
 
 
 def _record(one: Evaluation, row: Comparison) -> dict[str, Any]:
-    low, high = row.interval or (None, None)
-    cells = (
-        one.protocol, one.family, one.device, row.kernel, row.group, row.form, row.sizes,
-        row.measured, row.predicted, low, high, row.relative_error, " ".join(row.needs),
-    )  # fmt: skip
-    return dict(zip(COLUMNS, cells, strict=True))
+    return {"protocol": one.protocol, "family": one.family, "device": one.device, **row.record()}

@@ -6,17 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from perfmodel.compare.side_by_side import COMPARED, Contender
+from perfmodel.compare.contender import COLUMNS, COMPARED, Contender, records
 from perfmodel.report.fitted import fitted_text
-from perfmodel.report.tables import csv_text, finite, kernels, percent, seconds_text, unranked_note
+from perfmodel.report.tables import csv_text, kernels, percent, seconds_text, unranked_note
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
 LESS = ("predict", "fit", "weights", "tau", "regret", "factor - 1")
-COLUMNS = (
-    "device", "family", "protocol", "kernel", "cases", "error", "factor", "regret", "top1", "tau", "weights",
-    "fit_s", "predict_s", "withheld", "problem",
-)  # fmt: skip
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
@@ -73,32 +69,11 @@ def _problems(contenders: Sequence[Contender]) -> str:
     return "\n".join(f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem)
 
 
-def families_records(contenders: Sequence[Contender]) -> list[dict[str, Any]]:
-    """Return the figures as rows of :data:`COLUMNS`: of each device, family, protocol and kernel, and over all.
-
-    A family that could not be fitted has one row with its problem; a figure that is not known is None.
-    """
-    rows: list[dict[str, Any]] = []
-    for one in contenders:
-        own: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": one.device, "family": one.family}
-        if one.problem:
-            rows.append({**own, "problem": one.problem})
-        for each in one.evaluations:
-            for kernel in (*kernels(each.rows), None):
-                f = one.figures(each.protocol, kernel)
-                rows.append({
-                    **own, "protocol": each.protocol, "kernel": kernel or "all", "cases": f.cases,
-                    **{name: finite(getattr(f, name)) for name in ("error", "factor", "regret", "top1", "tau")},
-                    "weights": one.weights, "fit_s": one.fit_s, "predict_s": one.predict_s, "withheld": one.withheld,
-                })  # fmt: skip
-    return rows
-
-
 def families_csv(contenders: Sequence[Contender]) -> str:
-    """Return :func:`families_records` as CSV."""
-    return csv_text(COLUMNS, families_records(contenders))
+    """Return :func:`perfmodel.compare.contender.records` as CSV."""
+    return csv_text(COLUMNS, list(records(contenders)))
 
 
 def families_document(contenders: Sequence[Contender]) -> dict[str, Any]:
-    """Return :func:`families_records` as one document for programs."""
-    return {"schema": SCHEMA, "rows": families_records(contenders)}
+    """Return :func:`perfmodel.compare.contender.records` as one document for programs."""
+    return {"schema": SCHEMA, "rows": list(records(contenders))}

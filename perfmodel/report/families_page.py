@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfmodel.compare.side_by_side import Contender
-from perfmodel.report.tables import below_marker, markdown_table, percent
+from perfmodel.compare.contender import HEADER, Contender, Contenders
+from perfmodel.report.tables import below_marker, markdown_table
 
 BEGIN = "<!-- what follows is drawn by scripts/compare_families -->"
 SIMULATED = "A simulator counted these times. They are not pooled with those of devices, and are not in the picture."
-HEADER = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
 
 
 def families_page(
@@ -22,13 +21,12 @@ def families_page(
 
 def _section(contenders: Sequence[Contender]) -> str:
     """Return a device's families as a Markdown table, best by protocol B first."""
-    judged = sorted((one for one in contenders if one.evaluations), key=lambda one: one.figures("B").error)
+    judged = Contenders(contenders).judged
     rows = [HEADER, ("---", *["---:"] * (len(HEADER) - 1)), *map(_cells, judged)]
     cases = len(judged[0].by("A").rows)
     return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{markdown_table(rows)}\n"
 
 
 def _cells(one: Contender) -> tuple[str, ...]:
-    a, b = one.figures("A"), one.figures("B")
-    errors = map(percent, (a.error, b.error, a.factor))
-    return (f"`{one.family}`", *errors, f"{a.regret:.2f}", f"{a.tau:.2f}", str(one.weights))
+    name, *figures = one.cells
+    return (f"`{name}`", *figures)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from perfmodel.compare import Contender
 from perfmodel.compare.side_by_side import COMPARED
-from perfmodel.report.drawing import empty_figure, write_figure
+from perfmodel.errors import PictureError
+from perfmodel.report.drawing import axes_or_new, empty_figure, write_figure
+from perfmodel.report.palette import ERRORS_MAP, ink
 from perfmodel.report.tables import kernels
 
 if TYPE_CHECKING:
@@ -40,16 +42,62 @@ def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
     return figure
 
 
+def plot_families(
+    contenders: Sequence[Contender], ax: Axes | None = None, *, protocol: str = "B", title: str = ""
+) -> Axes:
+    """Draw the errors of model families as a map: families down, test kernels across, the best of each column bold.
+
+    Yellow is a small error, dark violet a large one (:data:`RANGE`, evenly on a logarithmic axis).
+
+    Parameters
+    ----------
+    contenders
+        Families on one device and on the same cases (:func:`perfmodel.compare.contenders.contenders`,
+        :func:`perfmodel.compare.on_common_cases`). Those that could not be fitted are left out.
+    ax
+        Axes to draw on; a new figure by default.
+    protocol
+        ``"A"`` or ``"B"`` (:data:`perfmodel.compare.PROTOCOLS`).
+    title
+        Title of the axes; by default the device and the protocol.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`, or the axes of the new figure.
+
+    Raises
+    ------
+    PictureError
+        If no family was fitted, there are several devices, or there is no such protocol.
+    """
+    judged = [one for one in contenders if one.evaluations]
+    devices = sorted({one.device for one in judged})
+    if len(devices) != 1:
+        found = f"families of {len(devices)} devices ({', '.join(devices)})" if devices else "no family that was fitted"
+        raise PictureError(f"there are {found} to draw", "give the fitted families of one device")
+    if protocol not in COMPARED:
+        raise PictureError(f"no family was judged by protocol '{protocol}'", f"choose one of {', '.join(COMPARED)}")
+    columns = 1 + len(kernels(judged[0].by(protocol).rows))
+    axes = axes_or_new(ax, 3.0 + 0.62 * columns, 1.6 + 0.3 * len(judged))
+    _draw(axes, judged, protocol, last=True)
+    axes.set_title(title or f"error, {devices[0]}, protocol {protocol}", fontsize="small")
+    return axes
+
+
 def _draw(axes: Axes, contenders: Sequence[Contender], protocol: str, last: bool) -> None:
+    from matplotlib import colormaps
     from matplotlib.colors import LogNorm
 
+    shades, limits = colormaps[ERRORS_MAP], LogNorm(*RANGE, clip=True)
     names = [*kernels(contenders[0].by(COMPARED[0]).rows), None]
     errors = [[one.figures(protocol, name).error for name in names] for one in contenders]
-    axes.imshow(errors, norm=LogNorm(*RANGE, clip=True), cmap="RdYlGn_r", aspect="auto")
+    axes.imshow(errors, norm=limits, cmap=shades, aspect="auto")
     for y, row in enumerate(errors):
         for x, error in enumerate(row):
             best = error == min(other[x] for other in errors)
-            axes.text(x, y, _short(error), ha="center", va="center", fontsize="x-small",
+            colour = "black" if error != error else ink(*shades(limits(error))[:3])
+            axes.text(x, y, _short(error), ha="center", va="center", fontsize="x-small", color=colour,
                       fontweight="bold" if best else "normal")  # fmt: skip
     axes.axvline(len(names) - 1.5, color="white", linewidth=3)
     axes.set_yticks(range(len(contenders)), [one.family for one in contenders], fontsize="x-small")

@@ -17,8 +17,8 @@ REST = "#BBBBBB"
 MARKERS = "osD^vPX<"
 """One more than there are colours, so that 56 kernels differ in one of both."""
 LINES = ("-", "--", "-.", ":")
-ERRORS_MAP = "cividis_r"
-"""Matplotlib's map of colours for errors: yellow is small, dark blue is large; its lightness falls evenly."""
+ERRORS_MAP = "viridis_r"
+"""Matplotlib's map of colours for errors: yellow is small, dark violet is large; its lightness falls evenly."""
 
 
 def style(place: int) -> tuple[str, str]:

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.compare import Comparison, summarise
-from perfmodel.report.drawing import empty_figure, write_figure
+from perfmodel.compare import Comparison, Evaluation, summarise
+from perfmodel.report.drawing import axes_or_new, empty_figure, legend_beside, quiet_grid, write_figure
+from perfmodel.report.palette import style
 from perfmodel.report.tables import kernels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_MARKERS = "osD^vP*X"
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, title: str) -> None:
@@ -24,27 +22,47 @@ def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, tit
 
 
 def predicted_measured_figure(rows: Sequence[Comparison], title: str) -> Figure:
-    """Return predicted against measured times on logarithmic axes.
+    """Return a figure of predicted against measured times (:func:`plot_predicted_vs_measured`)."""
+    figure = empty_figure(8.0, 5.4)
+    plot_predicted_vs_measured(rows, figure.add_subplot(), title=title)
+    return figure
 
-    Each kernel has a colour, a marker and its geometric-mean relative error in the legend. The
-    diagonal is a perfect prediction; the band around it holds those within a factor of two.
-    Predictions that are withheld or not positive have no place on a logarithmic axis; the legend
-    gives their number.
+
+def plot_predicted_vs_measured(
+    rows: Sequence[Comparison] | Evaluation, ax: Axes | None = None, *, title: str = ""
+) -> Axes:
+    """Draw predicted against measured times on logarithmic axes.
+
+    Each kernel has a colour, a marker and its geometric-mean relative error in the legend. The diagonal is a perfect
+    prediction; the band around it holds those within a factor of two. Predictions that are withheld or not positive
+    have no place on a logarithmic axis; the legend gives their number.
+
+    Parameters
+    ----------
+    rows
+        Cases (:func:`perfmodel.compare.compare`), or an evaluation of a model (:func:`perfmodel.compare.evaluate`).
+    ax
+        Axes to draw on; a new figure by default.
+    title
+        Title of the axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        `ax`, or the axes of the new figure.
     """
-    figure = empty_figure(6.0, 5.8)
-    axes = figure.add_subplot()
+    if isinstance(rows, Evaluation):
+        rows = rows.rows
+    axes = axes_or_new(ax, 8.0, 5.4)
     _draw_band(axes, rows)
     for place, kernel in enumerate(kernels(rows)):
         _draw_kernel(axes, place, kernel, [row for row in rows if row.kernel == kernel])
     axes.set(
         xscale="log", yscale="log", xlabel="measured time [s]", ylabel="predicted time [s]", title=title, aspect="equal"
     )
-    axes.grid(True, which="major", color="0.9")
-    axes.set_axisbelow(True)
-    axes.legend(
-        loc="best", fontsize="small", framealpha=0.95, title="kernel (geometric-mean error)"
-    )
-    return figure
+    quiet_grid(axes)
+    legend_beside(axes, "kernel (geometric-mean error)")
+    return axes
 
 
 def _draw_band(axes: Axes, rows: Sequence[Comparison]) -> None:
@@ -66,14 +84,15 @@ def _draw_kernel(axes: Axes, place: int, kernel: str, rows: Sequence[Comparison]
     label = f"{kernel} ({100 * summarise(rows).error:.0f} %)" if drawn else kernel
     if len(drawn) < len(rows):
         label += f", {len(rows) - len(drawn)} not drawn"
+    marker, colour = style(place)
     axes.plot(
         [measured for measured, _ in drawn],
         [predicted for _, predicted in drawn],
         linestyle="none",
-        marker=_MARKERS[place % len(_MARKERS)],
+        marker=marker,
         markersize=7,
         markeredgecolor="white",
-        color=_COLOURS[place % len(_COLOURS)],
+        color=colour,
         label=label,
         zorder=2,
     )

@@ -16,6 +16,7 @@ from perfmodel.facts.probes.lanes import DTYPES, LANES, NESTS
 from perfmodel.facts.probes.overlap import together, triples
 from perfmodel.facts.probes.run import ProbeRun, newest, times
 from perfmodel.report.drawing import empty_figure, write_figure
+from perfmodel.report.palette import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 FORMATS = (".png", ".svg")
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 NS = 1e9
 RATIOS = (0.25, 0.5, 1, 2, 4)
 

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.display import interval_text as interval_text
+from perfmodel.ranked import Ranking
 from perfmodel.report.fitted import fitted_text
-from perfmodel.report.tables import percent, seconds_text
 
 if TYPE_CHECKING:
     from perfmodel.fitting.uncertainty.scatter import Scatter
-    from perfmodel.ranking import RankedVariant
+    from perfmodel.ranked import RankedVariant
 
 MOST_NAMES = 8
 """Most variants that a sentence names."""
@@ -27,14 +28,7 @@ def ranking_table(ranked: Sequence[RankedVariant], width: int | None = None) -> 
 
     On a narrow terminal the interval is left out first, then the probability, then how many times the best it takes.
     """
-    known = any(one.fastest is not None for one in ranked)
-    rows = [("variant", "seconds", "times the best", *("fastest", "tie") * known, "interval")]
-    for one in ranked:
-        best = ranked[0].seconds
-        times = f"{one.seconds / best:.2f}" if best > 0 else "-"
-        ties = (percent(one.fastest), "tie" if one.tied else "") * known
-        rows.append((one.name, seconds_text(one.seconds), times, *ties, interval_text(one.interval)))
-    return fitted_text(rows, 1, ("interval", "fastest", "times the best"), width)
+    return fitted_text(Ranking(ranked).table, 1, ("interval", "fastest", "times the best"), width)
 
 
 def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:
@@ -66,11 +60,6 @@ def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, leve
         "tied": [one.name for one in ranked if one.tied],
         "to_measure": [one.name for one in ranked if one.to_measure],
     }
-
-
-def interval_text(interval: tuple[float, float] | None) -> str:
-    """Return an interval's bounds with units; a dash where there is none."""
-    return "-" if interval is None else f"{seconds_text(interval[0])} to {seconds_text(interval[1])}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -7,25 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, roof_values
+from perfmodel.analyses.roofline import KernelPoint, roof_values
+from perfmodel.display import rate_text
 from perfmodel.facts import DeviceFacts
 from perfmodel.report.drawing import empty_figure, write_figure
-from perfmodel.report.label_places import Box, Place, box_around, label_places
+from perfmodel.report.label_places import Box, label_places
+from perfmodel.report.roofline_axes import ROOF_INK, ROOFS, draw_roofline, styles_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MARKERS = "osD^vPhX<>"
-_COLOURS = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C564B", "#7F7F7F", "#9467BD",
-)  # fmt: skip
-_STYLES = {
-    PEAKS[0]: ("peak, float32", "-", "op/s"), PEAKS[1]: ("peak, float64", "-.", "op/s"),
-    BANDWIDTHS[0]: ("global memory", "-", "B/s"), BANDWIDTHS[1]: ("within the caches", "--", "B/s"),
-    LOCAL: ("local memory (no line over this axis)", "", "B/s"),
-}  # fmt: skip
-_ROOF = "0.25"
 _FONT = 7.5
 
 
@@ -43,78 +35,20 @@ def picture_roofline(points: Sequence[KernelPoint], facts: DeviceFacts, path: st
 
 def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: str) -> Figure:
     """Return the picture as a matplotlib figure."""
-    drawn, roofs = [point for point in points if point.drawable], roof_values(facts)
-    known = [key for key in _STYLES if key in roofs]
+    roofs = roof_values(facts)
+    known = [key for key in ROOFS if key in roofs]
     lines = len(points) + len({point.kernel for point in points}) + len(known) + 3
     figure = empty_figure(12.0, max(6.4, 0.5 + 0.165 * lines), layout=None)
     axes = figure.add_axes((0.065, 0.08, 0.545, 0.86))
-    limits = _limits(drawn, roofs)
-    axes.set(
-        xscale="log", yscale="log", xlim=limits[0], ylim=limits[1],
-        xlabel="operational intensity [floating-point operations / byte of global memory]",
-        ylabel="performance [floating-point operations / s]",
-    )  # fmt: skip
+    styles = styles_of(points)
+    obstacles = draw_roofline(axes, points, roofs, styles)
     axes.set_title(title, fontsize="medium", loc="left")
-    axes.grid(True, which="major", color="0.92")
-    axes.set_axisbelow(True)
-    obstacles = _draw_roofs(axes, roofs)
-    styles = {name: (_MARKERS[i % len(_MARKERS)], _COLOURS[i % len(_COLOURS)])
-              for i, name in enumerate(dict.fromkeys(point.kernel for point in points))}  # fmt: skip
-    obstacles += [box for point in drawn for box in _draw_point(axes, point, *styles[point.kernel])]
     _number(axes, points, obstacles, styles)
     key = figure.add_axes((0.625, 0.02, 0.365, 0.96))
     key.set(xlim=(0, 1), ylim=(-lines + 0.5, 0.5))
     key.axis("off")
     _draw_key_of_points(key, points, styles, _draw_key_of_roofs(key, roofs, known))
     return figure
-
-
-def _limits(points: Sequence[KernelPoint], roofs: Mapping[str, float]) -> tuple[Place, Place]:
-    """Return the limits of the axes, which hold every point and the ridge of each roof."""
-    rates = [value for point in points for value in (point.rate, point.attainable) if math.isfinite(value)]
-    rates += [roofs[key] for key in PEAKS if key in roofs]
-    across = [point.intensity for point in points]
-    across += [roofs[peak] / roofs[band] for peak in PEAKS for band in BANDWIDTHS if peak in roofs and band in roofs]
-    low, high = min(across, default=0.1), max(across, default=10.0)
-    return (low / 3, high * 2), (min(rates, default=1e9) / 1.6, max(rates, default=1e10) * 1.6)
-
-
-def _draw_roofs(axes: Axes, roofs: Mapping[str, float]) -> list[Box]:
-    """Draw the roofs; return boxes along them, which labels must not cover [pixel]."""
-    (left, right), (bottom, high) = axes.get_xlim(), axes.get_ylim()
-    top = max((roofs[key] for key in PEAKS if key in roofs), default=high)
-    widest = max((roofs[key] for key in BANDWIDTHS if key in roofs), default=math.inf)
-    taken: list[Box] = []
-    for key in _STYLES:
-        if key not in roofs or key == LOCAL:
-            continue
-        if key in BANDWIDTHS:
-            across = max(left, bottom / roofs[key]), min(right, top / roofs[key])
-            up = across[0] * roofs[key], across[1] * roofs[key]
-        else:
-            across, up = (max(left, roofs[key] / widest), right), (roofs[key], roofs[key])
-        axes.plot(across, up, color=_ROOF, linewidth=1.4, linestyle=_STYLES[key][1], zorder=1)
-        taken += _along(axes, across, up)
-    return taken
-
-
-def _along(axes: Axes, across: Place, up: Place) -> list[Box]:
-    (x0, y0), (x1, y1) = axes.transData.transform(list(zip(across, up, strict=True)))
-    steps = max(int(math.hypot(x1 - x0, y1 - y0) / 4), 1)
-    return [box_around((x0 + (x1 - x0) * k / steps, y0 + (y1 - y0) * k / steps), (3, 3)) for k in range(steps + 1)]
-
-
-def _draw_point(axes: Axes, point: KernelPoint, marker: str, colour: str) -> list[Box]:
-    """Draw a kernel; return the boxes of its markers [pixel]."""
-    x, shown = point.intensity, [point.rate]
-    if math.isfinite(point.attainable):
-        shown.append(point.attainable)
-        axes.plot((x, x), shown, color=colour, linewidth=0.6, alpha=0.45, zorder=2)
-        axes.plot(x, point.attainable, marker, color=colour, markerfacecolor="white", markersize=6.5, zorder=3)
-    axes.plot(x, point.rate, marker, color=colour, markersize=6.5, markeredgecolor="white",
-              markeredgewidth=0.5, zorder=4)  # fmt: skip
-    side = 6 * axes.figure.dpi / 72
-    return [box_around(tuple(axes.transData.transform((x, y))), (side, side)) for y in shown]
 
 
 def _number(
@@ -140,14 +74,14 @@ def _number(
 
 def _draw_key_of_roofs(axes: Axes, roofs: Mapping[str, float], known: Sequence[str]) -> int:
     """Write the roofs; return the next free line."""
-    axes.text(0.0, 0, "roofs", fontsize=_FONT, fontweight="bold", color=_ROOF, va="center")
+    axes.text(0.0, 0, "roofs", fontsize=_FONT, fontweight="bold", color=ROOF_INK, va="center")
     for line, key in enumerate(known, 1):
-        name, style, unit = _STYLES[key]
-        axes.plot((0.01, 0.075), (-line, -line), color=_ROOF, linewidth=1.4, linestyle=style or "none")
+        name, style, unit = ROOFS[key]
+        axes.plot((0.01, 0.075), (-line, -line), color=ROOF_INK, linewidth=1.4, linestyle=style or "none")
         axes.text(0.09, -line, name, fontsize=_FONT, va="center")
-        axes.text(1.0, -line, f"{roofs[key] / 1e9:.3g} G{unit}", fontsize=_FONT, va="center", ha="right")
+        axes.text(1.0, -line, rate_text(roofs[key], unit), fontsize=_FONT, va="center", ha="right")
     said = "filled: measured; open: attainable; right: share reached of the lowest roof"
-    axes.text(0.0, -len(known) - 1.3, said, fontsize=_FONT - 0.5, color=_ROOF, va="center")
+    axes.text(0.0, -len(known) - 1.3, said, fontsize=_FONT - 0.5, color=ROOF_INK, va="center")
     return len(known) + 2
 
 

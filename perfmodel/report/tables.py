@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perfmodel.compare import Comparison, summarise
+from perfmodel.compare.comparison import kernels as kernels
+from perfmodel.compare.comparison import time_cells as time_cells
+from perfmodel.display import finite as finite
+from perfmodel.display import percent as percent
+from perfmodel.display import seconds_text as seconds_text
 from perfmodel.report.fitted import columns_text as columns_text
 from perfmodel.report.fitted import fitted_text
-
-if TYPE_CHECKING:
-    from perfmodel.compare import Comparison
-
-_SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
-
-
-def seconds_text(seconds: float) -> str:
-    """Return a time with three digits and a fitting unit.
-
-    Examples
-    --------
-    >>> seconds_text(0.00123456), seconds_text(-2e-11), seconds_text(0.0), seconds_text(75.0)
-    ('1.23 ms', '-20 ps', '0 s', '75 s')
-    """
-    if seconds == 0 or not math.isfinite(seconds):
-        return f"{seconds:g} s"
-    scale, unit = next((pair for pair in _SCALES if abs(seconds) >= pair[0] * 0.9995), _SCALES[-1])
-    return f"{seconds / scale:.3g} {unit}"
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> str:
@@ -43,11 +29,6 @@ def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(records)
     return text.getvalue()
-
-
-def finite(value: Any) -> Any:
-    """Return a value for JSON, which knows no NaN and no infinity: None in their place."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
@@ -77,11 +58,6 @@ def weights_table(
     return fitted_text(rows, 1, ("std. error", "unit"), width)
 
 
-def kernels(rows: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return the names of the kernels in the order in which they first occur."""
-    return tuple(dict.fromkeys(row.kernel for row in rows))
-
-
 def error_table(rows: Sequence[Comparison]) -> str:
     """Return predicted against measured times with the geometric means of the relative error.
 
@@ -89,8 +65,6 @@ def error_table(rows: Sequence[Comparison]) -> str:
     relative errors below 0.1 % count as 0.1 %.
     A withheld prediction has its row, and their number is given at the end.
     """
-    from perfmodel.compare import summarise
-
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
         own = [row for row in rows if row.kernel == kernel]
@@ -116,22 +90,3 @@ def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
     if not left:
         return ()
     return (f"not ranked, since launches fill too few work-groups for each compute unit: {', '.join(left)}",)
-
-
-def time_cells(row: Comparison) -> tuple[str, str, str]:
-    """Return the measured and the predicted time and the relative error as text."""
-    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
-    return seconds_text(row.measured), predicted, percent(row.relative_error)
-
-
-def percent(error: float | None) -> str:
-    """Return a share in per cent; a dash where there is none.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(None), percent(float("inf"))
-    ('12.3 %', '-', 'inf')
-    """
-    if error is None or math.isnan(error):
-        return "-"
-    return f"{100 * error:.1f} %" if math.isfinite(error) else "inf"

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.errors import MissingExtraError
+from perfmodel.display import data_frame
 from perfmodel.store.measurement import Measurement, canonical
 
 if TYPE_CHECKING:
@@ -87,11 +87,7 @@ def frame(rows: Iterable[Measurement]) -> DataFrame:
     MissingExtraError
         pandas is not installed.
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("pandas", "pandas") from error
-    return pd.DataFrame(table(rows))
+    return data_frame(table(rows))
 
 
 def t4(rows: Iterable[Measurement]) -> dict[str, Any]:

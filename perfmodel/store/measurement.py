@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from perfmodel.display import in_words, one_line, seconds_text
 from perfmodel.documents import EXACT
 
 SCHEMA: Final = "perfmodel.measurement/1"
@@ -88,6 +89,11 @@ class Measurement(BaseModel):
     remeasured: int = Field(default=0, ge=0)
     flags: tuple[str, ...] = ()
     visits: tuple[Visit, ...] = ()
+
+    def __repr__(self) -> str:
+        what = " ".join(filter(None, (self.kernel, in_words(self.variant), in_words(self.parameters))))
+        found = seconds_text(self.seconds) if self.status == "ok" else self.status
+        return one_line(f"<Measurement {what}: {found} on {self.device}>")
 
     @field_validator("visits")
     @classmethod

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.display import one_line
 from perfmodel.errors import MixedDevicesError
 from perfmodel.store.measurement import Key, Measurement
 
@@ -40,6 +41,11 @@ class Measurements:
     set_aside: tuple[str, ...] = ()
     facts: DeviceFacts | None = None
     _read: dict[str, KernelCounts] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        kernels, devices = ({getattr(row, name) for row in self.current} for name in ("kernel", "device"))
+        where = ", ".join(sorted(devices)) or "no device"
+        return one_line(f"<Measurements of {len(self.current)} configurations of {len(kernels)} kernels on {where}>")
 
     @cached_property
     def counts(self) -> Mapping[str, KernelCounts]:

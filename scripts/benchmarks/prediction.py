@@ -12,7 +12,7 @@ import numpy as np
 from perfmodel import store
 from perfmodel.compare.comparison import in_words
 from perfmodel.predict import FittedModel, fit
-from perfmodel.store import Measurement
+from perfmodel.store import Measurement, Measurements
 from scripts.benchmarks.forked import seconds
 
 CALLS = 2000
@@ -31,11 +31,8 @@ def measure(folder: Path) -> dict[str, Any]:
     """
     measured, tests = store.read(folder), store.read(folder / "test.jsonl")
     model = fit(measured)
-    rows: dict[tuple[str, str], Measurement] = {}
-    for row in sorted(tests, key=lambda row: row.seconds):
-        rows.setdefault((row.kernel, in_words(row.variant)), row)
     found = []
-    for (kernel, variant), row in sorted(rows.items()):
+    for (kernel, variant), row in shortest(tests).items():
         counts = tests.counts[row.counts_hash]
         one = _best(partial(_many_calls, model, counts, row.parameters), 5) / CALLS
         sizes = {name: np.full(SIZES, size) for name, size in row.parameters.items()}
@@ -48,6 +45,14 @@ def measure(folder: Path) -> dict[str, Any]:
             }
         )  # fmt: skip
     return {"device": measured.device, "family": model.family.name, "kernels": found}
+
+
+def shortest(tests: Measurements) -> dict[tuple[str, str], Measurement]:
+    """Return of each kernel and variant the measurement that ran shortest."""
+    rows: dict[tuple[str, str], Measurement] = {}
+    for row in sorted(tests, key=lambda row: row.seconds):
+        rows.setdefault((row.kernel, in_words(row.variant)), row)
+    return dict(sorted(rows.items()))
 
 
 def table(result: dict[str, Any]) -> str:

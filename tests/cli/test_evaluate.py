@@ -43,6 +43,18 @@ def test_a_simulated_device_is_not_pooled_with_others():
     assert "whose times are a simulator's" in refused.stderr
 
 
+def test_other_kernels_of_the_folder(tmp_path):
+    folder = tmp_path / "device"
+    shutil.copytree(DATA, folder)
+    (folder / "test.jsonl").rename(folder / "mine.jsonl")
+    options = ("--protocol", "A", "--csv", "predictions")
+    found = run("evaluate", "--from", str(folder), "--tests", "mine.jsonl", *options)
+    assert run("evaluate", "--from", str(DATA), *options).stdout == found.stdout != ""
+    missing = run("evaluate", "--from", str(folder))
+    assert 1 == missing.exit_code
+    assert "test.jsonl" in missing.stderr
+
+
 def test_chosen_protocols():
     result = run("evaluate", "--from", str(DATA), "--protocol", "B", "--protocol", "C")
     assert 0 == result.exit_code, result.stderr

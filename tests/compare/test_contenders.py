@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from perfmodel.compare import contenders as module
 from perfmodel.compare.contenders import contenders
-from perfmodel.errors import UnknownFamilyError
+from perfmodel.errors import MissingFactError, UnknownFamilyError
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.heldout import Refits
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from tests.compare.test_protocols import MEASURED, TESTS
@@ -66,3 +70,20 @@ def test_without_fitted_facts_only_the_measured_one_is_judged(told):
 def test_a_family_that_does_not_exist(tmp_path):
     with pytest.raises(UnknownFamilyError):
         contenders(tmp_path, ("gone",))
+
+
+def test_fits_that_are_made_are_used(told, monkeypatch):
+    measured, tests = module.measured_folder(Path("d"), measured_facts=False)
+    made = {name: FamilyFits(measured, family, tests=tests) for name, family in module.families().items()}
+    alone = contenders(Path("d"))
+    for fits in made.values():
+        with suppress(MissingFactError):
+            fits.predict_without_group()
+    monkeypatch.setattr(module, "measured_folder", lambda *_, **__: pytest.fail("the folder was read again"))
+    monkeypatch.setattr(Refits, "fit", lambda self, seen: self._made[np.sort(seen).tobytes()])
+    found = contenders(Path("d"), ("plain", "needy"), made=made)
+    expected = {one.family: one for one in alone}
+    assert ["needy", "plain"] == [one.family for one in found]
+    assert expected["needy"].problem == found[0].problem
+    for protocol in ("A", "B"):
+        assert expected["plain"].by(protocol).rows == found[1].by(protocol).rows

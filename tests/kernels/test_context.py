@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from functools import cache
 
@@ -81,7 +82,6 @@ def test_a_guard_takes_work_from_one_lane_and_nothing_from_the_launch(kernel):
     for variant, counts in variants(kernel.name):
         nest = storing(counts)
         assert variant.get("guarded", False) == (nest.iterations(**point) < nest.box(**point)), variant
-    assert any(variant.get("guarded") for variant, _ in variants(kernel.name))
 
 
 def test_groups_of_384_have_barriers():
@@ -152,6 +152,78 @@ def test_short_loops_vary_the_trips():
     for variant, counts in variants("short_loops"):
         nest = innermost(counts)
         assert variant["trips"] == nest.iterations(**point) / nest.entries(**point)
+
+
+def test_shifted_loads_vary_the_distance_of_loads():
+    point = {"m": 128, "n": 256}
+    for variant, counts in variants("shifted_loads"):
+        loads = [access for access in storing(counts).accesses if access.direction == "load"]
+        starts = sorted(access.address.start(**point) for access in loads)
+        step = {"columns": 4, "rows": 4 * (256 + 4)}[variant["along"]]
+        assert variant["loads"] == len(starts)
+        assert {step} >= {after - before for before, after in itertools.pairwise(starts)}
+
+
+def test_tile_neighbours_vary_the_cells_of_a_tile_that_a_work_item_reads():
+    cells = {"rows": 3, "columns": 3, "corners": 2, "square": 9}
+    for variant, counts in variants("tile_neighbours"):
+        tile = [access for access in storing(counts).accesses if access.space == "local"]
+        assert cells[variant["of"]] == len(tile)
+        pitches = {step() for access in tile for step in access.address.steps.values()} - {4}
+        assert all(pitch % (4 * (variant.get("width", 16) + 2)) == 0 for pitch in pitches)
+
+
+def test_tile_sums_vary_the_sums_that_a_work_item_keeps():
+    point = {"n": 512, "k": 2}
+    for variant, counts in variants("tile_sums"):
+        nest = innermost(counts)
+        assert variant["sums"] == len(nest.chains)
+        assert 2 * variant["sums"] == operations(nest, point)
+        assert variant.get("unroll", 1) == nest.executions(**point) / nest.iterations(**point)
+
+
+def test_shared_sweeps_vary_which_work_items_share():
+    point = {"m": 16, "n": 256}
+    for variant, counts in variants("shared_sweeps"):
+        (load,) = [access for access in innermost(counts).accesses if access.space == "global"]
+        pitch = 4 * (256 + variant.get("pad", 0))
+        along = {"columns": (pitch, 0, 4), "rows": (4, pitch, 0), "across": (4, 0, pitch)}[variant["of"]]
+        assert along == tuple(load.step(name)(**point) for name in ("step", "i_inner", "j_inner"))
+
+
+def test_pitched_stores_vary_the_length_of_a_row():
+    for variant, counts in variants("pitched_stores"):
+        (store,) = [access for access in storing(counts).accesses if access.direction == "store"]
+        assert 4 * (512 + variant.get("pad", 0)) == store.step("j_inner")(n=512)
+
+
+def test_group_sums_vary_the_steps_by_halves():
+    for variant, counts in variants("group_sums"):
+        steps = variant["width"].bit_length() - 1
+        barriers = counts.barriers()(n=8) / counts.work_items()(n=8) / variant.get("rows", 1)
+        assert steps <= barriers <= steps + 1
+
+
+def test_cells_per_item_vary_the_distance_of_lanes():
+    for variant, counts in variants("cells_per_item"):
+        nest, size = storing(counts), 8 if variant.get("dtype") == "float64" else 4
+        assert variant["cells"] == pytest.approx(nest.executions(n=8192) / nest.iterations(n=8192), rel=0.01)
+        lanes = {stride.distance.eval_with_dict({}) for access in nest.accesses for stride in access.lanes}
+        assert {variant["cells"] if variant["order"] == "items" else 1} == lanes, size
+
+
+def test_short_tables_vary_the_trips_of_both_loops():
+    for variant, counts in variants("short_tables"):
+        nest = innermost(counts)
+        copies = variant["length"] if variant.get("unroll") else 1
+        assert 1024 * variant.get("rows", 8) * variant.get("length", 8) == nest.executions(n=1024)
+        assert copies == nest.executions(n=1024) / nest.iterations(n=1024)
+
+
+def test_function_terms_call_each_function_once_in_an_iteration():
+    for variant, counts in variants("function_terms"):
+        calls = {(row.dtype, row.kind): row.count(n=256, k=8) for row in innermost(counts).operations}
+        assert 256 * 8 == calls[variant["dtype"], variant["term"]]
 
 
 def test_the_page_names_every_class():

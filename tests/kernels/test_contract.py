@@ -1,4 +1,4 @@
-"""What every kernel class must do: one battery over all that both folders hold.
+"""What every kernel class must do: one battery over all that the folders hold.
 
 Every variant is built and counted, in the work-group shape that a campaign takes if it takes one.
 Outputs are checked of two variants of each class; ``-m nightly`` checks all, in all shapes.
@@ -24,7 +24,9 @@ from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject
 from tests.machine import ROOT, device
 
-FOLDERS = ("measurement_kernels", "test_kernels")
+CAMPAIGNS = ("measurement_kernels", "test_kernels")
+SUITES = "test_kernels/suites"
+FOLDERS = (*CAMPAIGNS, SUITES)
 CLASSES = [kernel for folder in FOLDERS for kernel in discover(ROOT / folder)]
 LIMIT = 4096
 PAPER = {
@@ -63,12 +65,30 @@ def test_the_papers_classes_are_there_and_tagged():
     assert {kernel.name for kernel in CLASSES if "paper" in kernel.tags} == PAPER
 
 
-def test_names_are_unique_over_both_folders():
+def test_names_are_unique_over_all_folders():
     assert [] == [name for name, times in Counter(kernel.name for kernel in CLASSES).items() if times > 1]
 
 
 def test_the_library_is_as_large_as_campaigns_expect():
-    assert 200 <= sum(len(kernel.variants) for kernel in CLASSES) <= 400
+    classes = [kernel for folder in CAMPAIGNS for kernel in discover(ROOT / folder)]
+    assert 200 <= sum(len(kernel.variants) for kernel in classes) <= 400
+
+
+def test_kernels_of_suites_are_no_test_kernels_unless_asked_for():
+    assert 9 == len(discover(ROOT / "test_kernels"))
+    assert not any("suites" in kernel.tags for kernel in discover(ROOT / "test_kernels"))
+
+
+def test_kernels_of_suites_are_looked_at_or_set_aside_as_the_page_says():
+    page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    lists = re.findall(r"^\| `--tag (seen|aside)` \| (.+) \|$", page, re.MULTILINE)
+    told = {tag: sorted(re.findall(r"`(\w+)`", names)) for tag, names in lists}
+    found = {tag: [kernel.name for kernel in discover(ROOT / SUITES) if tag in kernel.tags] for tag in told}
+    assert ["aside", "seen"] == sorted(told)
+    assert found == told
+    assert {"suites"} == {kernel.tags[0] for kernel in discover(ROOT / SUITES)}
+    assert [] == sorted(set(found["seen"]) & set(found["aside"]))
+    assert len(discover(ROOT / SUITES)) == len(found["seen"] + found["aside"])
 
 
 def test_default_contents_are_neither_denormal_nor_about_to_overflow():

@@ -3,14 +3,53 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib import pyplot as plt
 
 from perfmodel.errors import OutputError
-from perfmodel.report.drawing import empty_figure, figure_bytes, write_figure
+from perfmodel.report.drawing import axes_or_new, empty_figure, figure_bytes, legend_beside, write_figure
 
 
 def test_a_figure_has_its_size_and_no_axes():
     figure = empty_figure(4.0, 3.0)
     assert ([4.0, 3.0], []) == (list(figure.get_size_inches()), figure.axes)
+
+
+def test_axes_that_are_given_are_taken_and_others_belong_to_pyplot():
+    """What pyplot knows, a notebook shows."""
+    given = empty_figure(4.0, 3.0).add_subplot()
+    assert given is axes_or_new(given, 9.0, 9.0)
+    before = plt.get_fignums()
+    new = axes_or_new(None, 5.0, 2.0)
+    assert [5.0, 2.0] == new.figure.get_size_inches().tolist()
+    assert [new.figure.number] == [number for number in plt.get_fignums() if number not in before]
+    plt.close(new.figure)
+    assert before == plt.get_fignums()
+
+
+def test_a_legend_stands_beside_axes_and_does_not_cover_others():
+    figure, (left, right) = plt.subplots(1, 2)
+    for axes in (left, right):
+        axes.plot((0, 1), (0, 1), label="a rather long label of a line")
+        legend_beside(axes, "title")
+    figure.canvas.draw()
+    legend = left.get_legend().get_window_extent()
+    assert left.get_window_extent().x1 <= legend.x0 < legend.x1 <= right.get_tightbbox().x0
+    assert right.get_legend().get_window_extent().x1 <= figure.bbox.x1
+    plt.close(figure)
+
+
+def test_a_layout_that_was_chosen_and_axes_that_were_placed_stay():
+    figure, axes = plt.subplots(layout="tight")
+    axes.plot((0, 1), (0, 1), label="line")
+    chosen = figure.get_layout_engine()
+    legend_beside(axes)
+    assert chosen is figure.get_layout_engine()
+    placed = figure.add_axes((0.1, 0.1, 0.2, 0.2))
+    placed.plot((0, 1), (0, 1), label="line")
+    legend_beside(placed)
+    inside, whole = placed.get_legend().get_window_extent(), placed.get_window_extent()
+    assert whole.x0 <= inside.x0 <= whole.x1
+    plt.close(figure)
 
 
 def test_the_name_gives_the_format(tmp_path):

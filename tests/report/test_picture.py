@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+import perfmodel as pm
+from perfmodel.compare import Evaluation
 from perfmodel.errors import OutputError
-from perfmodel.report.picture import picture_predicted_measured, predicted_measured_figure
+from perfmodel.report.picture import picture_predicted_measured, plot_predicted_vs_measured, predicted_measured_figure
+from tests.report.drawn import check_legible, labels, new_axes
 from tests.report.test_tables import ROWS
 
 
@@ -32,6 +37,22 @@ def test_the_legend_gives_errors_and_what_is_not_drawn():
     assert ["within a factor of 2", "predicted = measured", "stencil (10 %)", "matmul (0 %), 1 not drawn"] == [
         text.get_text() for text in legend.get_texts()
     ]
+
+
+def test_it_is_drawn_on_the_axes_that_are_given():
+    given = new_axes()
+    assert given is plot_predicted_vs_measured(ROWS, given)
+    assert "" == given.get_title()
+
+
+def test_an_evaluation_is_drawn_as_its_rows():
+    drawn = plot_predicted_vs_measured(Evaluation("A", "toy", "device", None, ROWS), new_axes())
+    assert ["stencil (10 %)", "matmul (0 %), 1 not drawn"] == labels(drawn)[2:]
+
+
+def test_nothing_overlaps():
+    rows = [replace(row, kernel=f"kernel_{place}") for place in range(12) for row in ROWS]
+    check_legible(pm.plot_predicted_vs_measured(rows, title="a title"))
 
 
 @pytest.mark.parametrize(("rows", "kernels"), [((), []), (ROWS[3:], ["matmul, 1 not drawn"])])

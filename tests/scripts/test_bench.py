@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import loopy as lp
+import numpy as np
 import pytest
 
 from perfmodel.counts import count
@@ -177,6 +178,33 @@ def test_predictions_from_the_committed_data(monkeypatch: pytest.MonkeyPatch) ->
     lines = prediction.table(found).splitlines()
     assert lines[-2].split("  ")[0] in ("met ", "met", "MISSED")
     assert "a million sizes" in lines[-1]
+
+
+def test_predictions_at_new_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from perfmodel.predict import FittedModel
+    from scripts.benchmarks import new_sizes
+
+    asked: list[tuple[int, Any]] = []
+    predict = FittedModel.predict
+
+    def noted(model: FittedModel, counts: Any, at: Any, **options: Any) -> Any:
+        asked.extend((id(counts), tuple(point)) for point in zip(*map(np.atleast_1d, at.values()), strict=True))
+        return predict(model, counts, at, **options)
+
+    monkeypatch.setattr(new_sizes, "BATCH", 2)
+    monkeypatch.setattr(new_sizes, "REPEATS", 2)
+    monkeypatch.setattr(FittedModel, "predict", noted)
+    folder = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc"
+    found = new_sizes.measure(folder, folder / "bottleneck.json")
+    assert "bottleneck" == found["family"]
+    # of each kernel: the measured size, two batches of two new sizes, each twice, and two arrays of two more
+    number = len(found["kernels"])
+    assert number * (1 + 2 * 2 * 2 + 2 * 2) == len(asked)
+    assert number * (1 + 2 * 2 + 2 * 2) == len(set(asked))
+    assert all(row[kind] > 0 for row in found["kernels"] for kind in new_sizes.KINDS)
+    lines = new_sizes.table(found).splitlines()
+    assert lines[-3].startswith("median")
+    assert lines[-1].startswith(("met ", "MISSED"))
 
 
 # }}}

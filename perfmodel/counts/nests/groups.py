@@ -36,8 +36,8 @@ def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
 
 
 def rolled(domain: Domain, around: Surroundings) -> Domain:
-    """Return a domain without the inames of loops that the generated code writes out."""
-    return without(domain, copied(domain, {*around.outer, *around.inner}))
+    """Return a domain without the inames of loops that the generated code writes out inside of the innermost loop."""
+    return without(domain, copied(domain, {*around.outer, *around.inner, *around.repeated}))
 
 
 def copied(domain: Domain, loops: Container[str]) -> tuple[str, ...]:

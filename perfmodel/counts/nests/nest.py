@@ -85,13 +85,16 @@ class Nest:
     lanes : tuple of str
         The axes ``l.0``, ``l.1``, ... on which the instructions depend.
     iterations : Count
-        (work-item, iteration) pairs that execute at least one of the instructions.
+        (work-item, iteration) pairs that execute at least one of the instructions. Where an unrolled loop lies around
+        the inner loops, the code holds these once for each of its values, and the iterations of all are counted.
     box : Count
         What :attr:`iterations` would be if every work-item made all iterations of the box around the loops. It is
         larger where a guard, or a loop whose bounds vary, leaves some out.
     entries : Count
         (work-item, iteration) pairs of the loops around the innermost loop: how often that is entered. It is
         :attr:`iterations` where there is no inner loop.
+    entered : tuple of Count
+        The same for each of the inner loops, outermost first.
     trips : int or None
         Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
         None. A compiler writes a loop of few such iterations out.
@@ -116,6 +119,7 @@ class Nest:
     iterations: Count
     box: Count
     entries: Count
+    entered: tuple[Count, ...]
     trips: int | None
     executions: Count
     operations: tuple[OperationCount, ...]

@@ -50,13 +50,14 @@ class _Nests:
     def _nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
         domains = list(dict.fromkeys(statement.domain for statement in statements))
         turns = [rolled(domain, around) for domain in domains]
-        outside = [without(domain, around.inner[-1:]) for domain in turns]
+        entered = self._entered(turns, around.inner)
         counts = {domain: self.cardinalities.count(domain) for domain in domains}
-        iterations, box, entries = self._union(turns), self._box(turns), self._union(outside)
+        iterations, box = self._union(turns), self._box(turns)
+        entries = entered[-1] if entered else iterations
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
-            iterations=iterations, box=box, entries=entries,
+            iterations=iterations, box=box, entries=entries, entered=entered,
             trips=self._trips(iterations, entries) if around.inner else None,
             executions=self._union(domains),
             operations=_operations(statements, counts),
@@ -70,6 +71,11 @@ class _Nests:
             kept=self._kept(statements, around.stretch, counts),
             chains=tuple(self._chains(around, turns)),
         )
+
+    def _entered(self, turns: Sequence[Domain], inner: tuple[str, ...]) -> tuple[Count, ...]:
+        """Return how often each of the inner loops is entered, outermost first."""
+        inside = [inner[k:] for k in range(len(inner))]
+        return tuple(self._union([without(domain, loops) for domain in turns]) for loops in inside)
 
     def _union(self, domains: Sequence[Domain]) -> Count:
         """Return the number of points in any of some domains of the same inames, or the largest of the numbers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perfmodel.counts.program.program import Place
 from perfmodel.counts.program.tree import Loop, Node, Wait, device_kernels, has_barrier
@@ -25,6 +25,8 @@ class Surroundings:
         Sequential loops inside the stretch, outermost first; loops that are unrolled are left out.
     loop : Place
         The place of the innermost of these loops; that of the stretch if there is none.
+    repeated : tuple of str
+        Unrolled loops around one of the inner loops, which the generated code therefore holds once for each value.
     """
 
     launch: int
@@ -32,6 +34,7 @@ class Surroundings:
     outer: tuple[str, ...]
     inner: tuple[str, ...]
     loop: Place
+    repeated: tuple[str, ...] = ()
 
 
 def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
@@ -60,29 +63,46 @@ class _Division:
             if isinstance(node, Wait):
                 self.stretch += 1
             elif isinstance(node, Loop) and has_barrier(node):
-                yield self._at((*around, 2 * k - 1), outer, (), around)
+                yield self._at((*around, 2 * k - 1), _Loops(outer, (), (), (), around))
                 self.stretch += 1
                 yield from self.block(node.body, (*place, node.iname), (*outer, node.iname))
                 self.stretch += 1
             else:
-                yield from self.free((node,), k, around, outer, (), around)
+                yield from self.free((node,), k, around, _Loops(outer, (), (), (), around))
 
     def free(
-        self, nodes: tuple[Node, ...], first: int, around: Place, outer: tuple[str, ...], inner: tuple[str, ...],
-        loop: Place,
+        self, nodes: tuple[Node, ...], first: int, around: Place, loops: _Loops
     ) -> Iterator[tuple[Place, Surroundings]]:
         """Yield the places of siblings without barriers."""
         for k, node in enumerate(nodes, first):
             place = (*around, 2 * k)
-            yield self._at((*around, 2 * k - 1), outer, inner, loop)
-            yield self._at(place, outer, inner, loop)
+            yield self._at((*around, 2 * k - 1), loops)
+            yield self._at(place, loops)
             if isinstance(node, Loop):
                 below = (*place, node.iname)
-                written_out = node.iname in self.unrolled
-                loops, innermost = (inner, loop) if written_out else ((*inner, node.iname), below)
-                yield from self.free(node.body, 0, below, outer, loops, innermost)
+                inside = loops.unrolled(node.iname) if node.iname in self.unrolled else loops.run(node.iname, below)
+                yield from self.free(node.body, 0, below, inside)
 
-    def _at(
-        self, place: Place, outer: tuple[str, ...], inner: tuple[str, ...], loop: Place
-    ) -> tuple[Place, Surroundings]:
-        return place, Surroundings(self.launch, self.stretch, outer, inner, loop)
+    def _at(self, place: Place, loops: _Loops) -> tuple[Place, Surroundings]:
+        return place, Surroundings(
+            self.launch, self.stretch, loops.outer, loops.inner, loops.innermost, loops.repeated
+        )
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """The loops around a place: as in :class:`Surroundings`, and the unrolled ones that are met on the way."""
+
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    repeated: tuple[str, ...]
+    written_out: tuple[str, ...]
+    innermost: Place
+
+    def run(self, iname: str, below: Place) -> _Loops:
+        """Return the loops inside of a sequential loop."""
+        return replace(self, inner=(*self.inner, iname), repeated=self.written_out, innermost=below)
+
+    def unrolled(self, iname: str) -> _Loops:
+        """Return the loops inside of an unrolled loop."""
+        return replace(self, written_out=(*self.written_out, iname))

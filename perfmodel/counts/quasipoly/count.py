@@ -26,13 +26,16 @@ from perfmodel.counts.quasipoly.at_sizes import (
 )
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
-from perfmodel.counts.quasipoly.printing import as_latex, as_text
+from perfmodel.counts.quasipoly.printing import as_latex, as_text, latex_text
 from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomial_of
 from perfmodel.counts.quasipoly.vanishing import vanishes
+from perfmodel.display import one_line
 from perfmodel.errors import GranularityError, IncomparableCountsError, InfiniteCountError
 
 Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
+MOST_LATEX = 3000
+"""Characters of a formula that a notebook typesets: a longer one takes its browser seconds."""
 
 
 class Count:
@@ -258,7 +261,8 @@ class Count:
         return quasi_polynomial_of(self.polynomial)
 
     @cached_property
-    def _evaluator(self) -> Evaluator:
+    def evaluator(self) -> Evaluator:
+        """What evaluates the polynomial where the assumptions hold."""
         return Evaluator(self._function, indicator_of(self.assumptions), self.assumptions)
 
     def __call__(self, **sizes: int) -> Number:
@@ -276,7 +280,7 @@ class Count:
         CountTooHardError
             The count has no formula, is too much work even at these sizes, and no finite bound is found.
         """
-        value = self._evaluator.at(sizes)
+        value = self.evaluator.at(sizes)
         if not self.unexpanded:
             return value
         found = self._summands.at(sizes)
@@ -292,7 +296,7 @@ class Count:
         >>> str(Count.from_text("[n] -> { n^2 }", exact=False).at(n=3))
         '<= 9'
         """
-        value, exact, reasons = self._evaluator.at(sizes), self.exact, self.reasons
+        value, exact, reasons = self.evaluator.at(sizes), self.exact, self.reasons
         if self.unexpanded:
             found = self._summands.at(sizes)
             value, exact = value + found.value, exact and found.exact
@@ -312,7 +316,7 @@ class Count:
         ndarray of float64
             Within a relative error of 1e-12 of the exact values.
         """
-        values = self._evaluator.at_arrays(sizes)
+        values = self.evaluator.at_arrays(sizes)
         if not self.unexpanded:
             return values
         return values + self._summands.at_arrays({
@@ -331,13 +335,17 @@ class Count:
         return f"{text} ({'; '.join(self.reasons)})" if self.reasons else text
 
     def __repr__(self) -> str:
-        return f"<Count per {self.granularity}: {self}>"
+        return one_line(f"<Count per {self.granularity}: {self}>")
 
     def _repr_latex_(self) -> str:
+        """Return the count for a notebook, which typesets what stands between dollars."""
         if self.unexpanded:
-            return rf"\text{{{self}}}"
-        reasons = rf"\quad\text{{({'; '.join(self.reasons)})}}" if self.reasons else ""
-        return f"${as_latex(self._function, self.exact)}{reasons}$"
+            return f"${latex_text(str(self))}$"
+        formula = as_latex(self._function, self.exact)
+        if len(formula) > MOST_LATEX:
+            formula = latex_text(f"{len(self._function.pieces)} pieces, too long to typeset; str() writes them out")
+        reasons = rf"\quad{latex_text('; '.join(self.reasons).join('()'))}" if self.reasons else ""
+        return f"${formula}{reasons}$"
 
     # }}}
 

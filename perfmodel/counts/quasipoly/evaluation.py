@@ -112,28 +112,28 @@ class QuasiPolynomial:
         lines = []
         for piece in self.pieces:
             condition = guard_source(piece.guard)
-            lines.append(f"{'' if condition == 'True' else f'if {condition}: '}return {_sum_source(piece.terms)}")
-        return self._compiled("exact", [*lines, "return 0"])
+            lines.append(f"{'' if condition == 'True' else f'if {condition}: '}return {sum_source(piece.terms)}")
+        return compiled("exact", self.parameters, self.floors, [*lines, "return 0"])
 
     @cached_property
     def holds(self) -> Callable[..., bool]:
         """The compiled test whether the guard of any piece holds."""
         condition = " or ".join(f"({guard_source(piece.guard)})" for piece in self.pieces)
-        return self._compiled("holds", [f"return {condition or 'False'}"])
+        return compiled("holds", self.parameters, self.floors, [f"return {condition or 'False'}"])
 
-    def _compiled(self, name: str, lines: list[str]) -> Callable[..., Any]:
-        """Return the function with these lines, which read the atoms as ``x0, x1, ...``."""
-        first = len(self.parameters)
-        arguments = ", ".join(f"x{i}" for i in range(first))
-        floors = [
-            f"x{i} = ({floor.numerator.source()}) // {floor.denominator}"
-            for i, floor in enumerate(self.floors, first)
-        ]
-        source = "\n    ".join([f"def {name}({arguments}):", *floors, *lines])
-        scope: dict[str, Any] = {"ratio": _ratio}
-        exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
-        function: Callable[..., Any] = scope[name]
-        return function
+
+def compiled(
+    name: str, parameters: Sequence[str], floors: Sequence[Floor], lines: Sequence[str]
+) -> Callable[..., Any]:
+    """Return the function of parameters with these lines, which read parameters and floors as ``x0, x1, ...``."""
+    first = len(parameters)
+    arguments = ", ".join(f"x{i}" for i in range(first))
+    atoms = [f"x{i} = ({floor.numerator.source()}) // {floor.denominator}" for i, floor in enumerate(floors, first)]
+    source = "\n    ".join([f"def {name}({arguments}):", *atoms, *lines])
+    scope: dict[str, Any] = {"ratio": _ratio}
+    exec(compile(source, f"<count {name}>", "exec"), scope)  # generated from our own terms only
+    function: Callable[..., Any] = scope[name]
+    return function
 
 
 def _ratio(numerator: int, denominator: int) -> int | Fraction:
@@ -141,7 +141,7 @@ def _ratio(numerator: int, denominator: int) -> int | Fraction:
     return quotient if rest == 0 else Fraction(numerator, denominator)
 
 
-def _sum_source(terms: tuple[Term, ...]) -> str:
+def sum_source(terms: tuple[Term, ...]) -> str:
     """Return a sum of terms as Python source: integers over their common denominator."""
     common = lcm(1, *(term.coefficient.denominator for term in terms))
     parts = [_term_source(term, common) for term in terms]

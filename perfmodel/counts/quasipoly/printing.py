@@ -49,13 +49,43 @@ def as_latex(function: QuasiPolynomial, exact: bool = True) -> str:
     return _Writer(function, LATEX).all(exact)
 
 
+_SPECIAL = {
+    **{letter: f"\\{letter}" for letter in "_%#&${}"},
+    "\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim ", "<": "<", ">": ">",
+}
+"""Characters that are no text in LaTeX, as math mode writes them in MathJax and KaTeX too."""
+
+
+def latex_name(name: str) -> str:
+    r"""Return a parameter's name for math mode, where letters side by side would be a product.
+
+    Examples
+    --------
+    >>> print(latex_name("n"), latex_name("n_rows"))
+    n \mathit{n\_rows}
+    """
+    return name if len(name) == 1 else rf"\mathit{{{''.join(_SPECIAL.get(letter, letter) for letter in name)}}}"
+
+
+def latex_text(text: str) -> str:
+    r"""Return words inside of math mode.
+
+    Examples
+    --------
+    >>> print(latex_text("all of n_rows"))
+    \text{all of n}\_\text{rows}
+    """
+    words = "".join(rf"}}{_SPECIAL[letter]}\text{{" if letter in _SPECIAL else letter for letter in text)
+    return rf"\text{{{words}}}".replace(r"\text{}", "")
+
+
 class _Writer:
     """Writes a quasi-polynomial in a notation."""
 
     def __init__(self, function: QuasiPolynomial, notation: Notation) -> None:
         self.function = function
         self.notation = notation
-        self.names = list(function.parameters)
+        self.names = list(function.parameters) if notation is TEXT else [*map(latex_name, function.parameters)]
         for floor in function.floors:
             numerator = self.form(floor.numerator)
             self.names.append(notation.floor.format(numerator, floor.denominator))

@@ -11,6 +11,9 @@ from functools import lru_cache
 from math import ceil, floor, gcd, prod
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 Dims = tuple[tuple[int, float], ...]  # (step in bytes, extent) of each loop that moves the address, the steps rising
 
 
@@ -27,17 +30,13 @@ def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
     return 1.0 + floor((start % grid + length - 1) / grid) * grid / line
 
 
-class Patch(NamedTuple):
-    """What equal boxes touch.
+class Place(NamedTuple):
+    """Where a box lies in the sets of a cache.
 
     Attributes
     ----------
-    lines : float
-        Lines.
     reached : float
-        Sets of the cache that these fall into.
-    low, high : float
-        The bytes where they begin and end.
+        Sets that its lines fall into.
     run : float
         Sets that a contiguous run reaches, or the neighbouring runs of a stencil together.
     period : int
@@ -46,62 +45,109 @@ class Patch(NamedTuple):
         Bytes between runs, where they don't reach the same sets again.
     """
 
-    lines: float
     reached: float
-    low: float
-    high: float
     run: float
     period: int
     pitches: tuple[int, ...]
 
-    @property
-    def load(self) -> float:
-        """Lines in each set that is reached."""
-        return self.lines / max(self.reached, 1.0)
+
+class Box:
+    """What equal boxes touch, whatever the cache.
+
+    Attributes
+    ----------
+    lines : float
+        Lines.
+    low, high : float
+        The bytes where they begin and end.
+    line : int
+        Bytes of a line.
+    parts : tuple of (int, float)
+        Of neighbouring contiguous runs, where each begins, in lines, and its lines; empty where data decide.
+    lattice : tuple of (int, float)
+        The pitch and the number of the runs in each direction, all boxes together.
+    """
+
+    __slots__ = ("_places", "high", "lattice", "line", "lines", "low", "parts")
+
+    def __init__(
+        self, lines: float, low: float, high: float, line: int = 0, parts: tuple[tuple[int, float], ...] = (),
+        lattice: tuple[tuple[int, float], ...] = (),
+    ) -> None:
+        self.lines, self.low, self.high, self.line, self.parts, self.lattice = lines, low, high, line, parts, lattice
+        self._places: dict[int, Place] = {}
+
+    def place(self, sets: int) -> Place:
+        """Return where the box lies in a cache with so many sets."""
+        found = self._places.get(sets)
+        if found is None:
+            found = self._places[sets] = self._placed(sets)
+        return found
+
+    def _placed(self, sets: int) -> Place:
+        if not self.parts:
+            return Place(min(self.lines, sets), 1.0, 0, ())
+        cycle, parts = sets * self.line, self.parts
+        run = parts[0][1]
+        if len(parts) > 1:
+            run = mean_sets(tuple(begin for begin, _ in parts), max(lines for _, lines in parts), sets)
+        reached, period, pitches = run, cycle, []
+        for pitch, number in self.lattice:
+            reached = sets_reached(pitch, ceil(number), reached, sets, self.line)
+            if number * gcd(pitch, cycle) >= cycle:
+                period = gcd(period, pitch)
+            else:
+                pitches.append(pitch)
+        return Place(min(reached, sets, self.lines), run, period, tuple(pitches))
+
+
+class Patch(NamedTuple):
+    """A box, of which only some lines may count."""
+
+    box: Box
+    lines: float
+
+    def reached(self, sets: int) -> float:
+        """Return the sets of a cache that the lines fall into."""
+        return min(self.box.place(sets).reached, max(self.lines, 1.0))
+
+    def load(self, sets: int) -> float:
+        """Return the lines in each set that is reached."""
+        return self.lines / max(min(self.box.place(sets).reached, self.lines), 1.0)
 
     def part(self, factor: float) -> Patch:
         """Return a part of the lines."""
-        lines = self.lines * factor
-        reached = min(self.reached, max(lines, 1.0))
-        return Patch(lines, reached, self.low, self.high, self.run, self.period, self.pitches)
+        return Patch(self.box, self.lines * factor)
 
 
-def patch_of(dims: Dims, starts: Sequence[int], size: int, line: int, grid: int, sets: int) -> Patch:
+@lru_cache(maxsize=4096)  # tiles are the same at all sizes
+def box_of(dims: Dims, starts: tuple[int, ...], size: int, line: int, grid: int) -> Box:
     """Return what equal boxes touch.
 
     Parameters
     ----------
     dims : tuple of (int, float)
         The box.
-    starts : sequence of int
+    starts : tuple of int
         Where the boxes begin, rising, in bytes from the array's first cell.
     size : int
         Bytes of one access.
-    line, sets : int
-        Bytes of a line, and sets of the cache (0 for one that has only one).
+    line : int
+        Bytes of a line.
     grid : int
         What divides the distances between the places in which the box lies.
     """
     run, lattice = _lattice(dims, size, line)
     low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in lattice)
-    numbers, parts = _widened(run, lattice, starts, line)
-    for pitch, _ in lattice:
-        grid = gcd(grid, pitch)
-    of_parts = [lines_of_run(length, line, grid, low + begin) for begin, length in parts]
-    most = len(starts) * lines_of_run(run, line, grid, low) * prod(number for _, number in lattice)
-    lines = min(sum(of_parts) * prod(numbers), most)
-    if not sets:
-        return Patch(lines, 0.0, low, high, 0.0, 0, ())
-    places = tuple((low + begin) // line for begin, _ in parts)
-    run_sets = of_parts[0] if len(parts) == 1 else mean_sets(places, max(of_parts), sets)
-    reached, period, pitches = run_sets, sets * line, []
-    for (pitch, _), number in zip(lattice, numbers, strict=True):
-        reached = sets_reached(pitch, ceil(number), reached, sets, line)
-        if number * gcd(pitch, sets * line) >= sets * line:
-            period = gcd(period, pitch)
-        else:
-            pitches.append(pitch)
-    return Patch(lines, min(reached, sets, lines), low, high, run_sets, period, tuple(pitches))
+    grid = gcd(grid, *(pitch for pitch, _ in lattice))
+    one, runs = lines_of_run(run, line, grid, low), prod(number for _, number in lattice)
+    if len(starts) == 1:
+        return Box(one * runs, low, high, line, ((low // line, one),), tuple(lattice))
+    numbers, intervals = _widened(run, lattice, starts, line)
+    parts = tuple(((low + begin) // line, lines_of_run(length, line, grid, low + begin)) for begin, length in intervals)
+    lines = min(sum(own for _, own in parts) * prod(numbers), len(starts) * one * runs)
+    pitches = (pitch for pitch, _ in lattice)
+    return Box(lines, low, high, line, parts, tuple(zip(pitches, numbers, strict=True)))
 
 
 @lru_cache(maxsize=65536)
@@ -126,17 +172,14 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
         return min(number * run, sets)
     if number * apart == cycle:
         return sets
-    return mean_sets(tuple(k * pitch % cycle // line for k in range(number)), run, sets)
+    return mean_sets(np.arange(number) * (pitch % cycle) % cycle // line, run, sets)
 
 
-@lru_cache(maxsize=65536)
-def mean_sets(places: tuple[int, ...], run: float, sets: int) -> float:
+def mean_sets(places: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
     """Return how many sets runs of lines from some places on reach, as in :func:`sets_reached`."""
-    numbers = [0] * sets
-    for place in places:
-        for line in range(place, place + ceil(run)):
-            numbers[line % sets] += 1
-    return sum(numbers) ** 2 / sum(number * number for number in numbers)
+    lines = (np.asarray(places)[:, None] + np.arange(ceil(run))) % sets
+    numbers = np.bincount(lines.ravel())
+    return lines.size**2 / int(numbers @ numbers)
 
 
 def _lattice(dims: Dims, size: int, line: int) -> tuple[float, list[tuple[int, float]]]:
@@ -157,9 +200,7 @@ def _lattice(dims: Dims, size: int, line: int) -> tuple[float, list[tuple[int, f
 def _widened(
     run: float, lattice: Sequence[tuple[int, float]], starts: Sequence[int], line: int
 ) -> tuple[list[float], list[tuple[int, float]]]:
-    """Return of all boxes together the numbers of runs, and the parts of a run: where they begin, and their bytes."""
-    if len(starts) == 1:
-        return [number for _, number in lattice], [(0, run)]
+    """Return of several boxes together the numbers of runs, and the parts of a run: where they begin, and bytes."""
     places: list[set[int]] = [set() for _ in lattice]
     rests = set()
     for start in starts:

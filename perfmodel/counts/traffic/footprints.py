@@ -1,18 +1,18 @@
-"""The footprints of a launch's loops at given sizes: the lines that their iterations touch."""
+"""The footprints of a launch's loops at given sizes: the lines that their iterations touch, in caches of any size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from math import gcd, inf, prod
+from math import ceil, gcd, inf, prod
 
-from perfmodel.counts.traffic.boxes import Dims, Patch, lines_of_run, patch_of
+from perfmodel.counts.traffic.boxes import Box, Dims, Patch, box_of, lines_of_run
 from perfmodel.counts.traffic.plan import LaunchPlan
 
 Some = tuple[int, ...]  #: numbers of references, rising
-Patches = list[tuple[int, Patch]]  #: boxes of one array, each with one of the references in it
-Footprint = dict[str, Patches]  #: by array
+ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,54 @@ class Cache:
     sets: int
 
 
+class Patches:
+    """Boxes of one array, each with one of the references in it, and the lines of all; they do not change."""
+
+    __slots__ = ("_crowds", "boxes", "lines")
+
+    def __init__(self, boxes: Sequence[tuple[int, Patch]]) -> None:
+        self.boxes = boxes
+        self.lines: float = sum([patch.lines for _, patch in boxes])
+        self._crowds: dict[int, int] = {}
+
+    def crowd(self, sets: int) -> int:
+        """Return the most lines that a set of a cache receives."""
+        found = self._crowds.get(sets)
+        if found is None:
+            found = self._crowds[sets] = sum([ceil(patch.load(sets)) for _, patch in self.boxes])
+        return found
+
+    def part(self, factor: float) -> Patches:
+        """Return a part of the lines."""
+        return Patches([(k, patch.part(factor)) for k, patch in self.boxes])
+
+
+class Footprint:
+    """What is touched, by array; it does not change."""
+
+    __slots__ = ("_half", "by_array")
+
+    def __init__(self, by_array: Mapping[str, Patches]) -> None:
+        self.by_array = by_array
+        self._half: Footprint | None = None
+
+    @property
+    def lines(self) -> float:
+        """Lines of all arrays."""
+        return sum(patches.lines for patches in self.by_array.values())
+
+    @property
+    def half(self) -> Footprint:
+        """Half of what is touched of each array."""
+        if self._half is None:
+            self._half = Footprint({array: patches.part(0.5) for array, patches in self.by_array.items()})
+        return self._half
+
+    def crowd(self, sets: int) -> int:
+        """Return the most lines that a set of a cache receives."""
+        return sum([patches.crowd(sets) for patches in self.by_array.values()])
+
+
 class Footprints:
     """What the loops of a launch touch at given sizes.
 
@@ -36,29 +84,58 @@ class Footprints:
         The loops and references.
     values : sequence of number
         The values of the plan's counts.
-    cache : Cache
-        The cache whose lines and sets count.
+    line : int
+        Bytes of a line.
     """
 
-    def __init__(self, plan: LaunchPlan, values: Sequence[float], cache: Cache) -> None:
-        self.plan, self.values, self.cache = plan, values, cache
+    def __init__(self, plan: LaunchPlan, values: Sequence[float], line: int) -> None:
+        self.plan, self.values, self.line = plan, values, line
         self.steps: list[list[int] | None] = []
         self.extents: list[list[float]] = []
         self.grids: list[list[int]] = []
+        self._moves: list[list[bool]] = []
         for one in plan.references:
             numbers = [values[k] for k in one.iterations]
-            self.extents.append([inside / outside if outside else 0.0 for outside, inside in pairwise(numbers)])
-            self.steps.append(None if one.steps is None else [int(values[k]) for k in one.steps])
-            self.grids.append(self._grids(self.extents[-1], self.steps[-1] or ()))
+            extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(numbers)]
+            steps = None if one.steps is None else [int(values[k]) for k in one.steps]
+            self.extents.append(extents)
+            self.steps.append(steps)
+            self.grids.append(self._grids(extents, steps or ()))
+            self._moves.append(_moves(extents, steps) if one.plain else [True] * len(extents))
         self._patches: dict[tuple[Some, int, bool | None], Patches] = {}
         self._of: dict[tuple[frozenset[int], int], Footprint] = {}
+        self._boxes_of: dict[tuple[int, int], tuple[Dims, int]] = {}
 
     def _grids(self, extents: Sequence[float], steps: Sequence[int]) -> list[int]:
         """Return for each depth what divides the distances between the places of the box of the loops inwards."""
-        found = [self.cache.line_bytes] * (len(extents) + 1)
+        found = [self.line] * (len(extents) + 1)
         for k, (extent, step) in enumerate(zip(extents, steps, strict=False)):
             found[k + 1] = gcd(found[k], step) if extent > 1 and step else found[k]
         return found
+
+    @cached_property
+    def most(self) -> float:
+        """Lines of all arrays, which no footprint exceeds; infinite where the shape of one is not known."""
+        spans = {one.array: one.span for one in self.plan.references}
+        lines = (inf if span is None else -(-int(self.values[span]) // self.line) for span in spans.values())
+        return ROUNDING * sum(lines)
+
+    @cached_property
+    def jumps(self) -> tuple[float, ...]:
+        """Of each reference the share of its lines that are not next to the line before: the first of each run."""
+        return tuple(map(self._jumps, range(len(self.plan.references))))
+
+    def _jumps(self, k: int) -> float:
+        """Return the share of one; a run goes on as long as each loop continues where the loops inside of it end."""
+        steps, line, run = self.steps[k], self.line, float(self.plan.references[k].size)
+        if steps is None:
+            return 1.0
+        for step, extent in zip(reversed(steps), reversed(self.extents[k]), strict=True):
+            if step and extent > 1:
+                if abs(step) > max(run, line):
+                    return min(1.0, line / run)
+                run = max(run, abs(step) * extent)
+        return 0.0
 
     def of_loop(self, node: int, whole: bool) -> Footprint:
         """Return what is touched in the whole of a loop, or in one of its iterations."""
@@ -68,91 +145,96 @@ class Footprints:
     def of(self, some: frozenset[int], depth: int) -> Footprint:
         """Return what references touch in all loops from a depth inwards."""
         key = some, depth
-        if key not in self._of:
+        found = self._of.get(key)
+        if found is None:
             by_array = self.plan.by_array(some)
-            self._of[key] = {array: self.patches(held, depth) for array, held in by_array.items()}
-        return self._of[key]
+            found = self._of[key] = Footprint({array: self.patches(held, depth) for array, held in by_array.items()})
+        return found
 
     def lines(self, some: Some, depth: int, store: bool | None = None) -> float:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
-        return total(self.patches(some, depth, store))
+        return self.patches(some, depth, store).lines
 
     def patches(self, some: Some, depth: int, store: bool | None = None) -> Patches:
         """Return the same as boxes."""
         key = some, depth, store
-        if key not in self._patches:
-            self._patches[key] = self._limited(self._boxes(some, depth, store), depth)
-        return self._patches[key]
+        found = self._patches.get(key)
+        if found is None:
+            if any(self._moves[k][depth:depth + 1] != [False] for k in some):
+                found = self._limited(Patches(self._boxes(some, depth, store)), depth)
+            else:  # the outermost loop moves none of them
+                found = self.patches(some, depth + 1, store)
+            self._patches[key] = found
+        return found
 
-    def _boxes(self, some: Some, depth: int, store: bool | None) -> Patches:
+    def _boxes(self, some: Some, depth: int, store: bool | None) -> Sequence[tuple[int, Patch]]:
         """Return the boxes of references of one array; those of equal steps are one."""
-        groups: dict[tuple[Dims, int], tuple[set[int], list[int]]] = {}
-        found: Patches = []
+        groups: dict[tuple[Dims, int], tuple[list[int], list[int]]] = {}
+        found: list[tuple[int, Patch]] = []
         for k in some:
             one = self.plan.references[k]
             if store is not None and store not in one.stores:
                 continue
             if one.steps is None:
                 number = prod(self.extents[k][depth:])
-                found.append((k, Patch(number, min(number, self.cache.sets), 0, inf, 1.0, 0, ())))
+                found.append((k, Patch(Box(number, 0, inf), number)))
                 continue
             dims, shift = self._box(k, depth)
-            starts, members = groups.setdefault((dims, one.size), (set(), []))
+            starts, members = groups.setdefault((dims, one.size), ([], []))
             members.append(k)
-            starts.update(
+            starts += [
                 int(self.values[start]) + shift
                 for start, stored in zip(one.starts, one.stores, strict=True) if store in (None, stored)
-            )
+            ]
         for (dims, size), (starts, members) in groups.items():
-            grid = gcd(*(self.grids[k][depth] for k in members))
-            patch = patch_of(dims, sorted(starts), size, self.cache.line_bytes, grid, self.cache.sets)
-            found.append((members[0], patch))
+            grid = gcd(*[self.grids[k][depth] for k in members])
+            box = box_of(dims, tuple(sorted(set(starts))), size, self.line, grid)
+            found.append((members[0], Patch(box, box.lines)))
         return found
 
     def _box(self, k: int, depth: int) -> tuple[Dims, int]:
         """Return the box of a reference, and how far from its start it begins."""
-        steps, values = self.steps[k] or (), self.values
-        shift, dims = 0, []
-        for level, outside, inside in self.plan.references[k].inner[depth]:
-            step, before, after = steps[level], values[outside], values[inside]
-            if step and after > before > 0:
-                extent = after / before
-                shift += int(min(step, 0) * (extent - 1))
-                dims.append((abs(step), extent))
-        dims.sort()
-        return tuple(dims), shift
+        key = k, depth
+        if key not in self._boxes_of:
+            steps, values = self.steps[k] or (), self.values
+            shift, dims = 0, []
+            for level, outside, inside in self.plan.references[k].inner[depth]:
+                step, before, after = steps[level], values[outside], values[inside]
+                if step and after > before > 0:
+                    extent = after / before
+                    shift += int(min(step, 0) * (extent - 1))
+                    dims.append((abs(step), extent))
+            dims.sort()
+            self._boxes_of[key] = tuple(dims), shift
+        return self._boxes_of[key]
 
     def _limited(self, found: Patches, depth: int) -> Patches:
         """Return boxes of one array, together no more than what is between their ends, nor than the array."""
-        if not found:
+        boxes = found.boxes
+        if not boxes:
             return found
-        line = self.cache.line_bytes
-        low, high = min(patch.low for _, patch in found), max(patch.high for _, patch in found)
+        low, high = min([patch.box.low for _, patch in boxes]), max([patch.box.high for _, patch in boxes])
         most = inf
         if high < inf:
-            most = lines_of_run(high - low, line, gcd(*(self.grids[k][depth] for k, _ in found)), int(low))
-        span = self.plan.references[found[0][0]].span
+            most = lines_of_run(high - low, self.line, gcd(*[self.grids[k][depth] for k, _ in boxes]), int(low))
+        span = self.plan.references[boxes[0][0]].span
         if span is not None:
-            most = min(most, -(-int(self.values[span]) // line))
-        number = total(found)
-        return found if number <= most else [(k, patch.part(most / number)) for k, patch in found]
+            most = min(most, -(-int(self.values[span]) // self.line))
+        return found if found.lines <= most else found.part(most / found.lines)
 
 
-def total(found: Iterable[tuple[int, Patch]]) -> float:
-    """Return the lines of some boxes."""
-    return sum(patch.lines for _, patch in found)
-
-
-def scaled(footprint: Footprint, factor: float) -> Footprint:
-    """Return a part of what is touched."""
-    return {array: [(k, patch.part(factor)) for k, patch in found] for array, found in footprint.items()}
+def _moves(extents: Sequence[float], steps: Sequence[int] | None) -> list[bool]:
+    """Return of each loop whether it moves an address."""
+    if steps is None:  # data decide
+        return [extent != 1 for extent in extents]
+    return [bool(step) and extent > 1 for step, extent in zip(steps, extents, strict=True)]
 
 
 def joined(parts: Sequence[Footprint]) -> Footprint:
     """Return footprints together; of an array that is in several the largest counts."""
-    result: Footprint = dict(parts[0])
+    result = dict(parts[0].by_array)
     for part in parts[1:]:
-        for array, found in part.items():
-            if array not in result or total(result[array]) < total(found):
+        for array, found in part.by_array.items():
+            if array not in result or result[array].lines < found.lines:
                 result[array] = found
-    return result
+    return Footprint(result)

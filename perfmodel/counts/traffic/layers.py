@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 
-from perfmodel.counts.traffic.footprints import Cache, Footprints, Some
-from perfmodel.counts.traffic.plan import LaunchPlan
+from perfmodel.counts.traffic.between import Between
+from perfmodel.counts.traffic.footprints import Cache, Some
 from perfmodel.counts.traffic.reuse import Reuse
 
 LEAST = 1e-3  # smaller shares of the sets are not followed
@@ -25,18 +25,15 @@ class Layers:
 
     Parameters
     ----------
-    plan : LaunchPlan
-        The loops and references.
-    values : sequence of number
-        The values of the plan's counts.
+    between : Between
+        What is touched between uses of lines.
     cache : Cache
         The cache.
     """
 
-    def __init__(self, plan: LaunchPlan, values: Sequence[float], cache: Cache) -> None:
-        self.plan, self.values = plan, values
-        self.footprints = Footprints(plan, values, cache)
-        self.reuse = Reuse(self.footprints)
+    def __init__(self, between: Between, cache: Cache) -> None:
+        self.plan, self.footprints = between.plan, between.footprints
+        self.reuse = Reuse(between, cache)
 
     def fetches(self, array: str | None = None) -> Iterator[Fetch]:
         """Yield what is fetched of an array, or of all arrays."""
@@ -79,12 +76,11 @@ class Layers:
         for child in loop.children[1:]:
             both = reduce(or_, map(self.plan.below, (*found[-1], child)))
             here = [k for k in some if k in both]
-            between = self.footprints.of(both, loop.depth + 1) if here else {}
-            if here and self.reuse.staying(here[0], loop.depth + 1, between) >= HALF:
+            if here and self.reuse.stays(here[0], loop.depth + 1, both) >= HALF:
                 found[-1].append(child)
             else:
                 found.append([child])
         return found
 
     def _times(self, some: Some, depth: int) -> float:
-        return max(float(self.values[self.plan.references[k].iterations[depth]]) for k in some)
+        return max(float(self.footprints.values[self.plan.references[k].iterations[depth]]) for k in some)

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.quasipoly.distinct import DistinctCounts
 from perfmodel.counts.traffic.references import Reference
-
-
-@dataclass
-class Table:
-    """Counts without duplicates; a count is known by its position from then on."""
-
-    counts: list[Count] = field(default_factory=list)
-    known: dict[tuple[str, str], int] = field(default_factory=dict)
-
-    def place(self, count: Count) -> int:
-        """Return the position of a count."""
-        polynomial, assumptions = count.to_json()["polynomial"], ""
-        key = (polynomial, repr(count.unexpanded) if count.unexpanded else assumptions)
-        if key not in self.known:
-            self.known[key] = len(self.counts)
-            self.counts.append(count)
-        return self.known[key]
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """A reference; its counts are positions in the table."""
+    """A reference; its counts are positions among the distinct ones."""
 
     array: str
     size: int
@@ -42,6 +27,12 @@ class Numbered:
     stores: tuple[bool, ...]
     span: int | None
     paged: bool  # whether the array begins on a page
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether the extents of its loops do not depend on those of others: the same loops are in it at each depth."""
+        loops = tuple((k, *pair) for k, pair in enumerate(pairwise(self.iterations)))
+        return all(self.inner[depth] == loops[depth:] for depth in range(len(self.inner)))
 
 
 @dataclass(frozen=True)
@@ -115,7 +106,7 @@ class LaunchPlan:
         return {}
 
 
-def plan_of(references: Sequence[Reference], spans: Mapping[str, Count | None], table: Table) -> LaunchPlan:
+def plan_of(references: Sequence[Reference], spans: Mapping[str, Count | None], position: DistinctCounts) -> LaunchPlan:
     """Return the plan of a launch, whose references are in the order of the device."""
     numbers: dict[object, int] = {(): 0}
     children: list[list[int]] = [[]]
@@ -137,10 +128,10 @@ def plan_of(references: Sequence[Reference], spans: Mapping[str, Count | None], 
         children[parent].append(~k)
         span = spans[one.array]
         found.append(Numbered(
-            one.array, one.size, tuple(own), tuple(map(table.place, one.frame.iterations)),
-            None if one.steps is None else tuple(map(table.place, one.steps)),
-            tuple(tuple((k, table.place(a), table.place(b)) for k, a, b in loops) for loops in one.inner),
-            tuple(map(table.place, one.starts)), one.stores, None if span is None else table.place(span), one.paged,
+            one.array, one.size, tuple(own), tuple(map(position, one.frame.iterations)),
+            None if one.steps is None else tuple(map(position, one.steps)),
+            tuple(tuple((k, position(a), position(b)) for k, a, b in loops) for loops in one.inner),
+            tuple(map(position, one.starts)), one.stores, None if span is None else position(span), one.paged,
         ))
     loops = (
         Loop(depth, tuple(below), frozenset(held)) for depth, below, held in zip(depths, children, inside, strict=True)

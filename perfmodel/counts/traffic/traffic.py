@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Access
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
+from perfmodel.counts.traffic.between import Between
+from perfmodel.counts.traffic.footprints import Cache, Footprints
 from perfmodel.counts.traffic.layers import Layers
-from perfmodel.counts.traffic.plan import LaunchPlan, Table, plan_of
+from perfmodel.counts.traffic.plan import LaunchPlan, plan_of
 from perfmodel.counts.traffic.references import references_of
 
 Number = float | NDArray[np.float64]
@@ -51,7 +53,7 @@ class Plan:
     """What is prepared once for a kernel and an order: each launch, and the counts whose values they need."""
 
     launches: tuple[LaunchPlan, ...]
-    counts: tuple[Count, ...]
+    counts: JointCounts
     exact: bool
 
     @property
@@ -94,54 +96,60 @@ class Traffic:
         ParameterError, AssumptionError
             As for a :class:`~perfmodel.counts.quasipoly.count.Count`.
         """
-        return Lines(*self._at([count(**sizes) for count in self.plan.counts]))
+        return self.at(sizes).lines(self.cache, self.array)
+
+    def at(self, sizes: Mapping[str, int]) -> TrafficAt:
+        """Return what gives the lines of all caches with lines of this length at one size; errors as of a call."""
+        return TrafficAt(self.plan, self.plan.counts.at(sizes), self.cache.line_bytes)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> Lines:
         """Return the lines at arrays of sizes, broadcast together; each number is an array of their shape."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
         columns = [np.broadcast_to(count.evaluate(sizes), shape).ravel().tolist() for count in self.plan.counts]
         points = zip(*columns, strict=True) if columns else ()
-        rows = [self._at(point) for point in points]
-        table = np.array(rows or np.zeros((int(np.prod(shape)), len(fields(Lines))))).T
-        return Lines(*(column.reshape(shape) for column in table))
+        line, names = self.cache.line_bytes, [field.name for field in fields(Lines)]
+        rows = [TrafficAt(self.plan, point, line).lines(self.cache, self.array) for point in points]
+        if not rows:
+            return Lines(*(np.zeros(shape) for _ in names))
+        return Lines(*(np.array([getattr(row, name) for row in rows]).reshape(shape) for name in names))
 
-    def _at(self, values: Sequence[float | Fraction]) -> tuple[float, ...]:
-        streams = jumps = loads = stores = stored_jumps = 0.0
+
+class TrafficAt:
+    """The loops of a kernel at one size: what caches of any size have in common.
+
+    Parameters
+    ----------
+    plan : Plan
+        The kernel's loops and references.
+    values : sequence of number
+        The values of its counts.
+    line : int
+        Bytes of a line.
+    """
+
+    def __init__(self, plan: Plan, values: Sequence[float | Fraction], line: int) -> None:
         plain = [float(value) for value in values]
-        for launch in self.plan.launches:
-            layers = Layers(launch, plain, self.cache)
-            for some, depth, times in layers.fetches(self.array):
-                patches = layers.footprints.patches(some, depth)
-                lines = times * sum(patch.lines for _, patch in patches)
-                jumping = times * sum(patch.lines * _jumps(layers, k) for k, patch in patches)
+        self.launches = [Between(Footprints(launch, plain, line)) for launch in plan.launches]
+
+    def lines(self, cache: Cache, array: str | None = None) -> Lines:
+        """Return the lines of a cache, of an array or of all."""
+        streams = jumps = loads = stores = stored_jumps = 0.0
+        for between in self.launches:
+            footprints, references = between.footprints, between.plan.references
+            for some, depth, times in Layers(between, cache).fetches(array):
+                patches = footprints.patches(some, depth)
+                lines = times * patches.lines
+                jumping = times * sum(patch.lines * footprints.jumps[k] for k, patch in patches.boxes)
                 streams, jumps = streams + lines - jumping, jumps + jumping
-                stored = {store for k in some for store in launch.references[k].stores}
-                parts = (
+                stored = {store for k in some for store in references[k].stores}
+                loaded, written = (
                     0.0 if store not in stored
-                    else times * layers.footprints.lines(some, depth, store) if len(stored) > 1 else lines
+                    else times * footprints.lines(some, depth, store) if len(stored) > 1 else lines
                     for store in (False, True)
                 )
-                loaded, written = parts
                 loads, stores = loads + loaded, stores + written
                 stored_jumps += written * jumping / lines if lines else 0.0
-        return streams + jumps, loads, stores, streams, jumps, stored_jumps
-
-
-def _jumps(layers: Layers, k: int) -> float:
-    """Return the share of a reference's lines that are not next to the line before: the first of each run of lines.
-
-    A run goes on as long as each loop, from the innermost outwards, continues where the loops inside of it end.
-    """
-    steps, extents = layers.footprints.steps[k], layers.footprints.extents[k]
-    if steps is None:
-        return 1.0
-    line, run = layers.footprints.cache.line_bytes, float(layers.plan.references[k].size)
-    for step, extent in zip(reversed(steps), reversed(extents), strict=True):
-        if step and extent > 1:
-            if abs(step) > max(run, line):
-                return min(1.0, line / run)
-            run = max(run, abs(step) * extent)
-    return 0.0
+        return Lines(streams + jumps, loads, stores, streams, jumps, stored_jumps)
 
 
 def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:
@@ -154,10 +162,10 @@ def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:
     """
     program = cardinalities.program
     unrolled = () if program.dataflow is None else program.dataflow.unrolled
-    table, spans = Table(), _spans(cardinalities)
+    position, spans = DistinctCounts(), _spans(cardinalities)
     references = [references_of(cardinalities, k, unrolled, order) for k in range(len(program.launches))]
-    plans = tuple(plan_of(some, spans, table) for some in references)
-    return Plan(plans, tuple(table.counts), all(one.exact for some in references for one in some))
+    plans = tuple(plan_of(some, spans, position) for some in references)
+    return Plan(plans, position.joint(), all(one.exact for some in references for one in some))
 
 
 def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:

@@ -7,7 +7,8 @@ With :math:`M` the smooth maximum of the last pass, :math:`\sum_r R_r (R_r/M)^{s
 each pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`, T of the
 last pass: the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` counts a time twice as long and
 one half as long alike. Huber's weights keep odd rows from deciding. From the pass with the smallest loss Gauss-Newton
-steps in log time go on, each a non-negative least-squares problem too.
+steps in log time go on, each a non-negative least-squares problem too. A resource whose weights are zero has no slope
+and stays at zero, so the steps begin again where each weight is as large as the times allow, or a part of that.
 
 The passes are those of iteratively reweighted least squares; Huber's loss: P. J. Huber, *Robust Estimation of a
 Location Parameter*, 1964.
@@ -33,6 +34,10 @@ BEND = 0.2
 """Where Huber's loss bends [log time]."""
 RESTING = 1e-9
 """Relative gain in the loss below which the steps end."""
+AGAIN = (0.5, 0.1)
+"""Where the steps begin again: each weight makes up at least this share of the row that it could fill first [1]."""
+BETTER = 1e-6
+"""Relative gain in the loss above which the weights of another beginning are taken."""
 LEAST = 1e-12
 """Least predicted time, over the measured one, with which a pass goes on."""
 
@@ -108,6 +113,11 @@ def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights
     used = scale > 0
     problem = _Problem(model, matrix / np.where(used, scale, 1.0), times, row_weights / row_weights.mean())
     weights, loss, resting = problem.polished(*problem.searched())
+    for share in AGAIN:
+        begun = np.maximum(weights, share * problem.largest)
+        other = problem.polished(begun, problem.loss(begun))
+        if other[1] < loss * (1 - BETTER):
+            weights, loss, resting = other
     return _diagnosed(problem, weights, np.where(used, scale, 1.0), used, resting, loss)
 
 
@@ -119,6 +129,13 @@ class _Problem:
     matrix: Array
     times: Array
     share: Array
+
+    @property
+    def largest(self) -> Array:
+        """The weight of each column that alone gives one row its time, and no row more; 0 where all is zero."""
+        rows = np.divide(self.times[:, None], self.matrix, out=np.full_like(self.matrix, np.inf), where=self.matrix > 0)
+        least: Array = rows.min(axis=0)
+        return np.where(np.isfinite(least), least, 0.0)
 
     def expected(self, weights: Array) -> tuple[Array, Array]:
         """Return the times and their derivatives, as :meth:`ResourceModel.times`; no time is zero."""

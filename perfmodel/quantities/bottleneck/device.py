@@ -11,7 +11,7 @@ from typing import Any
 from perfmodel.quantities.case import Case
 
 ASSUMED: Mapping[str, Any] = MappingProxyType({
-    "lane_order": "lockstep", "compute_units": 1, "cache_line_bytes": 64,
+    "lane_order": "lockstep", "odd_pitch_access": "vector", "compute_units": 1, "cache_line_bytes": 64,
     "l1_bytes": 32768, "l1_ways": 8, "l2_bytes": 1 << 20, "l2_ways": 16, "l3_bytes": 1 << 25, "l3_ways": 16,
 })  # fmt: skip
 """What is assumed where a device's facts do not tell it."""
@@ -40,6 +40,8 @@ class Device:
     order
         ``serial``: work-items of a group run one after another, a compiler vectorises some nests; ``lockstep``:
         neighbouring lanes run together.
+    odd_pitches
+        Whether vectors access local arrays whose rows are not a power of two long (:attr:`AccessPlan.odd_pitch`).
     lanes
         float32 lanes of a vector.
     units
@@ -51,6 +53,7 @@ class Device:
     """
 
     order: str
+    odd_pitches: bool
     lanes: int
     units: int
     line: int
@@ -75,7 +78,7 @@ def device_of(case: Case) -> Device:
     )
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return Device(
-        order, int(case.known("vector_lanes", case.counts.subgroup_size)),
+        order, known("odd_pitch_access") == "vector", int(case.known("vector_lanes", case.counts.subgroup_size)),
         int(known("compute_units")), line, (levels[0], levels[1], levels[2]),
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import log2
 from typing import TYPE_CHECKING
 
+from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.quantities.bottleneck.device import Device
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: Device) 
     of B bytes touched in a cache of C bytes (all units together): none up to a quarter of it, all from C on.
     """
     first, second, last = device.levels
-    kept = counts.traffic(None, UNBOUNDED, device.line, 0, device.order)(**sizes)
-    near = counts.traffic(None, first.bytes, device.line, first.sets, device.order)(**sizes)
+    # vectors run one after another, each in lockstep: what the outer levels fetch is at most that of either order
+    orders = ("serial",) if device.order == "serial" else ("serial", "lockstep")
+    at = [counts.traffic(line_bytes=device.line, order=order).at(sizes) for order in orders]
+    kept, near = at[-1].lines(_cache(UNBOUNDED, 0, device)), at[-1].lines(_cache(first.bytes, first.sets, device))
     fetched, stored = float(kept.fetched), float(kept.stores)
     stored_jumps = min(float(kept.stored_jumps), stored)
     loaded = max(fetched - stored, 0.0)
@@ -40,20 +43,20 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: Device) 
         "first_stored": stored - stored_jumps, "first_stored_jumping": stored_jumps,
     }  # fmt: skip
     touched = fetched * device.line
-    # vectors run one after another, each in lockstep: what these levels fetch is at most that of either order
-    orders = ("serial",) if device.order == "serial" else ("serial", "lockstep")
     for name, level, capacity in (("second_level", second, second.bytes * device.units), ("memory", last, last.bytes)):
-        at = min(
-            (counts.traffic(None, level.bytes, device.line, level.sets, order)(**sizes) for order in orders),
-            key=lambda lines: float(lines.fetched),
-        )
+        own = _cache(level.bytes, level.sets, device)
+        least = min((one.lines(own) for one in at), key=lambda lines: float(lines.fetched))
         stays = 1 - cold_share(touched, capacity)
-        lines = max(float(at.fetched) - fetched * stays, 0.0)
-        jumping = float(at.jumps) / float(at.fetched) if at.fetched else 0.0
+        lines = max(float(least.fetched) - fetched * stays, 0.0)
+        jumping = float(least.jumps) / float(least.fetched) if least.fetched else 0.0
         found[f"{name}_streams"], found[f"{name}_jumps"] = lines * (1 - jumping), lines * jumping
         if name == "memory":
-            found["memory_stores"] = max(float(at.stores) - stored * stays, 0.0)
+            found["memory_stores"] = max(float(least.stores) - stored * stays, 0.0)
     return found
+
+
+def _cache(size: int, sets: int, device: Device) -> Cache:
+    return Cache(size // device.line, device.line, sets)
 
 
 def cold_share(touched: float, capacity: float) -> float:

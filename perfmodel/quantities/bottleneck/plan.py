@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import log2, prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from perfmodel.counts.nests.address import Address
 from perfmodel.counts.nests.nest import Nest, NestAccess
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import FlowUnknownError
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ class AccessPlan:
     """An access of a nest; ``count`` and the entries of ``apart`` and ``places`` are positions of counts.
 
     ``apart`` are the distances between neighbouring lanes in accesses, empty where data decide. ``invariant`` is
-    whether the innermost loop does not move it. ``places`` are where it begins and how far each iname moves it [B].
+    whether the innermost loop does not move it, ``held`` whether the loop around it does not, and stores nothing; ``odd_pitch`` as in
+    :func:`_odd_pitch`. ``places`` are where it begins and how far each iname moves it [B].
     """
 
     load: bool
@@ -38,6 +39,8 @@ class AccessPlan:
     count: int
     apart: tuple[int, ...]
     invariant: bool
+    held: bool
+    odd_pitch: bool
     places: tuple[int, ...]
 
 
@@ -62,6 +65,7 @@ class NestPlan:
     iterations: int
     box: int
     entries: int
+    entries_around: int
     kept: int
     operations: tuple[tuple[int, str, int], ...]  # bits of the type, kind, count
     accesses: tuple[AccessPlan, ...]
@@ -93,7 +97,7 @@ class KernelPlan:
     launches: tuple[LaunchPlan, ...]
     depth: Mapping[str, int]
     barriers: int
-    counts: tuple[Count, ...]
+    counts: JointCounts
 
 
 _plans: WeakKeyDictionary[KernelCounts, KernelPlan] = WeakKeyDictionary()
@@ -126,7 +130,7 @@ def _plan(counts: KernelCounts) -> KernelPlan:
         launches.append(LaunchPlan(
             row.group_shape, position(row.launches), position(row.work_groups),
             len({nest.stretch for nest in own}) > 1 or any(nest.outer for nest in own),
-            any(nest.inner for nest in own), _streams(own), tuple(_nest(nest, position) for nest in own),
+            any(nest.inner for nest in own), _streams(own), tuple(_nest(nest, own, position) for nest in own),
         ))  # fmt: skip
     depth: dict[str, Count] = {}
     for chain in counts.flow.depth.rows:
@@ -134,19 +138,20 @@ def _plan(counts: KernelCounts) -> KernelPlan:
             depth[chain.kind] = depth[chain.kind] + chain.count if chain.kind in depth else chain.count
     places = {kind: position(count) for kind, count in depth.items()}
     barriers = position(counts.barriers(scope="local"))
-    return KernelPlan(tuple(launches), places, barriers, tuple(position.counts))
+    return KernelPlan(tuple(launches), places, barriers, position.joint())
 
 
-def _nest(nest: Nest, position: DistinctCounts) -> NestPlan:
-    inner = nest.inner[-1] if nest.inner else ""
+def _nest(nest: Nest, launch: Sequence[Nest], position: DistinctCounts) -> NestPlan:
+    quiet = [loop for loop in nest.inner[-2:-1] if not _stores(loop, launch)]
     around = set(nest.inner[:-1])
     return NestPlan(
         loops=len(nest.inner),
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
         iterations=position(nest.iterations), box=position(nest.box), entries=position(nest.entries),
+        entries_around=position(nest.entered[-2] if len(nest.inner) > 1 else nest.entries),
         kept=position(nest.kept),
         operations=tuple((_bits(one.dtype), one.kind, position(one.count)) for one in _floating(nest.operations)),
-        accesses=tuple(_access(one, inner, position) for one in _once(nest.accesses) if one.space != "private"),
+        accesses=tuple(_access(one, nest, quiet, position) for one in _once(nest.accesses) if one.space != "private"),
         chains=tuple(
             ChainPlan(_by_kind(chain.operations, position), chain.chains, bool(around.intersection(chain.loops)))
             for chain in nest.chains if any(True for _ in _floating(chain.operations))
@@ -167,16 +172,39 @@ def _once(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
         yield access
 
 
-def _access(access: NestAccess, inner: str, position: DistinctCounts) -> AccessPlan:
-    step = access.step(inner) if inner else None
+def _access(access: NestAccess, nest: Nest, quiet: Sequence[str], position: DistinctCounts) -> AccessPlan:
     apart = () if access.address is None else tuple(position(Count(one.distance)) for one in access.lanes)
     return AccessPlan(
         access.direction == "load", access.bits, position(access.count), apart,
-        step is not None and step == Count.constant(0, "byte"),
+        _stays(access, nest.inner[-1:]), _stays(access, quiet),
+        _odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
         () if access.address is None else tuple(
             position(one) for one in (access.address.start, *access.address.steps.values())
         ),
     )  # fmt: skip
+
+
+def _stores(loop: str, launch: Sequence[Nest]) -> bool:
+    """Return whether a launch stores to an array in a loop; what it loads there cannot be loaded before the loop."""
+    own = (nest for nest in launch if loop in nest.inner)
+    return any(access.direction == "store" and access.space != "private" for nest in own for access in nest.accesses)
+
+
+def _stays(access: NestAccess, loop: Sequence[str]) -> bool:
+    """Return whether a loop, if there is one, does not move an access."""
+    return any(access.step(name) == Count.constant(0, "byte") for name in loop)
+
+
+def _odd_pitch(access: NestAccess, loops: Container[str]) -> bool:
+    """Return whether lanes of another axis are a number of cells of a local array apart that is no power of two.
+
+    Then the index is a product by a constant, which hides from some compilers that lanes of the first axis are
+    neighbours.
+    """
+    if access.space != "local" or access.address is None:
+        return False
+    lanes = (step for name, step in access.address.steps.items() if name not in loops)
+    return any(log2(abs(step()) * 8 / access.bits) % 1 for step in lanes)
 
 
 def _floating(operations: Iterable[OperationCount]) -> Iterable[OperationCount]:

@@ -57,7 +57,7 @@ def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: Device) -> 
 
 def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: Device) -> Mapping[str, float]:
     plan = plan_of(counts)
-    values = [float(count(**sizes)) for count in plan.counts]
+    values = [float(value) for value in plan.counts.at(sizes)]
     sums: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=values[plan.barriers])
     for launch in plan.launches:
         LaunchWork(launch, plan, values, device).add_to(sums)

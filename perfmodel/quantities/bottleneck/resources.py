@@ -15,8 +15,9 @@ RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "chain_power",
     ), "operation")),
     "special": MappingProxyType(dict.fromkeys((
-        "divide_32", "divide_64", "root_32", "root_64", "inverse_root_32", "inverse_root_64", "function_32",
-        "function_64", "power",
+        "divide_32", "divide_64", "root_32", "root_64", "inverse_root_32", "inverse_root_64", "exponential_32",
+        "exponential_64", "logarithm_32", "logarithm_64", "circular_32", "circular_64", "function_32", "function_64",
+        "power",
     ), "operation")),
     "issue": MappingProxyType({
         **dict.fromkeys(("simple", "minmax", "iterations"), "operation"),
@@ -33,13 +34,14 @@ RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
 
 overhead (added to the rest)
     ``runs`` is 1; ``launched`` launches; ``groups``; ``waiting_items`` work-items times barriers; ``region_entries``
-    work-groups times the parts between barriers, or iterations of the loops around the work-items; ``varied_entries``
-    of loops whose trips differ between work-items, where a branch is mispredicted.
+    work-groups times the parts between barriers, or iterations of the loops around the work-items.
 chain
     Operations that wait for the one before, as far as other work-items do not fill the wait: see
-    :func:`perfmodel.quantities.bottleneck.work.waiting_share`.
+    :func:`perfmodel.quantities.bottleneck.work.waiting_share`. Where the trips of a loop differ between work-items,
+    each mispredicted end counts as :data:`~perfmodel.quantities.bottleneck.work.MISPREDICTED` additions.
 special
-    Divisions, roots and functions, by the bits of their type.
+    Divisions, roots and functions, by the bits of their type: exponentials, logarithms, sines and their like
+    (``circular``), and all others, which rest on the hyperbolic tangent.
 issue
     Vector or scalar instructions: simple operations, loop iterations, accesses. A gather or scatter is one for each
     element. ``kept_values`` are loads and stores of private values that live over barriers.

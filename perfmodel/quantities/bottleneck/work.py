@@ -20,14 +20,26 @@ With half and twice as many, groups that are left out are predicted about as wel
 MOST_STREAMS = 8
 """A compiler that must prove that addresses differ gives up beyond this number of streams."""
 
-PACKED = 4
-"""Fewest independent chains of one variable that a compiler packs into a vector."""
+PACKED = 8
+"""Fewest independent chains of one variable that a compiler packs into a vector: PoCL's packs eight, and not four."""
+
+MISPREDICTED = 5.0
+"""Additions, each waiting for the one before, that take as long as a mispredicted branch.
+
+It empties a pipeline of 15 to 20 stages; an addition takes 3 or 4 cycles (A. Fog, *The microarchitecture of Intel, AMD
+and VIA CPUs*, the chapters on branch prediction). A weight of its own would rest on one group of measured kernels."""
 
 SIMPLE = frozenset({"add", "mul", "minmax", "sub", "shift", "bitwise", "neg", "abs", "compare"})
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
 SPECIAL_NAMES: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
+CALLED_NAMES: Mapping[str, str] = {
+    **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
+    **dict.fromkeys(("log", "log2", "log10", "log1p"), "logarithm"),
+    **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
+}
+"""Functions that a library computes in much the same way; any other is a ``function``."""
 FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
@@ -42,9 +54,10 @@ class LaunchWork:
 
     - ``lockstep``: always, if the first axis of the group has that many;
     - ``serial``, kernel without barriers: where no runtime loop stands in the kernel, because then the loop over the
-      work-items is innermost, and at most :data:`MOST_STREAMS` streams of addresses have to be compared;
-    - ``serial``, kernel with barriers: where at most one runtime loop stands between them and nothing is guarded,
-      because the loop over the work-items is then put inside of it. Addresses there are gathered element by element.
+      work-items is innermost, at most :data:`MOST_STREAMS` streams of addresses have to be compared, and no access
+      jumps from one work-item to the next, because a compiler finds single accesses cheaper than gathers;
+    - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
+      the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
 
     Everything is multiplied by what the units wait for the busiest one, :math:`\lceil g/U \rceil U / g`.
     """
@@ -104,8 +117,13 @@ class NestWork:
         if self.launch.row < 2:
             return False
         if plan.barriers:
-            return self.nest.loops <= 1 and self._value(self.nest.iterations) >= self._value(self.nest.box)
-        return not plan.loops and plan.streams <= MOST_STREAMS
+            return self._value(self.nest.iterations) >= self._value(self.nest.box)
+        return not plan.loops and plan.streams <= MOST_STREAMS and not self._jumps
+
+    @property
+    def _jumps(self) -> bool:
+        """Whether an access goes further than one element from a work-item to the next."""
+        return any(abs(self._value(place)) > 1 for access in self.nest.accesses for place in access.apart)
 
     @property
     def serial_region(self) -> bool:
@@ -166,7 +184,7 @@ class NestWork:
             self._charge(f"{SPECIAL_NAMES[kind]}_{bits}", amount / self.lanes(bits))
         else:  # a call, which only a device in lockstep makes for a whole vector
             lanes = self.lanes(bits) if self.launch.device.order == "lockstep" else 1.0
-            self._charge("power" if kind == "pow" else f"function_{bits}", amount / lanes)
+            self._charge("power" if kind == "pow" else f"{CALLED_NAMES.get(kind, 'function')}_{bits}", amount / lanes)
 
     def _loops(self) -> float:
         iterations, entries = self._value(self.nest.iterations), self._value(self.nest.entries)
@@ -175,7 +193,8 @@ class NestWork:
         self._charge("iterations", rounds)
         if self.nest.loops:
             part = iterations / self._value(self.nest.box)
-            self._charge("varied_entries", entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part)))
+            varied = entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part))
+            self._charge("varied_entries", varied)
         self._charge("region_entries", iterations / self.launch.plan.items if self.inside else groups)
         kept = self._value(self.nest.kept)
         if self.inside:  # what the loop carries is kept for each work-item
@@ -193,8 +212,8 @@ class NestWork:
 
     def _access(self, access: AccessPlan) -> float:
         amount, lanes = self._value(access.count) * self.masked, self._item_lanes
-        if access.invariant and access.load and not self.inside:  # loaded once before the loop
-            amount *= min(self._value(self.nest.entries) / self._value(self.nest.iterations), 1.0)
+        if access.load and not self.inside:
+            amount *= self._loaded_before(access)
         plain, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.vectors:
             self._charge(plain, amount)
@@ -202,14 +221,31 @@ class NestWork:
         lanes = self.lanes(access.bits)
         apart = max((abs(self._value(place)) for place in access.apart), default=None)
         uniform = apart == 0 and not self.inside
-        together = uniform or (apart is not None and apart <= 1 and not self.serial_region)
+        hidden = access.odd_pitch and not self.launch.device.odd_pitches
+        together = uniform or (apart is not None and apart <= 1 and not self.serial_region and not hidden)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
-            if not uniform and self._splits(access, lanes):
+            if self._charges_splits and not uniform and self._splits(access, lanes):
                 self._charge("split", amount / lanes)
             return amount / lanes
         self._charge(element, amount)
         return amount
+
+    def _loaded_before(self, access: AccessPlan) -> float:
+        """Return the share of a load's iterations that load it: a compiler loads what a loop does not move before it.
+
+        Where it writes the innermost loop out, it does so for the loop around it.
+        """
+        share, entries = 1.0, self._value(self.nest.entries)
+        if access.invariant:
+            share = min(entries / self._value(self.nest.iterations), 1.0)
+        if access.held and self.nest.written_out:
+            share *= min(self._value(self.nest.entries_around) / entries, 1.0)
+        return share
+
+    @property
+    def _charges_splits(self) -> bool:
+        return self.launch.device.order == "lockstep" and not self.launch.plan.barriers
 
     def _splits(self, access: AccessPlan, lanes: float) -> bool:
         """Whether vectors of an access do not begin where lines, or parts of them, begin."""
@@ -227,7 +263,9 @@ class NestWork:
             longest = max(self.nest.chains, key=lambda one: _length(self._numbers(one.operations)))
             runs = self.launch.items if longest.goes_on else self._value(self.nest.entries)
             share = waiting_share(instructions, runs / lanes)
-            self._charge_chain(self._numbers(longest.operations), share / lanes)
+            chain = self._numbers(longest.operations)
+            products = sum(self._value(place) for _, kind, place in self.nest.operations if kind == "mul")
+            self._charge_chain(chain, share / lanes, max(products - chain.get("mul", 0.0), 0.0))
         elif not self.launch.plan.loops:
             runs = self.launch.items / lanes
             depth = self._numbers(self.launch.kernel.depth)
@@ -237,11 +275,13 @@ class NestWork:
     def _numbers(self, places: Mapping[str, int]) -> dict[str, float]:
         return {kind: self._value(place) for kind, place in places.items()}
 
-    def _charge_chain(self, operations: Mapping[str, float], factor: float) -> None:
+    def _charge_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
+        """Charge the operations of a chain; an addition of one of so many ``products`` is one instruction with it."""
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
         both = min(add, multiply)
+        both += min(add - both, products)
         for name, amount in (
-            ("chain_multiply_add", both), ("chain_add", add - both), ("chain_multiply", multiply - both),
+            ("chain_multiply_add", both), ("chain_add", add - both), ("chain_multiply", max(multiply - both, 0.0)),
         ):
             self._charge(name, factor * amount)
         for kind, amount in operations.items():

@@ -86,6 +86,36 @@ def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
     assert (4, [("add", 100)]) == (chain.chains, [(row.kind, row.count(n=10)) for row in chain.operations])
 
 
+def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
+    """Loopy writes four loops, one after another: each adds a quarter of the row to the same sum."""
+    unit = lp.make_kernel(
+        "{ [i, k]: 0 <= i < n and 0 <= k < 4*m }", "c[i] = sum(k, a[i, k])",
+        [lp.GlobalArg("a", np.float32, shape="n, 4*m"), lp.GlobalArg("c", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.0"}), "k", 4, inner_tag="unr")
+    unit = lp.prioritize_loops(unit, "k_inner, k_outer")
+    assert 4 == lp.generate_code_v2(unit).device_code().count("for (")
+    (nest,) = [nest for nest in count(unit, cache=False).nests if nest.inner]
+    point = {"n": 10, "m": 5}
+    assert (10 * 4 * 5, 10 * 4, (10 * 4,)) == (
+        nest.iterations(**point), nest.entries(**point), tuple(one(**point) for one in nest.entered)
+    )
+    (chain,) = nest.chains
+    assert [10 * 4 * 5] == [row.count(**point) for row in chain.operations]
+
+
+def test_entries_of_each_inner_loop() -> None:
+    unit = lp.make_kernel(
+        "{ [i, j, k]: 0 <= i < n and 0 <= j < 3 and 0 <= k < m }", "c[i] = sum((j, k), a[i, j, k])",
+        [lp.GlobalArg("a", np.float32, shape="n, 3, m"), lp.GlobalArg("c", np.float32, shape="n"), ...],
+        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.prioritize_loops(lp.tag_inames(unit, {"i": "g.0"}), "j, k")
+    (nest,) = [nest for nest in count(unit, cache=False).nests if nest.inner]
+    assert (("j", "k"), (10, 30)) == (nest.inner, tuple(one(n=10, m=7) for one in nest.entered))
+
+
 def test_a_guard_leaves_part_of_the_box_out() -> None:
     unit = lp.make_kernel(
         "{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", [lp.GlobalArg("a, b", np.float32, shape="n"), ...],

@@ -14,6 +14,14 @@ def test_a_launch_without_barriers_is_one_stretch() -> None:
     assert Surroundings(0, 0, (), ("k",), (2, "k")) == found[0, (2, "k", 0, "u", 0)]
 
 
+def test_an_unrolled_loop_repeats_the_loops_inside_of_it() -> None:
+    body = (Loop("u", (Run("start"), Loop("k", (Run("update"), Loop("v", (Run("step"),)))))),)
+    found = surroundings((DeviceKernel("f", body),), {"u", "v"})
+    assert () == found[0, (0, "u", 0)].repeated  # its copies follow each other in one nest
+    inside = (0, "u", 2, "k")
+    assert {("u",)} == {found[0, place].repeated for place in ((*inside, 0), (*inside, 2, "v", 0))}
+
+
 def test_a_loop_with_barriers_is_around_its_stretches() -> None:
     body = (
         Run("start"),

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
+import islpy as isl
+import numpy as np
+import pytest
+
+from perfmodel.counts.points.cardinality import Unexpanded
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
+from perfmodel.errors import AssumptionError, ParameterError
 
 
 def test_equal_counts_have_the_position_of_the_first() -> None:
@@ -20,3 +29,44 @@ def test_counts_of_other_things_or_assumptions_differ() -> None:
         position(one), position(one.labelled("launch")),
         position(Count.from_text("[n] -> { n }", assumptions="[n] -> { : n >= 4 }")),
     ]  # fmt: skip
+
+
+def joint(*counts: Count) -> JointCounts:
+    position = DistinctCounts()
+    for count in counts:
+        position(count)
+    return position.joint()
+
+
+def test_counts_together_give_what_each_of_them_gives() -> None:
+    counts = joint(
+        Count.from_text("[n] -> { n^2 }", assumptions="[n] -> { : n mod 4 = 0 }"), Count.from_text("[m, n] -> { m*n }"),
+        Count.from_text("[n] -> { n }", assumptions="[n] -> { : n mod 4 = 0 }"),
+    )  # fmt: skip
+    assert (64, 24, 8) == counts.at({"m": 3, "n": 8})
+    assert (64, 24, 8) == counts.at({"m": 3, "n": np.int64(8), "more": 0})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error"),
+    [
+        ({"m": 3}, ParameterError), ({"n": 8}, ParameterError), ({"m": 3, "n": -4}, ParameterError),
+        ({"m": 3, "n": 4.5}, ParameterError), ({"m": 3, "n": 6}, AssumptionError),
+    ],
+)  # fmt: skip
+def test_counts_together_refuse_what_one_of_them_refuses(sizes: dict[str, Any], error: type[Exception]) -> None:
+    counts = joint(Count.from_text("[m] -> { m }"), Count.from_text("[n] -> { n }", "[n] -> { : n mod 4 = 0 }"))
+    with pytest.raises(error) as of_all:
+        counts.at(sizes)
+    with pytest.raises(error) as of_one:
+        [count(**sizes) for count in counts]
+    assert str(of_one.value) == str(of_all.value)
+
+
+def test_a_summand_without_a_formula_is_added() -> None:
+    points = isl.Set("[n] -> { [i]: 0 <= i < n }")
+    counts = joint(
+        Count.from_text("[n] -> { n }"),
+        Count(isl.PwQPolynomial("[n] -> { 1 }"), unexpanded=(Unexpanded(Fraction(2), (), (points,)),)),
+    )
+    assert (5, 1 + 2 * 5) == counts.at({"n": 5})

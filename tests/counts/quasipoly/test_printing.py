@@ -43,5 +43,25 @@ def test_latex():
     assert shown.endswith(r"\ \text{ if }\ n \bmod 16 = 3\right)$") or r"\bmod 16 = 0" in shown
 
 
+def test_latex_names_are_words():
+    """Letters side by side are a product in LaTeX, and ``_`` begins an index."""
+    shown = Count.from_text("[n, n_rows] -> { n*n_rows : n_rows >= 8 }")._repr_latex_()
+    assert r"n\,\mathit{n\_rows}\ \text{ if }\ \mathit{n\_rows} \ge 8" == shown.strip("$")
+
+
+def test_latex_of_reasons_and_of_long_formulas():
+    bound = Count.from_text("[n] -> { n }", exact=False).labelled("workitem", reasons=["half of {n_i} > 50 %"])
+    expected = r"$\le n\quad\text{(half of }\{\text{n}\_\text{i}\}\text{ }>\text{ 50 }\%\text{)}$"
+    assert expected == bound._repr_latex_()
+    pieces = "; ".join(f"n^{k} : n = {k}" for k in range(1, 400))
+    shown = Count.from_text(f"[n] -> {{ {pieces} }}")._repr_latex_()
+    assert r"$\text{399 pieces, too long to typeset; str() writes them out}$" == shown
+
+
+def test_repr_is_short():
+    pieces = "; ".join(f"n^{k} : n = {k}" for k in range(1, 40))
+    assert 119 == len(repr(Count.from_text(f"[n] -> {{ {pieces} }}")))
+
+
 def test_repr():
     assert "<Count per workitem: n>" == repr(Count.from_text("[n] -> { n }"))

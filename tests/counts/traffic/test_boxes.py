@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from perfmodel.counts.traffic.boxes import lines_of_run, patch_of, sets_reached
+from perfmodel.counts.traffic.boxes import Patch, box_of, lines_of_run, sets_reached
 
 LINE = 64
 
@@ -36,7 +36,7 @@ def marked(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int
 )  # fmt: skip
 def test_lines_of_boxes(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int) -> None:
     expected = len(marked(dims, starts, size))
-    found = patch_of(dims, starts, size, LINE, LINE, 0).lines
+    found = box_of(dims, starts, size, LINE, LINE).lines
     # of the stencil, the corners of the widened box are in lines of their own at most
     assert expected == pytest.approx(found, rel=0.12 if len(starts) > 2 else 1e-9)
 
@@ -49,10 +49,16 @@ def test_a_run_is_placed_anywhere_on_its_grid() -> None:
 
 
 def test_a_power_of_two_pitch_reaches_few_sets() -> None:
-    rows = patch_of(((4, 16), (4096, 16)), (0,), 4, LINE, LINE, 64)
-    padded = patch_of(((4, 16), (4160, 16)), (0,), 4, LINE, LINE, 64)
-    assert (16.0, 1.0, 16.0) == (rows.lines, rows.reached, rows.load)
-    assert (16.0, 16.0, 1.0) == (padded.lines, padded.reached, padded.load)
+    rows, padded = (box_of(((4, 16), (pitch, 16)), (0,), 4, LINE, LINE) for pitch in (4096, 4160))
+    assert (16.0, 1.0, 16.0) == (rows.lines, rows.place(64).reached, Patch(rows, rows.lines).load(64))
+    assert (16.0, 16.0, 1.0) == (padded.lines, padded.place(64).reached, Patch(padded, padded.lines).load(64))
+
+
+def test_a_part_of_the_lines_reaches_no_more_sets_than_it_has_lines() -> None:
+    box = box_of(((4, 16), (4160, 16)), (0,), 4, LINE, LINE)
+    part = Patch(box, box.lines).part(0.25)
+    assert (4.0, 4.0, 1.0) == (part.lines, part.reached(64), part.load(64))
+    assert 4 / 2 == part.load(2)
 
 
 @pytest.mark.parametrize("pitch", [64, 192, 256, 1024, 1032, 1088, 4096, 5000])

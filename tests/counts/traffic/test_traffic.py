@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.errors import ParameterError, TrafficCacheError, UnknownArrayError, UnknownOrderError
 
 pytestmark = [
@@ -179,3 +180,22 @@ def test_unknown_names() -> None:
         counts.traffic("b")
     with pytest.raises(ParameterError):
         counts.traffic("a")()
+
+
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+def test_caches_of_one_line_length_share_what_loops_touch(order: str) -> None:
+    caches = [(4096, 0), (4096, 8), (32768, 64), (2**20, 1024), (2**40, 0)]
+    for counts in (stencil(), transpose(), tiled_product()):
+        at = counts.traffic(order=order).at({"n": 256})
+        for capacity, sets in caches:
+            found = at.lines(Cache(capacity // LINE, LINE, sets))
+            assert counts.traffic(None, capacity, LINE, sets, order)(n=256) == found
+        array = counts.traffic().plan.arrays[0]
+        assert counts.traffic(array, 4096, LINE, 8, order)(n=256) == at.lines(Cache(64, LINE, 8), array)
+
+
+def test_a_cache_that_holds_all_arrays_fetches_each_line_once() -> None:
+    # 256 rows of 16 lines in each array, but the rows and columns at the edges of the result are not stored
+    at = stencil().traffic().at({"n": 256})
+    assert 256 * 16 == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0), "u").fetched
+    assert at.lines(Cache(2**30, LINE, 0)) == at.lines(Cache(2 * 256 * 16 + 1, LINE, 0))

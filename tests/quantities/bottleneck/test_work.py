@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts import KernelCounts, count
 from perfmodel.quantities.bottleneck.work import waiting_share
 from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import LANES, copy, found, kernel, row_sums
@@ -62,8 +64,9 @@ def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
     values = found(counts, "serial", n=128, k=32)
     assert 128 * 32 + 128 == values["loads"]  # b[j] in each iteration, a[i] before the loop
     assert 128 * 32 == values["simple"]  # a multiplication and an addition are one instruction
-    # only the addition waits, for 32*(1 + 2 + 1) + 1 of the 160 instructions that a core looks ahead
-    assert 128 * 32 * 129 / 160 == pytest.approx(values["chain_add"])
+    # the product is added in one instruction, which waits for 32*(1 + 2 + 1) + 1 of the 160 that a core looks ahead
+    assert 128 * 32 * 129 / 160 == pytest.approx(values["chain_multiply_add"])
+    assert "chain_add" not in values
 
 
 def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
@@ -92,8 +95,9 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
     needed, box = n * (n + 1) / 2, n * n
     assert needed == serial["simple"]
     assert box / 8 == pytest.approx(lockstep["simple"])  # the box around the loops, eight items together
-    # half of the box is needed, so that the trips vary most
-    assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])
+    # a work-item's additions wait for each other: it has more than the 160 instructions that a core looks ahead
+    assert needed == pytest.approx(serial["chain_add"])
+    assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])  # half of the box is needed
 
 
 def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
@@ -103,7 +107,124 @@ def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
 def test_vectors_that_do_not_begin_where_lines_do_are_split() -> None:
     """Vectors of eight float32 are 32 bytes: those that begin 4 bytes on lie in two lines, every other one."""
     aligned, shifted = (
-        found(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i + {shift}]", "a: n + 16; out: n"), "serial", n=128)
+        found(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i + {shift}]", "a: n + 16; out: n"), "lockstep", n=128)
         for shift in (8, 1)
     )
     assert (None, 128 / 8) == (aligned.get("split"), shifted.get("split"))
+
+
+@pytest.mark.parametrize(("pitch", "access", "gathers"), [(16, "element", 0), (18, "element", 1), (18, "vector", 0)])
+def test_an_odd_pitch_hides_neighbours_where_the_device_is_so(pitch: int, access: str, gathers: int) -> None:
+    """Rows of a tile in local memory, read by groups of 16 by 4: the lanes of l.1 are a pitch apart."""
+    unit = lp.make_kernel(
+        "{ [gi, gj, i, j, r, c]: 0 <= 4*gi + i < n and 0 <= 16*gj + j < n and 0 <= i, r < 4 and 0 <= j, c < 16 }",
+        [
+            f"for gi, gj\n tile[{pitch}*r + c] = a[4*gi + r, 16*gj + c] {{id=fill}}",
+            f"out[4*gi + i, 16*gj + j] = tile[{pitch}*i + j] {{dep=fill}}\n end",
+        ],
+        [
+            lp.GlobalArg("a, out", np.float32, shape="n, n"), lp.ValueArg("n", np.int32),
+            lp.TemporaryVariable("tile", np.float32, shape=4 * pitch, address_space=lp.AddressSpace.LOCAL),
+        ],
+        assumptions="n mod 16 = 0 and n >= 16", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(unit, "gi:g.1, gj:g.0, i:l.1, j:l.0, r:l.1, c:l.0")
+    facts = {"odd_pitch_access": access}
+    values = found(count(unit, cache=False), "lockstep", facts, n=64)
+    assert (64**2 * gathers, 64**2 * gathers) == (values.get("gathers", 0), values.get("scatters", 0))
+    assert 64**2 / LANES * (2 - gathers) == values["loads"]  # of the global array, and of the tile
+
+
+def short_table(length: int, store: str = "") -> KernelCounts:
+    """Count a work-item's row of constant length against 20 rows of a table."""
+    unit = lp.make_kernel(
+        f"[n] -> {{ [i, r, c]: 0 <= i < n and 0 <= r < 20 and 0 <= c < {length} }}",
+        f"out[i] = max(r, sum(c, a[i, c]*table[r, c]))" if not store else store,
+        [
+            lp.GlobalArg("a", np.float32, shape=f"n, {length}"),
+            lp.GlobalArg("table", np.float32, shape=f"20, {length}"),
+            lp.GlobalArg("out", np.float32, shape="n" if not store else "n, 20", is_input=None), ...,
+        ],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    return count(lp.prioritize_loops(unit, "r, c"), cache=False)
+
+
+def test_a_loop_around_one_that_is_written_out_keeps_what_it_does_not_move() -> None:
+    n, every = 128, 128 * 20
+    short, long, stored = (
+        found(short_table(*one), "serial", n=n)["loads"]
+        for one in ((8,), (24,), (8, "out[i, r] = sum(c, a[i, c]*table[r, c])"))
+    )
+    assert n * 8 + every * 8 == short  # the work-item's row once, the table in each iteration
+    assert (2 * every * 24, 2 * every * 8) == (long, stored)  # 24 trips stay a loop; a store may change the row
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [("exp(a[i])", "exponential_32"), ("log(a[i])", "logarithm_32"), ("cos(a[i])", "circular_32"),
+     ("tanh(a[i])", "function_32"), ("a[i]**2.5", "power")],
+)  # fmt: skip
+def test_functions_have_prices_of_their_own(call: str, name: str) -> None:
+    values = found(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {call}", "a: n; out: n"), "lockstep", n=128)
+    assert 128 / LANES == values[name]
+
+
+def test_cells_that_are_apart_are_loaded_one_by_one() -> None:
+    """A compiler leaves the loop over the work-items as it is; in lockstep the lanes gather."""
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + 1", "a: 2*n; out: n")
+    n = 128
+    serial, lockstep = (found(counts, order, n=n) for order in ("serial", "lockstep"))
+    assert (n, n, n, None) == (serial["loads"], serial["simple"], serial["stores"], serial.get("gathers"))
+    assert (n, n / LANES, n / LANES) == (lockstep["gathers"], lockstep["simple"], lockstep["stores"])
+
+
+def tile_sums(last: str) -> KernelCounts:
+    """Count groups of 64 whose items add up the first `last` cells of a tile, k times."""
+    unit = lp.make_kernel(
+        [
+            "{ [g, l]: 0 <= g < n/64 and 0 <= l < 64 }",
+            f"{{ [i, s, t]: 0 <= i < 64 and 0 <= s < k and 0 <= t < {last} }}",
+        ],
+        ["tile[l] = a[64*g + l] {id=fill}", "out[64*g + i] = sum((s, t), tile[t]) {dep=fill}"],
+        [
+            lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n, k", np.int32),
+            lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL),
+        ],
+        assumptions="n >= 64 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "i": "l.0"}), cache=False)
+
+
+def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
+    n, k, cells = 128, 8, 32
+    same, varied = (found(tile_sums(last), "serial", n=n, k=k) for last in (f"{cells}", "1 + i"))
+    # vectors have 64-bit indices; cells that are added, or fetched into the tile, are gathered; no addition waits
+    assert (n * k * cells / (LANES / 2), n * k * cells + n) == (same["simple"], same["gathers"])
+    assert "chain_add" not in same
+    # items whose loops differ in length run one after another
+    each = n * k * (64 + 1) / 2
+    assert (each, each) == (varied["simple"], varied["loads"])
+    assert n == varied["gathers"]  # of the fetch alone
+
+
+@pytest.mark.parametrize(("chains", "packed"), [(4, 1), (8, 8), (16, 8)])
+def test_eight_chains_of_a_work_item_are_packed_and_four_are_not(chains: int, packed: int) -> None:
+    unit = lp.make_kernel(
+        f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {chains} }}",
+        [
+            "for i", "acc[a] = a {id=first}", "for s, u", "acc[u] = acc[u] + p {id=step, dep=first}", "end",
+            "out[i] = sum(z, acc[z]) {dep=step}", "end",
+        ],
+        [
+            lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("p", np.float32), lp.ValueArg("n, k", np.int32),
+            lp.TemporaryVariable("acc", np.float32, shape=chains),
+        ],
+        assumptions="n mod 64 = 0 and n >= 64 and k >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "a:unr, u:unr, z:unr")
+    n, k = 64, 100
+    values = found(count(lp.prioritize_loops(unit, "s, u"), cache=False), "serial", n=n, k=k)
+    last = n * (chains - 1)  # the sum of the chains, after the loop
+    assert n * k * chains / packed + last <= values["simple"] <= n * k * chains / packed + last + n

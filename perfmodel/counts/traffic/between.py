@@ -1,0 +1,91 @@
+"""What a launch touches at given sizes between two uses of a line, in caches of any size."""
+
+from __future__ import annotations
+
+from perfmodel.counts.traffic.footprints import Footprint, Footprints, joined
+from perfmodel.counts.traffic.plan import Gap
+
+SAME = 1.25  # lines of a loop over those of an iteration, below which the iterations share their lines
+
+
+class Between:
+    """What is touched between uses of a line by an array's references that follow each other in a loop.
+
+    A child of the loop touches half of what it touches, on average, after it uses a line or before.
+
+    Parameters
+    ----------
+    footprints : Footprints
+        What the loops touch.
+    """
+
+    def __init__(self, footprints: Footprints) -> None:
+        self.footprints, self.plan = footprints, footprints.plan
+        self._known: dict[tuple[int, int, int], tuple[Footprint, ...]] = {}
+        self._last: dict[tuple[int, int, int], Footprint] = {}
+
+    def uses(self, node: int, k: int) -> tuple[Footprint, ...]:
+        """Return what is touched between each use of a reference's lines in a loop and the next.
+
+        The last one is between the last use in an iteration and the first in the next.
+        """
+        key = node, k, self.plan.loops[node].depth
+        if key not in self._known:
+            own = self.plan.gaps(node, k)[:-1] if self.footprints.steps[k] is not None else ()
+            self._known[key] = (*(self._in_gap(gap, *key) for gap in own), self._iterations(*key))
+        return self._known[key]
+
+    def _iterations(self, node: int, k: int, depth: int) -> Footprint:
+        """Return what is touched from the last use in an iteration to the first in the next.
+
+        The iterations of the loop at the depth, around this one, follow one another.
+        """
+        key = node, k, depth
+        if key not in self._last:
+            if self.footprints.steps[k] is None:
+                self._last[key] = self._anywhere(node, k)
+            else:
+                self._last[key] = self._in_gap(self.plan.gaps(node, k)[-1], node, k, depth)
+        return self._last[key]
+
+    def _anywhere(self, node: int, k: int) -> Footprint:
+        """Return the same where any line is used: in each iteration all of them, if it has as many accesses."""
+        whole, one = (self.footprints.of_loop(node, whole) for whole in (True, False))
+        array = self.plan.references[k].array
+        return one if one.by_array[array].lines >= whole.by_array[array].lines else whole
+
+    def _in_gap(self, gap: Gap, node: int, k: int, depth: int) -> Footprint:
+        parts = [self.footprints.of(gap.others, self.plan.loops[node].depth + 1)] if gap.others else []
+        if gap.before == gap.after:
+            parts.append(self._in_child(gap.before, gap.one, depth))
+        else:
+            ends = self._in_child(gap.before, gap.one, depth), self._in_child(gap.after, gap.other, depth)
+            parts += [end.half for end in ends]
+        return joined(parts) if len(parts) > 1 else parts[0]
+
+    def _in_child(self, child: int, k: int, depth: int) -> Footprint:
+        """Return what a child of a loop touches between uses of a line in iterations of a loop at a depth around it."""
+        if child < 0:
+            return self.footprints.of(self.plan.below(child), depth + 1)
+        steps, below = self.footprints.steps[k], self.plan.loops[child].depth
+        whole = self.footprints.of_loop(child, whole=True)
+        if steps is None:
+            return whole
+        extent = self.footprints.extents[k][below]
+        if not steps[below] or extent <= 1 or self._shares_lines(k, steps[below], below):
+            return self._iterations(child, k, depth)
+        moved = steps[depth] / steps[below]  # iterations of the child that an iteration of the loop skips
+        if not 0 < moved <= extent:
+            return whole
+        part, one = moved / extent, self.footprints.of_loop(child, whole=False)
+        found = {}
+        for array, patches in whole.by_array.items():
+            again = min(1.0, one.by_array[array].lines / max(patches.lines, 1.0))
+            found[array] = patches.part(1 - part * (1 - again))
+        return Footprint(found)
+
+    def _shares_lines(self, k: int, step: int, depth: int) -> bool:
+        """Whether each iteration of a loop touches about the same lines as all of them."""
+        if abs(step) >= self.footprints.line:
+            return False
+        return self.footprints.lines((k,), depth) < SAME * self.footprints.lines((k,), depth + 1)

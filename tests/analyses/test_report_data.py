@@ -1,0 +1,126 @@
+"""What a report shows, from the recorded quickstart and from cases by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+
+from perfmodel import store
+from perfmodel.analyses.report_data import report_data
+from perfmodel.analyses.report_values import FITTED, TESTS
+from perfmodel.analyses.roofline import roofline_points
+from perfmodel.compare import compare
+from perfmodel.display import in_words
+from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
+from perfmodel.fitting.facts.measured_facts import with_measured_facts
+from perfmodel.predict import fit, load
+from tests.recorded import POCL
+from tests.test_predict import MODEL
+
+QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit(store.read(QUICKSTART))
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    return report_data(model, QUICKSTART)
+
+
+def test_it_is_frozen(found):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.device = "other"
+
+
+def test_test_kernels_are_compared_as_elsewhere(found, model):
+    tests = store.read(QUICKSTART / "test.jsonl")
+    assert (TESTS, compare(model, tests)) == (found.judged_on, found.comparisons)
+    assert pytest.approx(0.505, abs=5e-4) == found.figures.error  # as the README says
+    assert not found.verdict.to_time
+    assert (model.device, "stevens_kloeckner_2016", 0.9) == (found.device, found.family, found.level)
+    assert (tests.rows[0].platform, (tests.rows[0].driver,)) == (found.platform, found.drivers)
+
+
+def test_terms_are_of_the_largest_sizes_and_add_up(found):
+    by_kernel = {one.kernel: one for one in found.kernels}
+    assert ["convolution", "matmul_skinny", "nbody", "stencil"] == sorted(by_kernel)
+    nbody = by_kernel["nbody"]
+    assert ("n=8192", True) == (nbody.sizes, nbody.adds_up)
+    assert pytest.approx(nbody.seconds) == sum(share.seconds for share in nbody.terms)
+    # As the README says, additions are 34 % of that prediction and rsqrt is 30 %.
+    assert [("op_float32_add", 34), ("op_float32_special", 30)] == [
+        (share.term, round(100 * share.share)) for share in nbody.terms[:2]
+    ]
+    assert pytest.approx(24.5e-3, rel=3e-3) == nbody.measured
+
+
+def test_without_test_kernels_there_is_no_verdict(model, tmp_path):
+    for name in ("measurements.jsonl", "counts.jsonl"):
+        shutil.copy(QUICKSTART / name, tmp_path)
+    found = report_data(model, tmp_path)
+    assert (FITTED, None, 115) == (found.judged_on, found.verdict, len(found.comparisons))
+
+
+def test_a_users_variants_are_ranked(model):
+    measured = store.read(QUICKSTART)
+    named = {f"{row.kernel} {in_words(row.variant)}": measured.counts[row.counts_hash] for row in measured}
+    counts = {name: one for name, one in named.items() if one.parameters == ("n",)}
+    assert len(counts) > 1
+    sizes = {"n": 2**18}
+    found = report_data(model, QUICKSTART, counts, sizes, level=0.5)
+    assert sorted(counts) == sorted(one.name for one in found.ranking)
+    assert [one.seconds for one in found.ranking] == sorted(one.seconds for one in found.ranking)
+    assert [one.name for one in found.ranking] == [one.kernel for one in found.own]
+    assert {None} == {one.measured for one in found.own}
+    assert all(one.bound_by == max(one.terms, key=lambda share: abs(share.seconds)).term for one in found.own)
+    assert () == found.own_points  # the quickstart knows no size of a transfer
+    assert 0.5 == found.level
+    with pytest.raises(ParameterError):
+        report_data(model, QUICKSTART, counts, {})
+
+
+def test_features_that_nobody_measured_are_named_with_the_kernels(model):
+    needy = dataclasses.replace(model, fitted=model.fitted.model_copy(update={
+        "weights": {n: w for n, w in model.fitted.weights.items() if n != "op_float32_special"},
+    }))  # fmt: skip
+    tests = store.read(QUICKSTART / "test.jsonl")
+    nbody = next(tests.counts[row.counts_hash] for row in tests if row.kernel == "nbody")
+    found = report_data(needy, QUICKSTART, {"mine": nbody}, {"n": 1024})
+    assert [("op_float32_special", ("nbody", "mine"))] == [(one.feature, one.kernels) for one in found.unmeasured]
+    assert ["mine"] == list(found.withheld)
+    assert "op_float32_special" in found.withheld["mine"]
+    assert () == found.ranking == found.own
+    assert "nbody" not in {one.kernel for one in found.kernels}
+
+
+def test_other_devices_and_folders_are_refused(model, tmp_path):
+    with pytest.raises(ForeignDeviceError, match="stand-in"):
+        report_data(MODEL, QUICKSTART)
+    with pytest.raises(StoreMissingError):
+        report_data(model, tmp_path)
+    with pytest.raises(LevelError):
+        report_data(model, QUICKSTART, level=1.5)
+
+
+@pytest.mark.slow
+def test_a_campaign_with_facts_has_points_below_the_roofs():
+    tests = store.read(POCL / "test.jsonl")
+    row = next(row for row in tests if row.kernel == "nbody")
+    mine = {"mine": tests.counts[row.counts_hash]}
+    found = report_data(load(POCL / "bottleneck.json"), POCL, mine, row.parameters)
+    assert "peak_flops_float32" in {line.key for line in found.facts}
+    assert len(found.points) == len({(row.kernel, row.form) for row in found.comparisons})
+    assert all(math.isfinite(one.seconds) for one in found.kernels)
+    assert not all(one.adds_up for one in found.kernels)
+    (own,), (variant,) = found.own_points, found.ranking
+    same = next(one for one in roofline_points(tests.with_facts(with_measured_facts(store.read(POCL)).facts))
+                if (one.kernel, one.sizes) == ("nbody", own.sizes))  # fmt: skip
+    assert ("mine", variant.seconds) == (own.kernel, own.seconds)
+    assert (same.intensity, same.attainable, same.bound) == (own.intensity, own.attainable, own.bound)

@@ -1,0 +1,65 @@
+"""Weights in plain words, with rates worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.analyses.weights_in_words import weight_words
+from perfmodel.features import FEATURE_NAMES, unit
+from perfmodel.models import families
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "per", "expected"),
+    [
+        # 4 bytes in 32 ps are 125 GB/s, 8 in 1 ns are 8 GB/s; a pair moves twice as much.
+        ("global_load_32_stride1", 3.2e-11, "s/access",
+         "a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s"),
+        ("global_store_64_uniform", 1e-9, "s/access", "a 64-bit store of one cell by all lanes costs 1 ns: 8 GB/s"),
+        ("global_minloadstore_32_stride1", 1e-9, "s/access",
+         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes costs 1 ns: 8 GB/s"),
+        ("global_load_32_stride2_1of2", 1e-9, "s/access",
+         "a 32-bit load of cells 2 apart by neighbouring lanes (half of the cells between are used) costs 1 ns: "
+         "4 GB/s"),
+        ("global_load_32_stride3_3of3", 1e-9, "s/access",
+         "a 32-bit load of cells 3 apart by neighbouring lanes costs 1 ns: 4 GB/s"),
+        ("global_load_8_strideN_3of4", 1e-9, "s/access",
+         "an 8-bit load of cells more than 4 apart by neighbouring lanes (three quarters of the cells between "
+         "are used) costs 1 ns: 1 GB/s"),
+        ("global_load_32_indirect", 1e-9, "s/access",
+         "a 32-bit load at an address that comes from data costs 1 ns: 4 GB/s"),
+        ("local_load_128", 1e-9, "s/access", "a 128-bit load of local memory costs 1 ns: 16 GB/s"),
+        ("op_float32_add", 2e-12, "s/operation", "an addition of float32 costs 2 ps: 500 Gop/s"),
+        ("op_float64_special", 1e-9, "s/operation", "a function (such as sqrt) of float64 costs 1 ns: 1 Gop/s"),
+        ("barrier_local", 1e-9, "s/barrier", "a local barrier, for each work-item, costs 1 ns"),
+        ("launches", 1e-5, "s/launch", "a launch costs 10 us"),
+        ("work_groups", 1e-9, "s/work-group", "a work-group costs 1 ns"),
+        ("w_chain_add", 5e-10, "s/operation", "an addition that waits for the one before costs 500 ps: 2 Gop/s"),
+        ("w_loads", 5e-10, "s/access", "a load instruction costs 500 ps: 2 Ginstruction/s"),
+        ("w_memory_jumps", 1e-9, "s/access",
+         "a cache line that the last-level cache fetches, away from the one before, costs 1 ns: 1 Gline/s"),
+        ("w_issue", 5e-10, "s/operation", "issue, an operation, costs 500 ps: 2 Gop/s"),
+        ("w_hit", 5e-10, "s/access", "hit, an access, costs 500 ps: 2 Gaccess/s"),
+        ("w_memory", 1e-11, "s/B", "memory, a byte, costs 10 ps: 100 GB/s"),
+        ("w_wait", 3e-6, "s", "wait costs 3 us"),
+        ("w_sharpness", 5.0, "", "sharpness is 5"),
+        ("w_rate", 2.5e9, "operation/s", "rate is 2.5e+09 operation/s"),
+        ("launches", 0.0, "s/launch", "a launch costs nothing that these measurements show"),
+        ("global_minloadstore_32_stride1", -6e-12, "s/access",
+         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes saves 6 ps: it takes the place "
+         "of costs that other weights hold"),
+    ],
+)  # fmt: skip
+def test_words(name, value, per, expected):
+    assert expected == weight_words(name, value, per)
+
+
+def test_every_feature_and_every_weight_has_words():
+    for name in FEATURE_NAMES:
+        words = weight_words(name, 1e-9, f"s/{unit(name)}")
+        assert " costs 1 ns" in words
+        assert "_" not in words
+        assert "  " not in words
+    for family in families().values():
+        for weight in family.weights:
+            assert "w_" not in weight_words(weight.name, 1e-9, weight.unit)

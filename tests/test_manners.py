@@ -1,0 +1,112 @@
+"""Manners in a notebook: every value says in a short line what it is, and ``dir`` shows what there is."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import perfmodel as pm
+from perfmodel import store
+from perfmodel.compare import Contender, compare, evaluate
+from perfmodel.facts import DeviceFacts
+from perfmodel.opencl import Device
+from perfmodel.predict import fit
+from tests.compare.test_protocols import MEASURED, TESTS
+from tests.compare.test_side_by_side import contenders
+from tests.fitting.test_weights import KERNELS
+from tests.recorded import POCL
+from tests.test_display import Cells
+from tests.test_predict import MODEL
+
+LONG = "a very long name " * 20
+FACTS = DeviceFacts(LONG, LONG, "1", ())
+
+
+def values():
+    measured = store.read(POCL / "test.jsonl")
+    counts = next(iter(measured.counts.values()))
+    at = dict.fromkeys(counts.parameters, 1024)
+    row = compare(MODEL, MEASURED)[0]
+    return [
+        counts, *(each.count for each in counts.access_table), counts.operation_table[0].count,
+        MODEL, MODEL.fitted, MODEL.family, *pm.families().values(), MODEL.predict(KERNELS["add"], n=64),
+        pm.rank({LONG: KERNELS["add"], "b": KERNELS["add"]}, MODEL, n=64), pm.RankedVariant(LONG, 1.0),
+        row, compare(MODEL, MEASURED), *evaluate(MEASURED, TESTS, protocols=("A",), level=None),
+        contenders(), *contenders(), Contender(LONG, LONG, problem=LONG), measured, measured.rows[0], measured.facts,
+        FACTS, Device(3, FACTS), pm.Prediction(1.0, {}, kernel=LONG, sizes=at), pm.Count.from_text("[n] -> { n }"),
+    ]  # fmt: skip
+
+
+def test_a_repr_is_one_short_line_with_the_class():
+    for value in values():
+        text = repr(value)
+        assert len(text) < 120, text
+        assert "\n" not in text
+        assert text.startswith((f"<{type(value).__name__} ", f"<{type(value).__name__}:")), text
+
+
+def test_tables_are_escaped():
+    """Names are a user's own: none of them ends up as a tag."""
+    evil = "<b>x</b>"
+    shown = Cells(pm.rank({evil: KERNELS["add"]}, MODEL, n=64)._repr_html_())
+    assert evil == shown.rows[1][0]
+    assert "b" not in shown.tags
+
+
+def test_comparisons_as_a_table_and_a_frame():
+    rows = compare(fit(MEASURED), TESTS)
+    shown = Cells(rows._repr_html_())
+    assert len(rows) + 1 == len(shown.rows)
+    assert ["kernel", "variant", "sizes", "measured", "predicted", "error"] == shown.rows[0]
+    assert str(rows) == shown.caption
+    assert f"{len(rows)} cases of 3 kernels: geometric mean of the relative error" in shown.caption
+    frame = rows.to_frame()
+    assert [row.measured for row in rows] == frame["measured_s"].tolist()
+    assert [row.parameters["n"] for row in rows] == frame["parameters.n"].tolist()
+    assert [row.relative_error for row in rows] == pytest.approx(frame["relative_error"].tolist())
+
+
+def test_a_model_as_a_table_and_a_frame_of_weights():
+    shown = Cells(MODEL._repr_html_())
+    assert ["weight", "value", "std. error", "unit", "marks"] == shown.rows[0]
+    assert sorted(MODEL.weights) == sorted(row[0] for row in shown.rows[1:])
+    assert list(MODEL.notes) == shown.notes
+    assert shown.caption.startswith("stevens_kloeckner_2016 on stand-in: ")
+    frame = MODEL.to_frame()
+    assert MODEL.weights == dict(zip(frame["weight"], frame["value"], strict=True))
+    assert MODEL.units == dict(zip(frame["weight"], frame["unit"], strict=True))
+
+
+def test_an_evaluation_as_a_table_and_a_frame():
+    (found,) = evaluate(MEASURED, TESTS, protocols=("B",), level=None)
+    shown = Cells(found._repr_html_())
+    assert "protocol B (and without any kernel of the predicted one's group)" in shown.caption
+    assert len(found.rows) + 1 == len(shown.rows)
+    assert len(found.rows) == len(found.to_frame())
+
+
+def test_dir_shows_everything_public():
+    assert {*pm.__all__} <= {*dir(pm)}
+    assert "__version__" in dir(pm)
+    assert not {"import_module", "suppress", "Any", "annotations"} & {*dir(pm)}
+    assert sorted(dir(pm)) == dir(pm)
+    for name in pm.__all__:
+        assert getattr(pm, name) is not None
+    assert "store" in dir(pm)  # imported above
+
+
+@pytest.mark.parametrize(
+    ("used", "heavy"),
+    [
+        ("dir(pm)", {"numpy", "matplotlib", "loopy", "pandas"}),
+        # scikit-learn imports pandas itself
+        ("[getattr(pm, name) for name in pm.__all__ if name.startswith('plot_')]", {"matplotlib"}),
+    ],
+)
+def test_libraries_are_imported_when_they_are_needed(used, heavy):
+    code = f"import sys, perfmodel as pm; {used}; print(sorted({heavy} & {{*sys.modules}}))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(pm.__path__[0]).parent)
+    assert "[]\n" == run.stdout
