@@ -12,6 +12,7 @@ _CHAINS = {
 }  # fmt: skip
 _SPECIAL = {
     "divide": "a division", "root": "a square root", "inverse_root": "an inverse square root",
+    "exponential": "an exponential", "logarithm": "a logarithm", "circular": "a sine, cosine or tangent",
     "function": "another function",
 }  # fmt: skip
 _LINES = {
@@ -35,13 +36,13 @@ _OTHERS = {
     "region_entries": ("a part between barriers, for each work-group,", ""),
     "varied_entries": ("an entry into a loop whose trips differ between work-items", ""),
     "power": ("a power", "op"),
-    "simple": ("a simple instruction (such as an addition or product)", "instruction"),
-    "minmax": ("a minimum or maximum", "instruction"),
-    "iterations": ("an iteration of a loop", "iteration"),
-    "loads": ("a load instruction", "instruction"),
-    "stores": ("a store instruction", "instruction"),
-    "gathers": ("an element of a gather", "element"),
-    "scatters": ("an element of a scatter", "element"),
+    "instructions": ("an instruction, whatever it does,", "instruction"),
+    "minmax": ("a minimum or maximum, beside the instruction,", ""),
+    "iterations": ("an iteration of a loop, beside its instructions,", ""),
+    "loads": ("a load, beside the instruction,", ""),
+    "stores": ("a store, beside the instruction,", ""),
+    "gathers": ("an element of a gather, beside the instruction,", ""),
+    "scatters": ("an element of a scatter, beside the instruction,", ""),
     "split": ("a vector access over the border of two lines", "instruction"),
     "kept_values": ("a private value that is kept over a barrier", "value"),
 }

@@ -111,7 +111,7 @@ def report_data(
 
 def _compared(folder: Path, measured: Measurements) -> tuple[Measurements, str]:
     try:
-        return tests_of(folder, measured), TESTS
+        return tests_of(folder, measured, store.TESTS_FILE), TESTS
     except StoreMissingError:
         return measured, FITTED
 

@@ -164,7 +164,7 @@ def fit_family(
         measured = with_measured_facts(measured)
     measured = with_given_facts(measured, given)
     folder = source if source.is_dir() else source.parent
-    tests = tests_of(folder, measured) if (folder / store.TESTS_FILE).is_file() else None
+    tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None
     return fit(measured, family, options=options, others=tests)
 
 

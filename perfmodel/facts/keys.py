@@ -74,6 +74,10 @@ KEYS: Mapping[str, Key] = MappingProxyType(
         "memory_bandwidth_bytes_per_s": Key("B/s", "bandwidth of global memory"),
         "memory_latency_s": Key("s", "latency of a load from global memory"),
         "memory_load_s": Key("s", "as l1_load_s, of what lies behind the last cache"),
+        "odd_pitch_access": Key(
+            "", "how lanes that are neighbours access a local array whose rows are not a power of two long",
+            ("vector", "element"),
+        ),
         "overlap_exponent": Key("", "p of T = (A^p + B^p)^(1/p), for times A of computing and B of memory: 1 to 16"),
         "oversubscription": Key("", "1 if more work-items on a compute unit hide latency, 0 if not"),
         "peak_flops_float32": Key("operation/s", "float32 operations; a fused multiply-add is two"),

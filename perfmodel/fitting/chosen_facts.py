@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,18 +26,27 @@ def with_chosen_facts(
 ) -> Measurements:
     r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    Of all combinations of candidates it is the one with the smallest mean over kernels of
-    :math:`|\log(t/p)|`, each row predicted by a fit without its group. Facts that are known already stay.
+    They are chosen one after the other, in the family's order: each is the candidate with the smallest mean over
+    kernels of :math:`|\log(t/p)|`, each row predicted by a fit without its group, with the facts that are chosen
+    already and with the first candidate of those that are not. Facts that are known already stay.
     """
     open_ = {key: some for key, some in family.choices.items() if not _knows(measurements, key)}
     groups = [row.group for row in measurements] if open_ else []
     if not groups:
         return measurements
-    candidates = [dict(zip(open_, values, strict=True)) for values in product(*open_.values())]
-    if len(set(groups)) < 2:
-        return _with(measurements, candidates[0])
-    losses = [_loss(_with(measurements, one), family, options, groups) for one in candidates]
-    return _with(measurements, candidates[int(np.argmin(losses))])
+    chosen = {key: some[0] for key, some in open_.items()}
+    known: dict[tuple[FactValue, ...], float] = {}
+
+    def loss(values: Mapping[str, FactValue]) -> float:
+        found = tuple(values.values())
+        if found not in known:
+            known[found] = _loss(_with(measurements, values), family, options, groups)
+        return known[found]
+
+    if len(set(groups)) > 1:
+        for key, some in open_.items():
+            chosen[key] = min(some, key=lambda one: loss({**chosen, key: one}))
+    return _with(measurements, chosen)
 
 
 def _loss(measurements: Measurements, family: Family, options: FitOptions | None, groups: list[str]) -> float:

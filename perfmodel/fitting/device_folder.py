@@ -48,9 +48,7 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
     return measured.with_facts(known.updated(given))
 
 
-def tests_of(
-    folder: Path, measured: Measurements, file: str = TESTS_FILE  # noqa: PT028 -- no test
-) -> Measurements:
+def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
 
     Raises

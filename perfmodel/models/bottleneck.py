@@ -7,9 +7,11 @@ over the resources *chain* (operations and branches that are waited for), *speci
 last level); o is what launches, groups and barriers cost. No weight is negative. The quantities q are those of
 :mod:`perfmodel.quantities.bottleneck`: each counts where it stands, in a nest of loops between barriers.
 
-Two numbers describe the device as a whole: the order in which it runs the lanes of a group (the fact ``lane_order``),
-and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger the better they overlap. Where the facts
-do not tell them, the fit chooses those that predict groups of measurement kernels best that it has not seen.
+Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); whether
+lanes that are neighbours access a local array whose rows are not a power of two long as a vector or element by element
+(``odd_pitch_access``); and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger the better they
+overlap. Where the facts do not tell them, the fit chooses those that predict groups of measurement kernels best that it
+has not seen.
 
 Sources: the bound by the busiest resource is that of S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
 4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for
@@ -25,8 +27,8 @@ from functools import reduce
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 
-SHARPNESS = (1.5, 2.0, 3.0, 5.0, 8.0)
-"""Sharpness that a fit tries."""
+SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)
+"""Sharpness that a fit tries; with the first it chooses the other facts."""
 
 
 def _sum(names: Iterable[str]) -> str:
@@ -50,5 +52,8 @@ FAMILY = Family(
     ),
     additive=False,
     resources={name: tuple(RESOURCES[name]) for name in _OVERLAPPING},
-    choices={"lane_order": ("serial", "lockstep"), "resource_sharpness": SHARPNESS},
+    choices={
+        "lane_order": ("lockstep", "serial"), "odd_pitch_access": ("vector", "element"),
+        "resource_sharpness": SHARPNESS,
+    },
 )  # fmt: skip

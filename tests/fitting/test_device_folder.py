@@ -18,7 +18,7 @@ from perfmodel.fitting.device_folder import (
     simulated_folders,
     with_given_facts,
 )
-from perfmodel.store import read
+from perfmodel.store import TESTS_FILE, read
 from perfmodel.store.measurement import UNRANKED
 from tests.recorded import DEVICES, SIMULATED
 
@@ -105,7 +105,7 @@ def test_test_kernels_of_another_device(tmp_path: Path) -> None:
         measured_folder(folder)
     (folder / "test.jsonl").unlink()
     with pytest.raises(StoreMissingError):
-        device_folder.tests_of(folder, read(folder))
+        device_folder.tests_of(folder, read(folder), TESTS_FILE)
 
 
 def test_facts_that_are_given_replace_what_is_known() -> None:

@@ -14,6 +14,8 @@ from tests.machine import ROOT
 
 CLASSES = {kernel.name: kernel for kernel in discover(ROOT / "measurement_kernels")}
 CONTEXT = [kernel for kernel in CLASSES.values() if "context" in kernel.tags]
+# of a work-item's cells the guard takes only the last; and by halves lanes stop storing also without a guard
+PLAIN = [kernel for kernel in CONTEXT if kernel.name not in ("cells_per_item", "group_sums")]
 PAGE = 4096
 
 
@@ -76,7 +78,7 @@ def test_every_trait_is_shown_by_classes_of_two_groups():
     assert [] == [trait for trait, names in groups.items() if len(names) < 2]
 
 
-@pytest.mark.parametrize("kernel", CONTEXT, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", PLAIN, ids=lambda kernel: kernel.name)
 def test_a_guard_takes_work_from_one_lane_and_nothing_from_the_launch(kernel):
     point = top(kernel)[-1]
     for variant, counts in variants(kernel.name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import log2, prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -30,8 +31,9 @@ class AccessPlan:
     """An access of a nest; ``count`` and the entries of ``apart`` and ``places`` are positions of counts.
 
     ``apart`` are the distances between neighbouring lanes in accesses, empty where data decide. ``invariant`` is
-    whether the innermost loop does not move it, ``held`` whether the loop around it does not, and stores nothing; ``odd_pitch`` as in
-    :func:`_odd_pitch`. ``places`` are where it begins and how far each iname moves it [B].
+    whether the innermost loop does not move it, ``held`` whether the loop around it does not, and stores nothing;
+    ``odd_pitch`` is as in :func:`_odd_pitch`, ``filled`` as in :func:`_filled`. ``places`` are where it begins and how
+    far each iname moves it [B].
     """
 
     load: bool
@@ -41,6 +43,7 @@ class AccessPlan:
     invariant: bool
     held: bool
     odd_pitch: bool
+    filled: bool
     places: tuple[int, ...]
 
 
@@ -177,7 +180,7 @@ def _access(access: NestAccess, nest: Nest, quiet: Sequence[str], position: Dist
     return AccessPlan(
         access.direction == "load", access.bits, position(access.count), apart,
         _stays(access, nest.inner[-1:]), _stays(access, quiet),
-        _odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
+        _odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}), _filled(access),
         () if access.address is None else tuple(
             position(one) for one in (access.address.start, *access.address.steps.values())
         ),
@@ -204,7 +207,16 @@ def _odd_pitch(access: NestAccess, loops: Container[str]) -> bool:
     if access.space != "local" or access.address is None:
         return False
     lanes = (step for name, step in access.address.steps.items() if name not in loops)
-    return any(log2(abs(step()) * 8 / access.bits) % 1 for step in lanes)
+    return any(log2(abs(float(step())) * 8 / access.bits) % 1 for step in lanes)
+
+
+def _filled(access: NestAccess) -> bool:
+    """Return whether copies of an access fill the cells from one lane to the next: a vector takes all of them."""
+    if access.address is None or not access.lanes:
+        return False
+    cell = Count.constant(Fraction(access.bits, 8), "byte")
+    width = prod(values for name, values in access.copies.items() if access.address.step(name) == cell)
+    return width > 1 and all(Count(one.distance) == Count.constant(width) for one in access.lanes)
 
 
 def _floating(operations: Iterable[OperationCount]) -> Iterable[OperationCount]:

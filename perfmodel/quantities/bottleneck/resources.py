@@ -20,7 +20,7 @@ RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
         "power",
     ), "operation")),
     "issue": MappingProxyType({
-        **dict.fromkeys(("simple", "minmax", "iterations"), "operation"),
+        **dict.fromkeys(("instructions", "minmax", "iterations"), "operation"),
         **dict.fromkeys(("loads", "stores", "gathers", "scatters", "split", "kept_values"), "access"),
     }),
     "near": MappingProxyType(dict.fromkeys((
@@ -34,17 +34,19 @@ RESOURCES: Mapping[str, Mapping[str, str]] = MappingProxyType({
 
 overhead (added to the rest)
     ``runs`` is 1; ``launched`` launches; ``groups``; ``waiting_items`` work-items times barriers; ``region_entries``
-    work-groups times the parts between barriers, or iterations of the loops around the work-items.
+    work-groups times the parts between barriers, or iterations of the loops around the work-items;
+    ``varied_entries`` of loops whose trips differ between work-items, where a branch is mispredicted.
 chain
     Operations that wait for the one before, as far as other work-items do not fill the wait: see
-    :func:`perfmodel.quantities.bottleneck.work.waiting_share`. Where the trips of a loop differ between work-items,
-    each mispredicted end counts as :data:`~perfmodel.quantities.bottleneck.work.MISPREDICTED` additions.
+    :func:`perfmodel.quantities.bottleneck.work.waiting_share`.
 special
     Divisions, roots and functions, by the bits of their type: exponentials, logarithms, sines and their like
     (``circular``), and all others, which rest on the hyperbolic tangent.
 issue
-    Vector or scalar instructions: simple operations, loop iterations, accesses. A gather or scatter is one for each
-    element. ``kept_values`` are loads and stores of private values that live over barriers.
+    Vector or scalar instructions, of whatever kind: operations, two for each turn of a loop, accesses. Beside it, what
+    ``minmax``, ``iterations``, ``loads``, ``stores``, ``gathers`` and ``scatters`` cost more than an instruction; a
+    gather or scatter is one for each element. ``split`` are vectors over the border of two lines, ``kept_values`` loads
+    and stores of private values that live over barriers.
 near
     Lines that the first-level cache fetches: again (they were in it before), or for the first time in a launch.
 far

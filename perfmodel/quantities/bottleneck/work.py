@@ -23,11 +23,6 @@ MOST_STREAMS = 8
 PACKED = 8
 """Fewest independent chains of one variable that a compiler packs into a vector: PoCL's packs eight, and not four."""
 
-MISPREDICTED = 5.0
-"""Additions, each waiting for the one before, that take as long as a mispredicted branch.
-
-It empties a pipeline of 15 to 20 stages; an addition takes 3 or 4 cycles (A. Fog, *The microarchitecture of Intel, AMD
-and VIA CPUs*, the chapters on branch prediction). A weight of its own would rest on one group of measured kernels."""
 
 SIMPLE = frozenset({"add", "mul", "minmax", "sub", "shift", "bitwise", "neg", "abs", "compare"})
 CHAIN_NAMES: Mapping[str, str] = {
@@ -55,7 +50,8 @@ class LaunchWork:
     - ``lockstep``: always, if the first axis of the group has that many;
     - ``serial``, kernel without barriers: where no runtime loop stands in the kernel, because then the loop over the
       work-items is innermost, at most :data:`MOST_STREAMS` streams of addresses have to be compared, and no access
-      jumps from one work-item to the next, because a compiler finds single accesses cheaper than gathers;
+      jumps from one work-item to the next, because a compiler finds single accesses cheaper than gathers (copies of
+      an access that fill the cells between are no jump: a vector takes them all);
     - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
       the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
 
@@ -106,6 +102,7 @@ class NestWork:
     def add(self) -> None:
         """Add the quantities of the nest."""
         instructions = self._operations() + self._loops() + self._accesses()
+        self._charge("instructions", instructions)
         self._chains(instructions)
 
     @cached_property
@@ -121,9 +118,15 @@ class NestWork:
         return not plan.loops and plan.streams <= MOST_STREAMS and not self._jumps
 
     @property
+    def lockstep(self) -> bool:
+        """Whether the device, and no compiler, runs work-items together."""
+        return self.launch.device.order == "lockstep"
+
+    @property
     def _jumps(self) -> bool:
         """Whether an access goes further than one element from a work-item to the next."""
-        return any(abs(self._value(place)) > 1 for access in self.nest.accesses for place in access.apart)
+        some = (access for access in self.nest.accesses if not access.filled)
+        return any(abs(self._value(place)) > 1 for access in some for place in access.apart)
 
     @property
     def serial_region(self) -> bool:
@@ -170,7 +173,6 @@ class NestWork:
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are one instruction
             simple += sum(kinds[kind] for kind in SIMPLE - {"add", "mul", "minmax"})
-            self._charge("simple", simple / lanes)
             self._charge("minmax", kinds["minmax"] / lanes)
             instructions += (simple + kinds["minmax"]) / lanes
             for kind, amount in kinds.items():
@@ -222,7 +224,8 @@ class NestWork:
         apart = max((abs(self._value(place)) for place in access.apart), default=None)
         uniform = apart == 0 and not self.inside
         hidden = access.odd_pitch and not self.launch.device.odd_pitches
-        together = uniform or (apart is not None and apart <= 1 and not self.serial_region and not hidden)
+        near = (access.filled and not self.lockstep) or (apart is not None and apart <= 1)
+        together = uniform or (near and not self.serial_region and not hidden)
         if together:
             self._charge("loads" if uniform else plain, amount / lanes)
             if self._charges_splits and not uniform and self._splits(access, lanes):
@@ -245,7 +248,8 @@ class NestWork:
 
     @property
     def _charges_splits(self) -> bool:
-        return self.launch.device.order == "lockstep" and not self.launch.plan.barriers
+        """Whether split vectors count: without them serial devices, and code between barriers, are predicted better."""
+        return self.lockstep and not self.launch.plan.barriers
 
     def _splits(self, access: AccessPlan, lanes: float) -> bool:
         """Whether vectors of an access do not begin where lines, or parts of them, begin."""
