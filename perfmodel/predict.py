@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -15,11 +15,10 @@ import numpy as np
 from perfmodel.counts import KernelCounts
 from perfmodel.display import data_frame, html_table, one_line
 from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
-from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
-from perfmodel.fitting import FamilyFits, FitOptions, FittedWeights, fit_weights, read_weights
+from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
-from perfmodel.fitting.uncertainty.measured_range import measured_range
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.models import Family, find_family
 from perfmodel.models.binding import RunTime
@@ -29,6 +28,7 @@ from perfmodel.quantities.case import Case
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from perfmodel.fitting import FamilyFits
     from perfmodel.store import Measurements
 
 
@@ -112,6 +112,22 @@ class FittedModel:
         """Warnings about the weights, one sentence each."""
         return self.fitted.notes
 
+    def with_facts(self, facts: Mapping[str, Fact]) -> FittedModel:
+        """Return the model with other facts of the device, by key; they replace what was known or fitted.
+
+        Examples
+        --------
+        A twice as wide memory, all else equal: ``model.with_facts({"dram_bandwidth": Fact(2e11, "B/s", "a plan")})``.
+        """
+        known = (self.facts or DeviceFacts(self.device, "", "", ())).updated(facts)
+        given = {one.name: one.fact for one in self.family.weights if one.fact and one.fact in facts}
+        weights = {
+            name: weight.model_copy(update={"value": float(known.value(given[name])), "standard_error": None})
+            if name in given else weight
+            for name, weight in self.fitted.weights.items()
+        }
+        return replace(self, facts=known, fitted=self.fitted.model_copy(update={"weights": weights}))
+
     def save(self, path: str | Path) -> None:
         """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
         self.fitted.save(path)
@@ -160,7 +176,8 @@ class FittedModel:
             check_launch(counts, self.facts)
         at = {**(sizes or {}), **more_sizes}
         case = Case(counts, at, self.facts, self.family.name)
-        values = self.family.values(case) if self.family.resources else case.features
+        features = case.features  # first, since they check all sizes of an array at once
+        values = self.family.values(case) if self.family.resources else features
         unmeasured = self._unmeasured(values)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(unmeasured, self.device)
@@ -168,7 +185,7 @@ class FittedModel:
             values = self.family.values(case)
         seconds, terms = self._run_time.evaluate(values)
         half_width = self.half_width(level, values)
-        warnings = self._warnings(seconds, case.features, half_width, level)
+        warnings = self._warnings(seconds, features, half_width, level)
         interval = _interval(seconds, half_width)
         return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
 
@@ -271,6 +288,8 @@ def fit(
     ConfoundedFeaturesError, MissingFactError
         As of :func:`perfmodel.fitting.fit_weights`.
     """
+    from perfmodel.fitting import FamilyFits
+
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})
@@ -279,6 +298,9 @@ def fit(
 
 def fitted_model(fits: FamilyFits) -> FittedModel:
     """Return the model that is fitted to the measured rows, with intervals from all rows."""
+    from perfmodel.fitting import fit_weights
+    from perfmodel.fitting.uncertainty.measured_range import measured_range
+
     fitted = fit_weights(fits.known, fits.family, fits.options, fits.design)
     update = {
         "conformal": fits.scores,

@@ -3,47 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.anchors import Anchor, to_be_anchored
-from perfmodel.errors import AnchorError, AssumptionError, NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.crossovers import ROUNDING
+from perfmodel.crossovers import Lead as Lead
+from perfmodel.crossovers import crossover as crossover
+from perfmodel.errors import AnchorError, ParameterError, UnmeasuredFeatureError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.ranked import RankedVariant as RankedVariant
 from perfmodel.ranked import Ranking
 
 if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
     from perfmodel.fitting.uncertainty.scatter import Scatter
     from perfmodel.predict import FittedModel
-
-Sizes: TypeAlias = npt.NDArray[np.int64]
-Winners: TypeAlias = npt.NDArray[np.bool_]
-
-WINDOW = 1 << 16
-"""Number of sizes at each end of a range that are tested against the variants' assumptions."""
-EXHAUSTIVE = 1 << 17
-"""Largest number of sizes that are all compared; more sizes are compared on a geometric grid."""
-GRID = 1 << 14
-"""Number of sizes in that grid."""
-PARTS = 1 << 10
-"""Number of sizes that one refinement compares between two neighbours with different winners."""
-ROUNDING = 1e-12
-"""Relative difference of two times below which neither is faster."""
-
-
-@dataclass(frozen=True)
-class Lead:
-    """Sizes from `low` to `high` at which the variant `name` is the faster of two."""
-
-    name: str
-    low: int
-    high: int
 
 
 def rank(
@@ -168,132 +145,3 @@ def with_ties(
         replace(one, fastest=float(chance), tied=bool(tied), to_measure=place < count)
         for place, (one, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
     )
-
-
-def crossover(
-    a: Any,
-    b: Any,
-    model: FittedModel,
-    parameter: str,
-    low: int,
-    high: int,
-    fixed: Mapping[str, int] | None = None,
-    /,
-    *,
-    names: tuple[str, str] = ("a", "b"),
-    allow_unmeasured: bool = False,
-    **more_fixed: int,
-) -> tuple[Lead, ...]:
-    """Return which of two variants is faster from which size on, over a range of sizes.
-
-    The times are evaluated from the kernels' symbolic counts at all sizes of the range that meet the assumptions
-    of both variants. If these are more than 131072, they are evaluated at 16384 sizes in geometric steps first,
-    and then between neighbours with different winners until no size is left between them. So each change is
-    found exactly, except where two changes lie between neighbours of the grid. Assumptions may repeat
-    after at most 65536 sizes.
-
-    Parameters
-    ----------
-    a, b
-        Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
-    model
-        A fitted model.
-    parameter, low, high
-        The size parameter that varies, and its range, both ends included.
-    fixed, **more_fixed
-        The other size parameters.
-    names
-        Names of the variants.
-    allow_unmeasured
-        Whether features that no measurement exercised may be counted as free.
-
-    Returns
-    -------
-    tuple of Lead
-        In order of the sizes. Where the times are equal, the variant that led before keeps the lead; at the
-        lowest size the first variant leads.
-
-    Raises
-    ------
-    NoCommonSizeError
-        If no size in the range meets what both variants assume.
-    UnmeasuredFeatureError, ParameterError
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
-    """
-    others = {**(fixed or {}), **more_fixed}
-    pair = _Pair(model.counted(a), model.counted(b), model, parameter, others, allow_unmeasured)
-    lattice = _lattice(pair, low, high)
-    if len(lattice) <= EXHAUSTIVE:
-        places = np.arange(len(lattice))
-    else:
-        places = np.unique(np.geomspace(1, len(lattice), GRID).astype(np.int64) - 1)
-    tried = lattice.start + lattice.step * places
-    sizes, b_leads = pair.compared(tried)
-    while len(added := np.setdiff1d(_between(tried, sizes, b_leads, lattice.step), tried)):
-        tried = np.union1d(tried, added)
-        sizes, b_leads = pair.compared(np.union1d(sizes, added))
-    return _leads(sizes, b_leads, names)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    a: KernelCounts
-    b: KernelCounts
-    model: FittedModel
-    parameter: str
-    fixed: Mapping[str, int]
-    allow_unmeasured: bool
-
-    def compared(self, sizes: Sizes) -> tuple[Sizes, Winners]:
-        """Return the sizes that meet the assumptions of both variants, and whether b leads at each."""
-        while len(sizes):
-            try:
-                return sizes, self._b_leads({**self.fixed, self.parameter: sizes})
-            except AssumptionError as error:
-                if not error.indices:
-                    raise
-                sizes = np.delete(sizes, error.indices)
-        return sizes, np.zeros(0, np.bool_)
-
-    def _b_leads(self, at: Mapping[str, Any]) -> Winners:
-        one, other = (
-            self.model.predict(kernel, at, allow_unmeasured=self.allow_unmeasured).seconds
-            for kernel in (self.a, self.b)
-        )
-        difference, margin = one - other, ROUNDING * np.maximum(np.abs(one), np.abs(other))
-        # With equal times the winner is that of the last smaller size with different times.
-        decided = np.where(np.abs(difference) > margin, np.arange(len(difference)), 0)
-        winners: Winners = (difference > margin)[np.maximum.accumulate(decided)]
-        return winners
-
-
-def _lattice(pair: _Pair, low: int, high: int) -> range:
-    """Return equally spaced sizes that include all sizes which meet the assumptions of both variants."""
-    ends = [
-        np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64),
-        np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64),
-    ]
-    known = np.unique(np.concatenate([pair.compared(sizes)[0] for sizes in ends]))
-    if len(known) == 0:
-        assumptions = tuple(dict.fromkeys((pair.a.assumptions, pair.b.assumptions)))
-        raise NoCommonSizeError(pair.parameter, low, high, assumptions)
-    step = int(np.gcd.reduce(np.diff(known))) or 1
-    return range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
-
-
-def _between(tried: Sizes, sizes: Sizes, b_leads: Winners, step: int) -> Sizes:
-    """Return sizes between neighbours with different winners, and beyond the first and the last valid size."""
-    changes = np.flatnonzero(b_leads[1:] != b_leads[:-1])
-    gaps = list(zip(sizes[changes].tolist(), sizes[changes + 1].tolist(), strict=True))
-    gaps += [(int(below), int(sizes[0])) for below in tried[tried < sizes[0]][-1:]]
-    gaps += [(int(sizes[-1]), int(above)) for above in tried[tried > sizes[-1]][:1]]
-    parts = [np.zeros(0, np.int64)]
-    for low, high in gaps:
-        count = (high - low) // step
-        parts.append(low + step * np.linspace(0, count, min(count, PARTS) + 1).astype(np.int64))
-    return np.unique(np.concatenate(parts))
-
-
-def _leads(sizes: Sizes, b_leads: Winners, names: tuple[str, str]) -> tuple[Lead, ...]:
-    starts = [0, *(np.flatnonzero(b_leads[1:] != b_leads[:-1]) + 1).tolist(), len(sizes)]
-    return tuple(Lead(names[int(b_leads[i])], int(sizes[i]), int(sizes[end - 1])) for i, end in pairwise(starts))

@@ -15,8 +15,8 @@ PACKAGE = ROOT / "perfmodel"
 ORDER = (
     ("errors",), ("io", "caches"), ("documents",), ("display",), ("facts",), ("counts",), ("kernels",), ("store",),
     ("features",), ("quantities",),
-    ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("anchors",), ("ranked",),
-    ("ranking", "compare"), ("analyses",),
+    ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("anchors",), ("crossovers",),
+    ("ranked",), ("ranking", "compare"), ("sweeps",), ("analyses",),
     ("report",), ("calibration",), ("tuning",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.

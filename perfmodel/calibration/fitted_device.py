@@ -16,7 +16,7 @@ from perfmodel.compare.protocols import UNASKED
 from perfmodel.compare.verdict import Verdict, judge
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting import FamilyFits, FitOptions
-from perfmodel.fitting.device_folder import measured_folder, tests_of
+from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.measuring.progress import Progress, Silent, task
@@ -25,6 +25,7 @@ from perfmodel.predict import FittedModel, fit, fitted_model
 from perfmodel.report import Judged, error_table, families_table
 
 if TYPE_CHECKING:
+    from perfmodel.facts import Fact
     from perfmodel.models import Family
     from perfmodel.store import Measurements
 
@@ -150,16 +151,18 @@ def _fit_families(
 
 
 def fit_family(
-    source: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False
+    source: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False,
+    given: Mapping[str, Fact] | None = None,
 ) -> FittedModel:
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
     Intervals also rest on the measured test kernels, where the folder holds them. With `measured_facts`,
-    facts that can be read off the measurements are fixed instead of fitted.
+    facts that can be read off the measurements are fixed instead of fitted; so are the `given` ones.
     """
     measured = store.read(source)
     if measured_facts:
         measured = with_measured_facts(measured)
+    measured = with_given_facts(measured, given)
     folder = source if source.is_dir() else source.parent
     tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None
     return fit(measured, family, options=options, others=tests)
@@ -172,9 +175,12 @@ def judge_family(
     measured_facts: bool = False,
     level: float = 0.9,
     protocols: Sequence[str] = UNASKED,
+    given: Mapping[str, Fact] | None = None,
     tests: str = store.TESTS_FILE,
 ) -> Judged:
     """Fit one family to a device's folder and judge it by some protocols on the kernels measured into its file `tests`.
+
+    Facts are as of :func:`fit_family`.
 
     Raises
     ------
@@ -183,7 +189,7 @@ def judge_family(
     MissingFactError
         If the family needs an unknown fact of the device and the options do not let it be fitted.
     """
-    measured, tested = measured_folder(folder, measured_facts, tests)
+    measured, tested = measured_folder(folder, measured_facts, given, tests)
     return Judged(
         *fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols)
     )

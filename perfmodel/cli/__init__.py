@@ -16,6 +16,8 @@ import typer
 
 from perfmodel.caches import cache_folder, settle_caches
 from perfmodel.cli.notes import as_notes
+from perfmodel.cli.refusals import print_refusal
+from perfmodel.cli.settings import taken_settings, using, with_settings
 from perfmodel.cli.streams import careful_streams
 from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
@@ -49,7 +51,6 @@ def application() -> typer.Typer:
         A callable that reads ``sys.argv`` and ends with :class:`SystemExit`.
     """
     app = typer.Typer(
-        add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -62,10 +63,17 @@ def application() -> typer.Typer:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Print a :class:`PerfModelError`, or a file that cannot be used, as one line on standard error, and end."""
+    """Print a :class:`PerfModelError`, or a file that cannot be used, on standard error, and end with a status.
+
+    The command gets the options that every command has (:mod:`perfmodel.cli.settings`).
+    """
 
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
+        with using(taken_settings(kwargs)):
+            run(*args, **kwargs)
+
+    def run(*args: Any, **kwargs: Any) -> None:
         try:
             settle_caches()
             with as_notes():
@@ -85,11 +93,14 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             print("perfmodel: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
+    signature = with_settings(command)
+    vars(guarded).update(__signature__=signature)
+    guarded.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
     return guarded
 
 
 def _refuse(error: PerfModelError) -> NoReturn:
-    print(f"perfmodel: error: {' '.join(str(error).split())}", file=sys.stderr)
+    print_refusal(error)
     raise typer.Exit(USER_ERROR) from None
 
 

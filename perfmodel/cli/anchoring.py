@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,14 +46,15 @@ class Ranking:
 
 def ranked_variants(
     path: Path,
-    variant: str | None,
+    variant: Collection[str] | str | None,
     model: FittedModel,
     at: Mapping[str, int],
     level: float,
     allow_unmeasured: bool,
     anchored: bool,
+    statistics: Mapping[str, float] | None = None,
 ) -> Ranking:
-    """Rank a kernel file's variants, or the variant asked for; run each once at a small size if they are anchored.
+    """Rank a kernel file's variants, or the variants asked for; run each once at a small size if they are anchored.
 
     For the errors see :func:`perfmodel.cli.options.counted_variants`, :func:`perfmodel.cli.options.ranked` and
     :func:`perfmodel.tuning.anchor`.
@@ -61,11 +62,11 @@ def ranked_variants(
     from perfmodel.ranking import scatter_of
 
     units = units_of(path, variant)
-    counted = count_units(units, model.fitted.subgroup_size)
+    counted = count_units(units, model.fitted.subgroup_size, statistics=statistics)
     variants, withheld = ranked(counted, model, at, level, allow_unmeasured)
     anchors: dict[str, Anchor] = {}
     if anchored:
-        anchors = _anchors({one.name: units[one.name] for one in variants}, model, at, allow_unmeasured)
+        anchors = run_anchors({one.name: units[one.name] for one in variants}, model, at, allow_unmeasured)
         own = {name: counted[name] for name in anchors}
         variants, _ = ranked(own, model, at, level, allow_unmeasured, anchors)
     return Ranking(counted, variants, withheld, anchors, scatter_of(model, anchored))
@@ -81,9 +82,10 @@ def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
         yield f"anchor: {name} took {times}: all its predictions times {one.factor:.3g}"
 
 
-def _anchors(
+def run_anchors(
     units: Mapping[str, object], model: FittedModel, at: Mapping[str, int], allow_unmeasured: bool
 ) -> dict[str, Anchor]:
+    """Run each of a kernel's variants once at a small size; for the errors see :func:`perfmodel.tuning.anchor`."""
     from perfmodel.cli.progress import Bar
     from perfmodel.measuring import pin_threads
     from perfmodel.tuning import anchor_variants

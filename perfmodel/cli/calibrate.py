@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfmodel.cli.options import Budget, DeviceName, Full, Json, Kernels, Quick
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.supervision import supervise_command
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def command(
     if json:
         print_document({**fitted_document(found), "campaign": campaign.name, "seconds": monotonic() - began})
     else:
-        print(f"\ntest kernels, none of them in the fit:\n\n{found.text}")
+        print_text(f"\ntest kernels, none of them in the fit:\n\n{found.text}")
         print(f"wrote {folder} in {monotonic() - began:.0f} s")
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perfmodel.cli.options import Json
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.settings import table_width
 
 if TYPE_CHECKING:
     from perfmodel.compare import Contender
@@ -54,7 +55,7 @@ def command(
     elif csv:
         print(families_csv(every), end="")
     else:
-        print("\n\n".join(map(families_table, found)))
+        print_text("\n\n".join(families_table(one, table_width()) for one in found))
 
 
 def _judged(folder: Path, names: tuple[str, ...], given_facts: bool) -> tuple[Contender, ...]:

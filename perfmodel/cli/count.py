@@ -13,26 +13,40 @@ from perfmodel.cli.count_options import (
     AccessTags,
     DataTypes,
     DeclaredFile,
-    Statistics,
     Within,
     Work,
     declared,
-    statistics,
 )
+from perfmodel.cli.count_sweep import show_counts
 from perfmodel.cli.drawings import (
-    DeviceFile,
     Graph,
     Groups,
     Memory,
     check_pictures,
     draw_graph,
     draw_memory,
-    facts_of,
     of_variant,
 )
-from perfmodel.cli.options import Json, KernelFile, Sizes, Variant, about, counted_variants, dtypes, sizes
+from perfmodel.cli.options import (
+    Csv,
+    DeviceFile,
+    Json,
+    KernelFile,
+    Paired,
+    SizeLists,
+    Statistics,
+    Variant,
+    about,
+    counted_variants,
+    dtypes,
+    facts_of,
+    size_points,
+    statistics,
+)
 from perfmodel.cli.output import print_document, sizes_text
+from perfmodel.cli.settings import table_width
 from perfmodel.documents.limits import MOST_LANES
+from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, KernelCounts
@@ -55,8 +69,10 @@ Counted: TypeAlias = "Mapping[str, tuple[KernelCounts, Mapping[str, float] | Non
 def command(
     kernel: KernelFile,
     variant: Variant = None,
-    size: Sizes = None,
+    size: SizeLists = None,
+    paired: Paired = False,
     subgroup_size: SubgroupSize = 32,
+    csv: Csv = False,
     json: Json = False,
     nests: Nests = False,
     graph: Graph = None,
@@ -70,13 +86,25 @@ def command(
     declared_file: DeclaredFile = None,
     budget: Work = 1.0,
 ) -> None:
-    """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers."""
+    """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers.
+
+    With several sizes, a table of numbers.
+    """
     check_pictures(graph, memory)
-    at, device = sizes(size), facts_of(facts)
+    points, device = size_points(size, paired), facts_of(facts)
+    several = len(points) > 1 or csv
+    if several and (graph is not None or memory is not None):
+        raise OptionError("a picture was asked for with several sizes or --csv", "give one size, without --csv")
+    if json and csv:
+        raise OptionError("--json and --csv both write to standard output", "give one of them")
     counted = counted_variants(
         kernel, variant, subgroup_size, within=within, access_tags=access_tag or (), dtypes=dtypes(dtype),
         statistics=statistics(statistic), declared=declared(declared_file), budget=budget,
     )  # fmt: skip
+    if several:
+        show_counts(str(kernel), counted, points, csv=csv, json=json)
+        return
+    (at,) = points
     found = {}
     for name, counts in counted.items():
         with about(name, counted):
@@ -102,11 +130,12 @@ def _print_variants(found: Counted, at: Mapping[str, int], nests: bool) -> None:
 
 
 def _print_nests(counts: KernelCounts) -> None:
-    from perfmodel.report import columns_text
+    from perfmodel.report.fitted import stacked_text
 
     for nest in nests_shown(counts):
         print(nest["nest"])
-        print(columns_text([(row["what"], row["detail"], row["count"]) for row in nest["expressions"]], left=3))
+        rows = [(row["what"], row["detail"], row["count"]) for row in nest["expressions"]]
+        print(stacked_text(rows, 3, table_width()))
 
 
 def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, float] | None:
@@ -136,12 +165,13 @@ def _print_document(kernel: str, found: Counted, at: Mapping[str, int], nests: b
 
 def _print_variant(counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]) -> None:
     from perfmodel.features import unit
-    from perfmodel.report import columns_text
+    from perfmodel.report.fitted import fitted_text, stacked_text
 
-    print(columns_text(list(expressions(counts)), left=3))
+    print(stacked_text(list(expressions(counts)), 3, table_width()))
     if values is not None:
         print(f"features{' at ' * bool(at)}{sizes_text(at)}")
-        print(columns_text([(name, f"{value:.15g}", unit(name)) for name, value in values.items()]))
+        rows = [(name, f"{value:.15g}", unit(name)) for name, value in values.items()]
+        print(fitted_text(rows, width=table_width()))
 
 
 def expressions(counts: KernelCounts) -> Iterable[tuple[str, str, str]]:

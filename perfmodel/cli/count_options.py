@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,44 +21,11 @@ DataTypes = Annotated[
     list[str] | None,
     typer.Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more."),
 ]
-Statistics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--statistic", metavar="KEY=NUMBER",
-        help="Mean trip count of a loop that depends on data, or probability of a test by its text; repeat for more.",
-    ),
-]
 DeclaredFile = Annotated[
     Path | None,
     typer.Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md."),
 ]
 Work = Annotated[float, typer.Option("--budget", help="How much work a formula may take; 1 is about a second.")]
-
-
-def statistics(options: Iterable[str] | None) -> dict[str, float]:
-    """Return the statistics that ``--statistic`` options give; a test may hold an equals sign itself.
-
-    Raises
-    ------
-    OptionError
-        If one is not of the form KEY=NUMBER.
-
-    Examples
-    --------
-    >>> statistics(["j=12.5", "k[i] <= 0=0.25"])
-    {'j': 12.5, 'k[i] <= 0': 0.25}
-    """
-    found = {}
-    for text in options or ():
-        key, _, value = (part.strip() for part in text.rpartition("="))
-        try:
-            if not key:
-                raise ValueError
-            found[key] = float(value)
-        except ValueError:
-            advice = "give KEY=NUMBER, as in --statistic j=12.5 or --statistic 'a[i] > 0=0.25'"
-            raise OptionError(f"--statistic '{text}' is no statistic", advice) from None
-    return found
 
 
 def declared(path: Path | None) -> dict[str, dict[str, Any]]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfmodel.cli.options import Json
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.settings import table_width
 
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
 SCHEMA = "perfmodel.devices/1"
+HEADER = ("", "device", "platform", "units", "memory", "local", "max group", "sub-group")
+#: On a narrow terminal these are left out, the first one first.
+LESS = ("local", "max group", "memory", "sub-group", "platform", "units")
 
 Folder = Annotated[
     Path | None,
@@ -61,34 +64,31 @@ def _show_folder(folder: Path, picture: Path | None, json: bool) -> None:
 
 
 def _print_table(found: tuple[Device, ...]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from perfmodel.facts.assumed import assumed_facts
+    from perfmodel.report.fitted import fitted_text
 
-    table = Table("", "device", "platform", box=None, pad_edge=False)
-    for heading in ("units", "memory", "local", "max group", "sub-group"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for device in found:
-        facts = device.facts
-        reported = facts.fact("subgroup_size").source.startswith("CL_")
-        table.add_row(
-            str(device.index),
-            device.name,
-            device.platform,
-            str(facts.value("compute_units")),
-            _size(facts.value("global_memory_bytes")),
-            _size(facts.value("local_memory_bytes")),
-            str(facts.value("max_work_group_size")),
-            f"{facts.value('subgroup_size')}{'' if reported else '*'}",
-        )
-    # A table in a pipe is for a program or a file: no width to fit into.
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    rows = [HEADER, *map(_cells, found)]
+    print_text(fitted_text(rows, 3, LESS, table_width()))
     if any(not d.facts.fact("subgroup_size").source.startswith("CL_") for d in found):
-        print("* not reported by the device: its preferred work-group size multiple")
+        print_text("* not reported by the device: its preferred work-group size multiple")
     for device in found:
         for key, fact in assumed_facts(device.facts).items():
-            print(f"device {device.index}: {key} = {fact.value}, {fact.source}")
+            print_text(f"device {device.index}: {key} = {fact.value}, {fact.source}")
+
+
+def _cells(device: Device) -> tuple[str, ...]:
+    facts = device.facts
+    reported = facts.fact("subgroup_size").source.startswith("CL_")
+    return (
+        str(device.index),
+        device.name,
+        device.platform,
+        str(facts.value("compute_units")),
+        _size(facts.value("global_memory_bytes")),
+        _size(facts.value("local_memory_bytes")),
+        str(facts.value("max_work_group_size")),
+        f"{facts.value('subgroup_size')}{'' if reported else '*'}",
+    )
 
 
 def _size(octets: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import typer
 
 from perfmodel.cli.options import Json
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
 
 if TYPE_CHECKING:
     from perfmodel.calibration.installation import Part
@@ -26,7 +27,8 @@ def command(json: Json = False) -> None:
     for part in diagnose():
         parts.append(part)
         if not json:
-            print(_line(part), flush=True)
+            print_text(_line(part))
+            sys.stdout.flush()
     runs = all(part.status != WRONG for part in parts)
     if json:
         rows = [part.to_json() for part in parts]

@@ -27,31 +27,7 @@ Memory = Annotated[
     Path | None,
     typer.Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts."),
 ]
-DeviceFile = Annotated[
-    str | None,
-    typer.Option("--facts", metavar="NAME|FILE.yaml", help="A published device, or a file with a device's facts."),
-]
 Groups = Annotated[int, typer.Option("--groups", min=1, help="Work-groups that --memory traces.")]
-
-
-def facts_of(name: str | None) -> DeviceFacts | None:
-    """Return the facts of a published device, or those that a YAML file gives.
-
-    Raises
-    ------
-    UnknownDeviceNameError
-        If no published device has the name.
-    FactsFileError
-        If the file is not what it should be.
-    """
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.facts.documents import published, read_facts
-
-    if name is None:
-        return None
-    if Path(name).suffix in (".yaml", ".yml"):
-        return DeviceFacts.from_mapping(Path(name).stem, "", "", read_facts(name))
-    return published(name)
 
 
 def check_pictures(graph: Path | None, memory: Path | None) -> None:
@@ -62,11 +38,26 @@ def check_pictures(graph: Path | None, memory: Path | None) -> None:
     PictureFormatError
         If a name ends otherwise.
     """
-    from perfmodel.report import memory_hierarchy, work_flow
+    if graph is not None:
+        from perfmodel.report import work_flow
 
-    for path, formats in ((graph, work_flow.FORMATS), (memory, memory_hierarchy.FORMATS)):
-        if path is not None and path.suffix not in formats:
-            raise PictureFormatError(path, formats)
+        check_format(graph, work_flow.FORMATS)
+    if memory is not None:
+        from perfmodel.report import memory_hierarchy
+
+        check_format(memory, memory_hierarchy.FORMATS)
+
+
+def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg")) -> None:
+    """Refuse the name of a picture that ends in none of these.
+
+    Raises
+    ------
+    PictureFormatError
+        If it ends otherwise; ``-`` does.
+    """
+    if path is not None and path.suffix not in formats:
+        raise PictureFormatError(path, formats)
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:

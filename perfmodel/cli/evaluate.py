@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.options import FamilyName, GivenFacts, Json, Level, MeasuredFacts
-from perfmodel.cli.output import print_document
+from perfmodel.cli.options import DeviceFile, FamilyName, GivenFacts, Json, Level, MeasuredFacts, given_facts_of
+from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 Sources = Annotated[
@@ -38,6 +39,7 @@ def command(
     level: Level = 0.9,
     given_facts: GivenFacts = False,
     measured_facts: MeasuredFacts = False,
+    facts: DeviceFile = None,
     csv: Csv = "",
     json: Json = False,
 ) -> None:
@@ -52,8 +54,8 @@ def command(
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
     refuse_mixture(source)
     chosen, options = find_family(family), FitOptions(fit_facts=not given_facts)
-    asked = protocols(protocol)
-    judged = [judge_family(folder, chosen, options, measured_facts, level, asked, tests) for folder in source]
+    asked, given = protocols(protocol), given_facts_of(facts)
+    judged = [judge_family(folder, chosen, options, measured_facts, level, asked, given, tests) for folder in source]
     if json:
         print_document(document(judged))
     elif csv == "predictions":
@@ -61,7 +63,7 @@ def command(
     elif csv:
         print(weights_csv([each.model for each in judged]), end="")
     else:
-        print(evaluation_text(judged))
+        print_text(evaluation_text(judged, table_width()))
 
 
 def protocols(names: Iterable[str] | None) -> tuple[str, ...]:

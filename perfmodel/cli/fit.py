@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.options import FamilyName, GivenFacts, Json, MeasuredFacts, Source
-from perfmodel.cli.output import print_document, text_stream
+from perfmodel.cli.options import DeviceFile, FamilyName, GivenFacts, Json, MeasuredFacts, Source, given_facts_of
+from perfmodel.cli.output import print_document, print_text, text_stream
+from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def command(
     nonnegative: Nonnegative = False,
     given_facts: GivenFacts = False,
     measured_facts: MeasuredFacts = False,
+    facts: DeviceFile = None,
     no_merge: NoMerge = False,
     json: Json = False,
 ) -> None:
@@ -50,7 +52,7 @@ def command(
     from perfmodel.models import find_family
 
     if every:
-        if family != CORE or nonnegative or given_facts or measured_facts or no_merge:
+        if family != CORE or nonnegative or given_facts or measured_facts or facts or no_merge:
             raise OptionError("--all was given with an option of a single fit", "give --all with --from and --out only")
         _fit_all(source, out, json)
         return
@@ -59,7 +61,7 @@ def command(
     if out is None:
         _check_new([path], "--out FILE")
     options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=not given_facts)
-    model = fit_family(source, chosen, options, measured_facts)
+    model = fit_family(source, chosen, options, measured_facts, given_facts_of(facts))
     model.save(path)
     if json and not is_standard_output(path):
         print(model.fitted.model_dump_json(by_alias=True, indent=2))
@@ -95,12 +97,12 @@ def _print_model(model: FittedModel, path: Path) -> None:
     from perfmodel.report import weights_table
 
     fitted = model.fitted
-    print(f"{model.family.name} on {model.device}, {fitted.rows} measurements")
-    print(weights_table(model.weights, model.units))
-    print(
+    print_text(f"{model.family.name} on {model.device}, {fitted.rows} measurements")
+    print_text(weights_table(model.weights, model.units, width=table_width()))
+    print_text(
         f"relative error of the fit: geometric mean {100 * fitted.residuals.geometric_mean:.1f} %, "
         f"median {100 * fitted.residuals.median:.1f} %, largest {100 * fitted.residuals.largest:.0f} %"
     )
     for note in fitted.notes:
-        print(f"note: {note}")
-    print(f"wrote {path}")
+        print_text(f"note: {note}")
+    print_text(f"wrote {path}")

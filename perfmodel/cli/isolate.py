@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from perfmodel.cli.options import Classes, DeviceName, Json, Kernels
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.settings import table_width
 
 SCHEMA = "perfmodel.isolations/1"
 
@@ -42,4 +43,4 @@ def command(
         rows = [{**proof.model_dump(mode="json", by_alias=True), "proved": proof.proved} for proof in proofs]
         print_document({"schema": SCHEMA, "device": target.name, "file": str(isolation_path(path)), "proofs": rows})
     else:
-        print(f"{isolation_table(proofs)}\n\nproofs are in {isolation_path(path)}")
+        print_text(f"{isolation_table(proofs, table_width())}\n\nproofs are in {isolation_path(path)}")

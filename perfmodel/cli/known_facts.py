@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ def show_facts(measured: Measurements, json: bool) -> None:
     if json:
         print_document({**facts.to_json(), "schema": SCHEMA})
         return
-    print(f"{facts.name} ({facts.platform}, {facts.driver})\n\n{facts_table(facts)}")
+    print_text(f"{facts.name} ({facts.platform}, {facts.driver})\n\n{facts_table(facts)}")
 
 
 def facts_table(facts: DeviceFacts) -> str:
     """Return a row for each fact: key, value, unit and source."""
-    from perfmodel.report import columns_text
+    from perfmodel.report.fitted import stacked_text
 
-    return columns_text([(key, value_text(fact), fact.source) for key, fact in facts.facts], left=3)
+    return stacked_text([(key, value_text(fact), fact.source) for key, fact in facts.facts], 3, table_width())
 
 
 def value_text(fact: Fact) -> str:

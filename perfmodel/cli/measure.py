@@ -29,7 +29,7 @@ from perfmodel.cli.options import (
     share,
     sizes,
 )
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
 
@@ -85,6 +85,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes."""
+    if size and wanted is None:
+        raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
     supervise_command(context)
     from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
     from perfmodel.measuring import pin_threads
@@ -148,4 +150,4 @@ def _show(document: dict[str, Any], json: bool, lines: Callable[[dict[str, Any]]
     if json:
         print_document(document)
     else:
-        print("\n".join(lines(document)))
+        print_text("\n".join(lines(document)))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from perfmodel.cli.settings import settings
 from perfmodel.documents.limits import shortened
 from perfmodel.errors import PerfModelWarning
 
@@ -18,7 +19,7 @@ LONGEST = 300  # characters of each note in a line of several
 def as_notes() -> Iterator[None]:
     """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.
 
-    Other warnings are shown as Python does.
+    Other warnings are shown as Python does. With ``--quiet`` there are no notes, with ``--verbose`` each has its line.
     """
     rest: list[str] = []
     told = False
@@ -27,7 +28,9 @@ def as_notes() -> Iterator[None]:
         nonlocal told
         if not issubclass(category, PerfModelWarning):
             otherwise(message, category, *place)
-        elif told:
+        elif settings().quiet:
+            return
+        elif told and not settings().verbose:
             rest.append(str(message))
         else:
             told = True

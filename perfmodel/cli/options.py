@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.documents.limits import EXACT, shortened
-from perfmodel.errors import OptionError, PerfModelError, SizeOptionError, UnknownVariantError, VariantError
+from perfmodel.cli.settings import settings
+from perfmodel.cli.size_grammar import MOST, parse_sizes
+from perfmodel.errors import OptionError, PerfModelError, UnknownVariantError, VariantError
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
 
@@ -26,11 +29,36 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 # A user's kernels.
 KernelFile = Annotated[Path, typer.Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
-Variant = Annotated[str | None, typer.Option("--variant", help="Only this variant; all of them by default.")]
+Variant = Annotated[
+    list[str] | None,
+    typer.Option("--variant", help="Only this variant; repeat for more. All of them by default."),
+]
 Sizes = Annotated[
     list[str] | None,
-    typer.Option("--size", "-p", metavar="NAME=INTEGER", help="A size parameter; repeat for more."),
+    typer.Option(
+        "--size", "-p", metavar="NAME=SIZE", help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi; repeat for more."
+    ),
 ]
+SizeLists = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size", "-p", metavar="NAME=SIZES",
+        help="A size parameter: n=1000, n=1e6, n=2**20, n=1Mi (1Ki is 1024, 1k is 1000), or several sizes: "
+        "n=256..4096 (doubling), n=1000:5000:500 (in steps; ends included), n=100,200; repeat for more.",
+    ),
+]  # fmt: skip
+Paired = Annotated[
+    bool,
+    typer.Option("--zip", help="Pair the sizes of several -p, the first with the first; all combinations by default."),
+]
+Csv = Annotated[bool, typer.Option("--csv", help="Print the table as CSV, complete.")]
+Statistics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--statistics", "--statistic", metavar="KEY=NUMBER",
+        help="Mean trip count of a loop that depends on data, or probability of a test by its text; repeat for more.",
+    ),
+]  # fmt: skip
 
 # A device and what is measured on it.
 DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
@@ -42,6 +70,13 @@ Budget = Annotated[
     float | None,
     typer.Option("--budget", min=0, help="Begin no measurement later than so many seconds; each class in turn."),
 ]
+DeviceFile = Annotated[
+    str | None,
+    typer.Option(
+        "--facts", metavar="NAME|FILE.yaml",
+        help="Facts of a published device, or of a file; they replace those that are known of the device.",
+    ),
+]  # fmt: skip
 
 # Measurements and models.
 Source = Annotated[
@@ -74,35 +109,65 @@ Anchored = Annotated[
 
 
 def sizes(options: Iterable[str] | None) -> dict[str, int]:
-    """Return the sizes that ``-p`` options give.
+    """Return the sizes that ``-p`` options give, one for each name.
 
     Raises
     ------
     SizeOptionError
-        If one is not of the form NAME=INTEGER.
+        If one is of another form (:mod:`perfmodel.cli.size_grammar`).
     OptionError
-        If one is too large to be exact as a double.
+        If a name is given twice, or several sizes of one.
 
     Examples
     --------
-    >>> sizes(["n=1024", "m = 8"])
+    >>> sizes(["n=1Ki", "m = 8"])
     {'n': 1024, 'm': 8}
     """
-    found = {}
+    found = size_lists(options)
+    for name, values in found.items():
+        if len(values) > 1:
+            raise OptionError(f"-p gives {len(values)} sizes of '{name}'", "give one size here, as n=1024")
+    return {name: value for name, (value,) in found.items()}
+
+
+def size_lists(options: Iterable[str] | None) -> dict[str, tuple[int, ...]]:
+    """Return all sizes of each name that ``-p`` options give; for the errors see :func:`sizes`."""
+    found: dict[str, tuple[int, ...]] = {}
     for text in options or ():
-        name, equals, value = (part.strip() for part in text.partition("="))
-        try:
-            if not (name.isidentifier() and equals):
-                raise ValueError
-            found[name] = int(value)
-        except ValueError:
-            raise SizeOptionError(shortened(text, quoted=False)) from None
-        if found[name] > EXACT:
-            raise OptionError(
-                f"'-p {shortened(text, quoted=False)}' is above 2**53, so that it is not exact as a double",
-                "give a smaller size",
-            )
+        for name, values in parse_sizes(text).items():
+            if name in found:
+                raise OptionError(f"-p gives '{name}' twice", f"give it once; -p {name}=1,2 gives two sizes")
+            found[name] = values
     return found
+
+
+def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[dict[str, int], ...]:
+    """Return the points that ``-p`` options give: all combinations, the last name first, or the sizes in pairs.
+
+    Raises
+    ------
+    SizeOptionError, OptionError
+        As of :func:`sizes`, or if sizes to be paired are not equally many, or points are too many.
+
+    Examples
+    --------
+    >>> size_points(["n=1,2", "m=8,9"])
+    ({'n': 1, 'm': 8}, {'n': 1, 'm': 9}, {'n': 2, 'm': 8}, {'n': 2, 'm': 9})
+    >>> size_points(["n=1,2", "m=8,9"], paired=True)
+    ({'n': 1, 'm': 8}, {'n': 2, 'm': 9})
+    """
+    found = size_lists(options)
+    if paired:
+        several = {name: len(values) for name, values in found.items() if len(values) > 1}
+        count = max(several.values(), default=1)
+        if len(set(several.values())) > 1:
+            told = " and ".join(f"{many} of {name}" for name, many in several.items())
+            raise OptionError(f"--zip was given with {told}", "give each name as many sizes, or one for all")
+        found = {name: values if len(values) > 1 else values * count for name, values in found.items()}
+        return tuple(dict(zip(found, point, strict=True)) for point in zip(*found.values(), strict=True)) or ({},)
+    if (count := math.prod(map(len, found.values()))) > MOST:
+        raise OptionError(f"-p gives {count} combinations of sizes", f"give at most {MOST}, or --zip to pair them")
+    return tuple(dict(zip(found, point, strict=True)) for point in product(*found.values()))
 
 
 def dtypes(options: Iterable[str] | None) -> dict[str, str]:
@@ -125,6 +190,52 @@ def dtypes(options: Iterable[str] | None) -> dict[str, str]:
             raise OptionError(f"--dtype '{text}' is no type of an argument", "give NAME=TYPE, as in --dtype a=float32")
         found[name] = value
     return found
+
+
+def statistics(options: Iterable[str] | None) -> dict[str, float]:
+    """Return the statistics that ``--statistics`` options give; a test may hold an equals sign itself.
+
+    Raises
+    ------
+    OptionError
+        If one is not of the form KEY=NUMBER.
+
+    Examples
+    --------
+    >>> statistics(["j=12.5", "k[i] <= 0=0.25"])
+    {'j': 12.5, 'k[i] <= 0': 0.25}
+    """
+    found = {}
+    for text in options or ():
+        key, _, value = (part.strip() for part in text.rpartition("="))
+        try:
+            if not key:
+                raise ValueError
+            found[key] = float(value)
+        except ValueError:
+            advice = "give KEY=NUMBER, as in --statistics j=12.5 or --statistics 'a[i] > 0=0.25'"
+            raise OptionError(f"--statistics '{text}' is no statistic", advice) from None
+    return found
+
+
+def facts_of(name: str | None) -> DeviceFacts | None:
+    """Return the facts of a published device, or those that a YAML file gives.
+
+    Raises
+    ------
+    UnknownDeviceNameError
+        If no published device has the name.
+    FactsFileError
+        If the file is not what it should be.
+    """
+    from perfmodel.facts import DeviceFacts
+    from perfmodel.facts.documents import published, read_facts
+
+    if name is None:
+        return None
+    if Path(name).suffix in (".yaml", ".yml"):
+        return DeviceFacts.from_mapping(Path(name).stem, "", "", read_facts(name))
+    return published(name)
 
 
 def share(text: str | None) -> float | None:
@@ -152,7 +263,7 @@ def share(text: str | None) -> float | None:
 
 
 def counted_variants(
-    path: Path, variant: str | None, subgroup_size: int = 32, **options: Any
+    path: Path, variant: Collection[str] | str | None, subgroup_size: int = 32, **options: Any
 ) -> dict[str, KernelCounts]:
     """Return the counts of a kernel file's variants, or of the variant asked for; options are those of `count`.
 
@@ -170,16 +281,16 @@ def counted_variants(
     return count_units(units_of(path, variant), subgroup_size, **options)
 
 
-def units_of(path: Path, variant: str | None) -> dict[str, TranslationUnit]:
-    """Return a kernel file's variants, or only the one asked for; for the errors see :func:`counted_variants`."""
+def units_of(path: Path, variant: Collection[str] | str | None) -> dict[str, TranslationUnit]:
+    """Return a kernel file's variants, or only those asked for; for the errors see :func:`counted_variants`."""
     from perfmodel.kernels import load_file
 
     units = load_file(path)
-    if variant is None:
-        return units
-    if variant not in units:
-        raise UnknownVariantError(variant, tuple(units))
-    return {variant: units[variant]}
+    wanted = (variant,) if isinstance(variant, str) else tuple(variant or units)
+    for name in wanted:
+        if name not in units:
+            raise UnknownVariantError(name, tuple(units))
+    return {name: units[name] for name in units if name in wanted}
 
 
 def count_units(
@@ -190,7 +301,7 @@ def count_units(
 
     from perfmodel.counts import count
 
-    with Console(stderr=True).status("counting ..."):  # silent where there is no terminal
+    with Console(stderr=True, quiet=settings().quiet).status("counting ..."):  # silent where there is no terminal
         found = {}
         for name, unit in units.items():
             with about(name, units):
@@ -244,3 +355,34 @@ def ranked(
         raise next(iter(withheld.values()))
     scatter = scatter_of(model, anchored=anchors is not None)
     return with_ties(sorted(found, key=lambda one: one.seconds), scatter, level), withheld
+
+
+def model_of(weights: Path, family: str | None = None, facts: str | None = None) -> FittedModel:
+    """Return the model of ``--weights``, with the facts of ``--facts``.
+
+    For the errors see :func:`perfmodel.predict.load` and :func:`facts_of`.
+    """
+    from perfmodel.predict import load
+
+    model, given = load(weights, family), given_facts_of(facts)
+    return model.with_facts(given) if given else model
+
+
+def given_facts_of(name: str | None) -> dict[str, Fact]:
+    """Return the facts of ``--facts`` by key; for the errors see :func:`facts_of`."""
+    found = facts_of(name)
+    return {} if found is None else dict(found.facts)
+
+
+def check_anchored(anchored: bool, known: Mapping[str, float]) -> None:
+    """Refuse to run a kernel whose work depends on data that only its statistics describe.
+
+    Raises
+    ------
+    OptionError
+        If ``--anchor`` and ``--statistics`` are both given.
+    """
+    if anchored and known:
+        raise OptionError(
+            "--anchor and --statistics were both given", "give one of them: a run would need the data themselves"
+        )

@@ -8,6 +8,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from perfmodel.cli.settings import table_width
+
 if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
     from perfmodel.errors import UnmeasuredFeatureError
@@ -20,6 +22,13 @@ def print_document(document: Any) -> None:
     from json import dumps
 
     print(dumps(document, indent=2))
+
+
+def print_text(text: str, file: TextIO | None = None) -> None:
+    """Print text, lines of prose broken between words where the terminal is narrow."""
+    from perfmodel.report.fitted import wrapped_text
+
+    print(wrapped_text(text, table_width()), file=file or sys.stdout)
 
 
 def text_stream(file: Path | None) -> TextIO:

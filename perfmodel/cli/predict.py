@@ -13,25 +13,35 @@ from perfmodel.cli.bounds import bounds_of
 from perfmodel.cli.options import (
     AllowUnmeasured,
     Anchored,
+    Csv,
+    DeviceFile,
     Json,
     KernelFile,
     Level,
     OwnFamily,
-    Sizes,
+    Paired,
+    SizeLists,
+    Statistics,
     Variant,
     WeightsFile,
-    sizes,
+    check_anchored,
+    model_of,
+    size_points,
+    statistics,
 )
 from perfmodel.cli.output import (
     anchor_document,
     interval_text,
     model_document,
     print_document,
+    print_text,
     sizes_text,
     variant_document,
     withheld_document,
 )
-from perfmodel.errors import PictureFormatError
+from perfmodel.cli.settings import table_width
+from perfmodel.cli.sweeping import Asked, show_sweep
+from perfmodel.errors import OptionError, PictureFormatError
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
@@ -44,8 +54,12 @@ Why = Annotated[
     typer.Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf."),
 ]
 Picture = Annotated[
-    Path | None, typer.Option("--picture", help="With --why and gpuperf weights: draw what could be saved.")
-]
+    Path | None,
+    typer.Option(
+        "--picture", metavar="FILE.png|.svg",
+        help="Draw time against size, where -p gives several; with --why and gpuperf weights what could be saved.",
+    ),
+]  # fmt: skip
 
 
 def command(
@@ -53,23 +67,38 @@ def command(
     weights: WeightsFile,
     family: OwnFamily = None,
     variant: Variant = None,
-    size: Sizes = None,
+    size: SizeLists = None,
+    paired: Paired = False,
+    statistic: Statistics = None,
+    facts: DeviceFile = None,
     level: Level = 0.9,
     allow_unmeasured: AllowUnmeasured = False,
     anchor: Anchored = False,
     why: Why = False,
     picture: Picture = None,
+    csv: Csv = False,
     json: Json = False,
 ) -> None:
-    """Predict a kernel's run time and the share of each term; several variants are ranked."""
+    """Predict a kernel's run time and the share of each term; several variants are ranked.
+
+    With several sizes, a table of times.
+    """
     from perfmodel.io import is_standard_output
-    from perfmodel.predict import load
     from perfmodel.report.ranking import ties_document
 
     if picture is not None and is_standard_output(picture):  # where the text goes
         raise PictureFormatError(picture, (".png", ".svg"))
-    at, model = sizes(size), load(weights, family)
-    ranking = ranked_variants(kernel, variant, model, at, level, allow_unmeasured, anchor)
+    points, known = size_points(size, paired), statistics(statistic)
+    check_anchored(anchor, known)
+    model = model_of(weights, family, facts)
+    if len(points) > 1 or csv or (picture is not None and not why):
+        if why:
+            raise OptionError("--why was given with several sizes or --csv", "give one size, without --csv")
+        asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known)
+        show_sweep(asked, winners=False, csv=csv, json=json, picture=picture)
+        return
+    (at,) = points
+    ranking = ranked_variants(kernel, variant, model, at, level, allow_unmeasured, anchor, known)
     found = ranking.variants
     bounds: dict[str, dict[str, Any]] = {}
     if why:
@@ -77,7 +106,7 @@ def command(
     if not json:
         _print_ranking(model, at, level, ranking)
         for name, bound in bounds.items():
-            print(f"\n{name}: {bound['text']}")
+            print_text(f"\n{name}: {bound['text']}")
         return
     predictions: dict[str, Any] = {
         "predictions": [_record(one) for one in found],
@@ -87,8 +116,8 @@ def command(
     }
     if why:
         predictions["why"] = bounds
-    asked = {**model_document(kernel, model, at), "level": level}
-    print_document({"schema": SCHEMA, **asked, **predictions, "notes": list(model.notes)})
+    head = {**model_document(kernel, model, at), "level": level}
+    print_document({"schema": SCHEMA, **head, **predictions, "notes": list(model.notes)})
 
 
 def _record(one: RankedVariant) -> dict[str, Any]:
@@ -102,33 +131,35 @@ def _record(one: RankedVariant) -> dict[str, Any]:
 def _print_ranking(model: FittedModel, at: Mapping[str, int], level: float, ranking: Ranking) -> None:
     from perfmodel.report.ranking import ties_text
 
-    print(f"{model.family.name} on {model.device}" + f", {sizes_text(at)}" * bool(at))
+    print_text(f"{model.family.name} on {model.device}" + f", {sizes_text(at)}" * bool(at))
     for line in anchor_lines(ranking.anchors):
-        print(line)
+        print_text(line)
     for one in ranking.variants:
         _print_prediction(one, level)
     if len(ranking.variants) > 1:
-        print("\nfastest first: " + ", ".join(one.name for one in ranking.variants))
-        print(ties_text(ranking.variants, ranking.scatter, level))
+        print_text("\nfastest first: " + ", ".join(one.name for one in ranking.variants))
+        print_text(ties_text(ranking.variants, ranking.scatter, level))
     for name, error in ranking.withheld.items():
-        print(f"\n{name}: {error}")
+        print_text(f"\n{name}: {error}")
 
 
 def _print_prediction(one: RankedVariant, level: float) -> None:
-    from perfmodel.report import columns_text, percent, seconds_text
+    from perfmodel.report import percent, seconds_text
+    from perfmodel.report.fitted import fitted_text
 
     interval = f" ({interval_text(one.interval)} at {level:.0%})" if one.interval else ""
-    print(f"\n{one.name}: {seconds_text(one.seconds)}{interval}")
+    print_text(f"\n{one.name}: {seconds_text(one.seconds)}{interval}")
     for warning in one.warnings:
-        print(f"note: {warning}")
+        print_text(f"note: {warning}")
     if one.unmeasured:
-        print(f"note: counted as free, never measured: {', '.join(one.unmeasured)}")
+        print_text(f"note: counted as free, never measured: {', '.join(one.unmeasured)}")
     rows = [
         (f"  {term}", seconds_text(seconds), percent(_share(seconds, one.seconds)))
         for term, seconds in _largest_first(one.terms)
         if seconds
     ]
-    print(columns_text(rows))
+    if rows:
+        print_text(fitted_text(rows, width=table_width()))
 
 
 def _largest_first(terms: Mapping[str, float]) -> list[tuple[str, float]]:

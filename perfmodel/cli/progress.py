@@ -6,6 +6,8 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from perfmodel.cli.settings import settings
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -17,13 +19,13 @@ class Bar:
     """Shows the progress of a task on standard error; a :class:`perfmodel.measuring.Progress`.
 
     The time left is estimated from the expected times of the steps, where they are given. A note
-    on a failure (it contains a colon) stays above the bar.
+    on a failure (it contains a colon) stays above the bar. With ``--quiet`` it shows nothing.
     """
 
     def __init__(self) -> None:
         from rich.console import Console
 
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, quiet=settings().quiet)
         self._progress: Progress | None = None
         self._task, self._total, self._done, self._failed = "", 0, 0, 0
         self._expected, self._expected_done = 0.0, 0.0
@@ -88,7 +90,8 @@ class Bar:
 
     def _line(self, text: str) -> None:
         self._shown = monotonic()
-        print(text, file=sys.stderr, flush=True)
+        if not self._console.quiet:
+            print(text, file=sys.stderr, flush=True)
 
 
 def _rich_progress(console: Console) -> Progress:

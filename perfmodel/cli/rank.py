@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,95 +11,141 @@ from perfmodel.cli.anchoring import anchor_lines, ranked_variants
 from perfmodel.cli.options import (
     AllowUnmeasured,
     Anchored,
+    Csv,
+    DeviceFile,
     Json,
     KernelFile,
     Level,
     OwnFamily,
-    Sizes,
+    Paired,
+    SizeLists,
+    Statistics,
+    Variant,
     WeightsFile,
+    check_anchored,
     counted_variants,
-    sizes,
-)  # fmt: skip
-from perfmodel.cli.output import anchor_document, model_document, print_document, variant_document, withheld_document
+    model_of,
+    size_points,
+    statistics,
+)
+from perfmodel.cli.output import (
+    anchor_document,
+    model_document,
+    print_document,
+    print_text,
+    variant_document,
+    withheld_document,
+)
+from perfmodel.cli.settings import table_width
+from perfmodel.cli.size_grammar import parse_span
+from perfmodel.cli.sweeping import Asked, show_sweep
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.cli.anchoring import Ranking
-    from perfmodel.predict import FittedModel
-    from perfmodel.ranking import Lead
 
 SCHEMA = "perfmodel.ranking/1"
 
 Crossover = Annotated[
     str | None,
-    typer.Option("--crossover", metavar="NAME=LOW:HIGH", help="Compare over a range of this size instead."),
+    typer.Option(
+        "--crossover", metavar="NAME=LOW:HIGH", help="Find the fastest variant over a range of this size instead."
+    ),
 ]
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        "--picture", metavar="FILE.png|.svg",
+        help="Draw time against size, where -p gives several, with the sizes at which another variant is the fastest.",
+    ),
+]  # fmt: skip
 
 
 def command(
     kernel: KernelFile,
     weights: WeightsFile,
     family: OwnFamily = None,
-    size: Sizes = None,
+    variant: Variant = None,
+    size: SizeLists = None,
+    paired: Paired = False,
     crossover: Crossover = None,
+    statistic: Statistics = None,
+    facts: DeviceFile = None,
     level: Level = 0.9,
     allow_unmeasured: AllowUnmeasured = False,
     anchor: Anchored = False,
+    picture: Picture = None,
+    csv: Csv = False,
     json: Json = False,
 ) -> None:
-    """Rank a kernel's variants by their predicted times, or find the sizes at which two change places."""
-    from perfmodel.predict import load
+    """Rank a kernel's variants by their predicted times, or find the sizes at which they change places.
+
+    With several sizes, the fastest variant at each.
+    """
+    points, known = size_points(size, paired), statistics(statistic)
+    check_anchored(anchor, known)
+    if crossover is not None:
+        if anchor or picture is not None or csv:
+            other = "--anchor" if anchor else "--csv" if csv else "--picture"
+            raise OptionError(f"{other} and --crossover were both given", "give one of them")
+        span = parse_span(crossover, "--crossover")
+        if len(points) > 1:
+            raise OptionError("--crossover was given with several sizes", "give one size of each other name")
+    asked = Asked(kernel, variant, model_of(weights, family, facts), points, level, allow_unmeasured, anchor, known)
+    if crossover is not None:
+        _show_leads(asked, span, json)
+    elif len(points) > 1 or csv or picture is not None:
+        show_sweep(asked, winners=True, csv=csv, json=json, picture=picture)
+    else:
+        _show_ranking(asked, json)
+
+
+def _show_ranking(asked: Asked, json: bool) -> None:
     from perfmodel.report.ranking import ties_document
 
-    at, model = sizes(size), load(weights, family)
-    if crossover is None:
-        ranking = ranked_variants(kernel, None, model, at, level, allow_unmeasured, anchor)
-        found: dict[str, Any] = {
-            "variants": [variant_document(one) for one in ranking.variants],
-            **withheld_document(ranking.withheld),
-            "ties": ties_document(ranking.variants, ranking.scatter, level),
-            "anchors": [anchor_document(one) for one in ranking.anchors.values()],
-        }
-        lines = _ranking_lines(ranking, level)
-    else:
-        if anchor:
-            raise OptionError("--anchor and --crossover were both given", "give one of them")
-        parameter, low, high = _range(crossover)
-        leads = _leads(kernel, model, (parameter, low, high), at, allow_unmeasured)
-        rows = [{"variant": one.name, "low": one.low, "high": one.high} for one in leads]
-        found = {"parameter": parameter, "leads": rows}
-        lines = [f"{parameter} from {one.low} to {one.high}: {one.name}" for one in leads]
-    if json:
-        print_document({"schema": SCHEMA, **model_document(kernel, model, at), **found})
-    else:
-        print("\n".join(lines))
+    (at,) = asked.points
+    ranking = ranked_variants(
+        asked.kernel, asked.variant, asked.model, at, asked.level, asked.allow_unmeasured, asked.anchored,
+        asked.statistics,
+    )  # fmt: skip
+    if not json:
+        print_text("\n".join(_ranking_lines(ranking, asked.level)))
+        return
+    found: dict[str, Any] = {
+        "variants": [variant_document(one) for one in ranking.variants],
+        **withheld_document(ranking.withheld),
+        "ties": ties_document(ranking.variants, ranking.scatter, asked.level),
+        "anchors": [anchor_document(one) for one in ranking.anchors.values()],
+    }
+    print_document({"schema": SCHEMA, **model_document(asked.kernel, asked.model, at), **found})
 
 
 def _ranking_lines(ranking: Ranking, level: float) -> list[str]:
     from perfmodel.report.ranking import ranking_table, ties_text
 
-    lines = [ranking_table(ranking.variants), *anchor_lines(ranking.anchors)]
+    lines = [ranking_table(ranking.variants, table_width()), *anchor_lines(ranking.anchors)]
     lines += filter(None, [ties_text(ranking.variants, ranking.scatter, level)])
     lines += [f"note: {one.name}: {warning}" for one in ranking.variants for warning in one.warnings]
     return lines + [f"{name}: {error}" for name, error in ranking.withheld.items()]
 
 
-def _leads(
-    kernel: Path, model: FittedModel, span: tuple[str, int, int], fixed: Mapping[str, int], allow: bool
-) -> tuple[Lead, ...]:
-    from perfmodel.ranking import crossover
+def _show_leads(asked: Asked, span: tuple[str, int, int], json: bool) -> None:
+    """Print which variant is the fastest from which size on."""
+    from perfmodel.crossovers import leads_of
 
-    variants = counted_variants(kernel, None, model.fitted.subgroup_size)
-    if len(variants) != 2:
-        raise OptionError(f"--crossover compares 2 variants, and the file has {len(variants)}", "give a file with 2")
-    (one, a), (other, b) = variants.items()
-    return crossover(a, b, model, *span, fixed, names=(one, other), allow_unmeasured=allow)
-
-
-def _range(text: str) -> tuple[str, int, int]:
-    name, _, limits = text.partition("=")
-    low, _, high = limits.partition(":")
-    try:
-        return name.strip(), int(low), int(high)
-    except ValueError:
-        raise OptionError(f"--crossover is '{text}'", "give it as NAME=LOW:HIGH, as n=16:4096") from None
+    parameter, low, high = span
+    (at,) = asked.points
+    counted = counted_variants(
+        asked.kernel, asked.variant, asked.model.fitted.subgroup_size, statistics=asked.statistics
+    )
+    if len(counted) < 2:
+        only = next(iter(counted))
+        raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
+    leads, withheld = leads_of(counted, asked.model, parameter, low, high, at, allow_unmeasured=asked.allow_unmeasured)
+    if json:
+        rows = [{"variant": one.name, "low": one.low, "high": one.high} for one in leads]
+        found = {"parameter": parameter, "leads": rows, **withheld_document(withheld)}
+        print_document({"schema": SCHEMA, **model_document(asked.kernel, asked.model, at), **found})
+        return
+    lines = [f"{parameter} from {one.low} to {one.high}: {one.name}" for one in leads]
+    print_text("\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfmodel.cli.options import Json, Kernels
-from perfmodel.cli.output import print_document
+from perfmodel.cli.output import print_document, print_text
 
 if TYPE_CHECKING:
     from perfmodel.calibration.recounting import Recount
@@ -64,19 +64,20 @@ def _print(one: Recount) -> None:
     if one.status == "same":
         return
     hashes = "" if one.new is None else f", {one.old_hash[:12]} -> {one.new.hash[:12]}"
-    print(f"{one.store}: {one.kernel} {one.variant}: {one.status}{hashes}")
+    print_text(f"{one.store}: {one.kernel} {one.variant}: {one.status}{hashes}")
     for change in one.changes:
-        print(f"    {change.table} {change.row}, {change.value}: {change.old} -> {change.new}")
+        print_text(f"    {change.table} {change.row}, {change.value}: {change.old} -> {change.new}")
     if one.parts and not one.changes:
-        print(f"    no value differs; the hash does in: {', '.join(one.parts)}")
+        print_text(f"    no value differs; the hash does in: {', '.join(one.parts)}")
     if one.message:
-        print(f"    {one.message}")
+        print_text(f"    {one.message}")
 
 
 def _print_summary(found: Sequence[Recount], records: int | None) -> None:
     counted: Counter[str] = Counter(one.status for one in found)
-    print(f"{len(found)} kernels: " + ", ".join(f"{counted[s]} {words}" for s, words in WORDS.items() if counted[s]))
+    told = ", ".join(f"{counted[s]} {words}" for s, words in WORDS.items() if counted[s])
+    print_text(f"{len(found)} kernels: {told}")
     if records is not None:
-        print(f"wrote {records} records; now fit again: perfmodel fit --all --from FOLDER --out FOLDER")
+        print_text(f"wrote {records} records; now fit again: perfmodel fit --all --from FOLDER --out FOLDER")
     elif any(one.writable for one in found):
-        print("nothing was written; --write lets the records name the new counts")
+        print_text("nothing was written; --write lets the records name the new counts")

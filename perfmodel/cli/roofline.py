@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.options import Json
-from perfmodel.cli.output import one_output, print_document, text_stream
+from perfmodel.cli.options import DeviceFile, Json, given_facts_of
+from perfmodel.cli.output import one_output, print_document, print_text, text_stream
+from perfmodel.cli.settings import table_width
 
 Source = Annotated[
     Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
@@ -19,7 +20,9 @@ Out = Annotated[
 Every = Annotated[bool, typer.Option("--all-sizes", help="Not only each kernel's largest size.")]
 
 
-def command(source: Source, out: Out = None, all_sizes: Every = False, json: Json = False) -> None:
+def command(
+    source: Source, out: Out = None, all_sizes: Every = False, facts: DeviceFile = None, json: Json = False
+) -> None:
     """Print how near the test kernels of a device come to the best that its measurements reached."""
     from perfmodel.analyses.roofline import largest, roofline_points
     from perfmodel.facts import DeviceFacts
@@ -28,13 +31,13 @@ def command(source: Source, out: Out = None, all_sizes: Every = False, json: Jso
     from perfmodel.report.roofline_picture import picture_roofline
 
     one_output(json, out=out)
-    _, tests = measured_folder(source)
-    facts = tests.facts or DeviceFacts(tests.device, "", "", ())
+    _, tests = measured_folder(source, given=given_facts_of(facts))
+    known = tests.facts or DeviceFacts(tests.device, "", "", ())
     points = roofline_points(tests)
     shown = points if all_sizes else largest(points)
     if out is not None:
-        picture_roofline(shown, facts, out, f"{facts.slug}: roofs and test kernels")
+        picture_roofline(shown, known, out, f"{known.slug}: roofs and test kernels")
     if json:
-        print_document(roofline_document(shown, facts))
+        print_document(roofline_document(shown, known))
     else:
-        print(roofline_table(shown, facts), file=text_stream(out))
+        print_text(roofline_table(shown, known, table_width()), text_stream(out))

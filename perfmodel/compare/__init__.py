@@ -1,12 +1,19 @@
-"""Predicted against measured times, by the protocols that every model is judged by."""
+"""Predicted against measured times, by the protocols that every model is judged by.
+
+Names are loaded at their first use, since a figure needs no fit.
+"""
 
 from __future__ import annotations
 
-from perfmodel.compare.comparison import Comparison, Comparisons, compare
-from perfmodel.compare.contender import Contender, Contenders
-from perfmodel.compare.figures import Choice, Figures, choices, summarise
-from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
-from perfmodel.compare.side_by_side import compare_families, on_common_cases
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perfmodel.compare.comparison import Comparison, Comparisons, compare
+    from perfmodel.compare.contender import Contender, Contenders
+    from perfmodel.compare.figures import Choice, Figures, choices, summarise
+    from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
+    from perfmodel.compare.side_by_side import compare_families, on_common_cases
 
 __all__ = [
     "PROTOCOLS",
@@ -25,3 +32,27 @@ __all__ = [
     "on_common_cases",
     "summarise",
 ]
+
+_HOMES = {
+    "Choice": "figures",
+    "Comparison": "comparison",
+    "Comparisons": "comparison",
+    "Contender": "contender",
+    "Contenders": "contender",
+    "Evaluation": "protocols",
+    "Figures": "figures",
+    "PROTOCOLS": "protocols",
+    "choices": "figures",
+    "compare": "comparison",
+    "compare_families": "side_by_side",
+    "evaluate": "protocols",
+    "fit_and_evaluate": "protocols",
+    "on_common_cases": "side_by_side",
+    "summarise": "figures",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

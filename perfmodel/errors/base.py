@@ -7,6 +7,7 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from pathlib import Path
 from string import Formatter
 from typing import Any, ClassVar
+from unicodedata import combining, east_asian_width
 
 from typing_extensions import dataclass_transform
 
@@ -106,3 +107,33 @@ class UnknownNameError(PerfModelError):
     allowed: tuple[str, ...]
     kind: ClassVar[str] = "thing"  # what was looked for
     message = "no {kind} is called {name!r}; choose one of: {allowed}."
+
+
+LINE = 160
+"""Characters of a line that a message shows with the place at fault."""
+
+
+def underlined(text: str, start: int, end: int, most: int = LINE) -> str:
+    r"""Return the line of a text that holds the characters from `start` to `end`, and carets below these.
+
+    Of a line longer than `most` the part around the place is shown. What a terminal would not show in one column
+    is replaced, or counts as the columns that it takes, so that the carets stay in place.
+
+    Examples
+    --------
+    >>> print(underlined("n=1.5", 2, 5))
+        n=1.5
+          ^^^
+    """
+    first = text.rfind("\n", 0, start) + 1
+    line = "".join(one if one.isprintable() else " " for one in text[first:].split("\n", 1)[0])
+    indent = start - first
+    cut = max(0, indent - most // 2)
+    line, indent = line[cut : cut + most], indent - cut
+    width = max(1, min(end - start, len(line) - indent))
+    return f"    {line}\n    {' ' * _columns(line[:indent])}{'^' * max(1, _columns(line[indent : indent + width]))}"
+
+
+def _columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)

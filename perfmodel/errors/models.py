@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelError, UnknownNameError
-
-LINE = 160
-"""Characters of an expression's line that a message shows."""
+from perfmodel.errors.base import PerfModelError, UnknownNameError, underlined
 
 
 class UnknownFeatureError(PerfModelError, ValueError):
@@ -69,13 +66,7 @@ class ExpressionError(PerfModelError, ValueError):
     advice: str
 
     def __str__(self) -> str:
-        first = self.text.rfind("\n", 0, self.start) + 1
-        line = self.text[first:].split("\n", 1)[0]
-        indent = self.start - first
-        cut = max(0, indent - LINE // 2)  # of a long line, the part around the place
-        line, indent = line[cut : cut + LINE], indent - cut
-        width = max(1, min(self.end - self.start, len(line) - indent))
-        return f"{self.problem}\n    {line}\n    {' ' * indent}{'^' * width}\n{self.advice}."
+        return f"{self.problem}\n{underlined(self.text, self.start, self.end)}\n{self.advice}."
 
 
 class WeightsFileError(PerfModelError, ValueError):

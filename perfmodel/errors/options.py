@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.errors.base import PerfModelError
+from perfmodel.errors.base import PerfModelError, underlined
 
 
 class OptionError(PerfModelError, ValueError):
@@ -14,10 +14,19 @@ class OptionError(PerfModelError, ValueError):
 
 
 class SizeOptionError(PerfModelError, ValueError):
-    """A size on the command line is not of the form NAME=INTEGER."""
+    """A size on the command line cannot be used; the text underlines the characters at fault."""
 
-    text: str
-    message = "'-p {text}' is no size; give NAME=INTEGER, as in -p n=1024."
+    text: str  # of the option
+    start: int = 0  # first character of `text` at fault
+    end: int = 1
+    problem: str = "no size"
+    advice: str = "give NAME=SIZES, as n=1024"
+    option: str = "-p"
+
+    def __str__(self) -> str:
+        text = self.text if len(self.text) <= 80 else f"{self.text[:39]}...{self.text[-38:]}"
+        said = f"'{self.option} {text}' gives {self.problem}"
+        return f"{said}\n{underlined(self.text, self.start, self.end)}\n{self.advice}."
 
 
 class NothingAskedError(PerfModelError, ValueError):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import ForeignDeviceError, OptionError
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_facts
 from perfmodel.store import TESTS_FILE
 
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 
 def measured_folder(
-    folder: Path, measured_facts: bool = True, tests: str = TESTS_FILE
+    folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements]:
     """Return a folder's measurements of measurement kernels and of test kernels, which are in its file `tests`.
 
-    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false.
+    Facts that can be read off the measurements are among theirs, unless `measured_facts` is false; `given` ones
+    replace what is known (:func:`with_given_facts`).
 
     Raises
     ------
@@ -34,7 +36,16 @@ def measured_folder(
     measured = store.read(folder)
     if measured_facts:
         measured = with_measured_facts(measured)
+    measured = with_given_facts(measured, given)
     return measured, tests_of(folder, measured, tests)
+
+
+def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:
+    """Return measurements with facts of their device that somebody gives; they replace what is known."""
+    if not given:
+        return measured
+    known = measured.facts or DeviceFacts(measured.device, "", "", ())
+    return measured.with_facts(known.updated(given))
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:

@@ -1,20 +1,27 @@
-"""Tables and pictures of predictions, evaluations and analyses; nothing is computed here."""
+"""Tables and pictures of predictions, evaluations and analyses; nothing is computed here.
+
+Names are loaded at their first use: a table of predictions needs no evaluations and no matplotlib.
+"""
 
 from __future__ import annotations
 
-from perfmodel.report.evaluation import (
-    Judged,
-    document,
-    evaluation_text,
-    figures_table,
-    predictions_csv,
-    predictions_table,
-    weights_csv,
-)
-from perfmodel.report.families import families_csv, families_document, families_table
-from perfmodel.report.families_picture import picture_families
-from perfmodel.report.picture import picture_predicted_measured
-from perfmodel.report.tables import columns_text, error_table, percent, seconds_text, weights_table
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perfmodel.report.evaluation import (
+        Judged,
+        document,
+        evaluation_text,
+        figures_table,
+        predictions_csv,
+        predictions_table,
+        weights_csv,
+    )
+    from perfmodel.report.families import families_csv, families_document, families_table
+    from perfmodel.report.families_picture import picture_families
+    from perfmodel.report.picture import picture_predicted_measured
+    from perfmodel.report.tables import columns_text, error_table, percent, seconds_text, weights_table
 
 __all__ = [
     "Judged",
@@ -35,3 +42,29 @@ __all__ = [
     "weights_csv",
     "weights_table",
 ]
+
+_HOMES = {
+    "Judged": "evaluation",
+    "columns_text": "tables",
+    "document": "evaluation",
+    "error_table": "tables",
+    "evaluation_text": "evaluation",
+    "families_csv": "families",
+    "families_document": "families",
+    "families_table": "families",
+    "figures_table": "evaluation",
+    "percent": "tables",
+    "picture_families": "families_picture",
+    "picture_predicted_measured": "picture",
+    "predictions_csv": "evaluation",
+    "predictions_table": "evaluation",
+    "seconds_text": "tables",
+    "weights_csv": "evaluation",
+    "weights_table": "tables",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
+from perfmodel.report.fitted import fitted_text
 from perfmodel.report.tables import (
-    columns_text,
     csv_text,
     finite,
     kernels,
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.evaluation/1"
 COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)
+LESS_OF_PREDICTIONS = ("measured", "predicted", "all devices", "variant")
+LESS_OF_FIGURES = (
+    "width", "inside", "tau", "top-1", "choices", "p90", "median", "withheld", "device", "factor - 1", "cases",
+    "regret",
+)  # fmt: skip
 _OWN = COLUMNS.index("kernel")
 
 
@@ -45,29 +50,30 @@ class Judged:
         return next(one for one in self.evaluations if one.protocol == protocol)
 
 
-def evaluation_text(judged: Sequence[Judged]) -> str:
-    """Return both tables and the figures of every protocol, as plain text."""
+def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
+    """Return both tables and the figures of every protocol, as plain text for a terminal of a width."""
     tested = [one.evaluations[0] for one in judged]
     by = f"protocol {tested[0].protocol}"
+    title = f"Table 1. Times of test kernels ({by}): {'; '.join(map(_where, judged))}"
     parts = [
-        f"Table 1. Times of test kernels ({by}): {'; '.join(map(_where, judged))}\n\n{predictions_table(tested)}",
-        *(f"Table 2. Weights: {_where(one)}\n\n{weights_text(one.model)}" for one in judged),
-        f"Figures\n\n{figures_table([e for one in judged for e in one.evaluations])}",
+        f"{title}\n\n{predictions_table(tested, width)}",
+        *(f"Table 2. Weights: {_where(one)}\n\n{weights_text(one.model, width)}" for one in judged),
+        f"Figures\n\n{figures_table([e for one in judged for e in one.evaluations], width)}",
     ]
     return "\n\n\n".join(parts)
 
 
-def weights_text(model: FittedModel) -> str:
+def weights_text(model: FittedModel, width: int | None = None) -> str:
     """Return a model's weights with their standard errors and notes."""
-    table = weights_table(model.weights, model.units, model.standard_errors)
+    table = weights_table(model.weights, model.units, model.standard_errors, width)
     return "\n".join([table, *(f"note: {note}" for note in model.notes)])
 
 
-def predictions_table(evaluations: Sequence[Evaluation]) -> str:
+def predictions_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
     """Return Table 1: a row for each case, with the measured and the predicted time on each device.
 
     A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the
-    geometric means.
+    geometric means. On a narrow terminal the columns of :data:`LESS_OF_PREDICTIONS` are left out, the first one first.
     """
     rows = [row for one in evaluations for row in one.rows]
     found = [{_case(row): row for row in one.rows} for one in evaluations]
@@ -80,7 +86,7 @@ def predictions_table(evaluations: Sequence[Evaluation]) -> str:
             table.append([*case, *(cell for three in cells for cell in three), *[""] * several])
         table.append(_means(kernel, [[r for r in one.rows if r.kernel == kernel] for one in evaluations]))
     table.append(_means("all", [one.rows for one in evaluations]))
-    lines = [columns_text(table, left=3)]
+    lines = [fitted_text(table, 3, LESS_OF_PREDICTIONS, width)]
     for place, one in enumerate(evaluations, 1):
         if several:
             lines.append(f"columns {3 * place + 1} to {3 * place + 3}: {one.family} on {one.device}")
@@ -88,8 +94,11 @@ def predictions_table(evaluations: Sequence[Evaluation]) -> str:
     return "\n".join(lines)
 
 
-def figures_table(evaluations: Sequence[Evaluation]) -> str:
-    """Return the figures of each evaluation in one row, with their meaning below."""
+def figures_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
+    """Return the figures of each evaluation in one row, with their meaning below.
+
+    On a narrow terminal the columns of :data:`LESS_OF_FIGURES` are left out, the first one first.
+    """
     table: list[Sequence[str]] = [
         ("family", "device", "protocol", "cases", "withheld", "error", "factor - 1", "median", "p90",
          "choices", "regret", "top-1", "tau", "inside", "width"),
@@ -109,7 +118,7 @@ def figures_table(evaluations: Sequence[Evaluation]) -> str:
     levels = ", ".join(sorted({percent(one.level) for one in evaluations if one.level is not None}))
     return "\n".join(
         [
-            columns_text(table, left=3),
+            fitted_text(table, 3, LESS_OF_FIGURES, width),
             *(f"protocol {name}: {text}" for name, text in PROTOCOLS.items() if name in used),
             "error, median, p90: of |p - t|/t, the first as geometric mean; "
             "factor - 1: geometric mean of max(p/t, t/p) - 1",

@@ -7,16 +7,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from perfmodel.compare.contender import COLUMNS, COMPARED, Contender, records
-from perfmodel.report.tables import columns_text, csv_text, kernels, percent, seconds_text, unranked_note
+from perfmodel.report.fitted import fitted_text
+from perfmodel.report.tables import csv_text, kernels, percent, seconds_text, unranked_note
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
+LESS = ("predict", "fit", "weights", "tau", "regret", "factor - 1")
 
 
-def families_table(contenders: Sequence[Contender]) -> str:
+def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
     """Return one table of a device's families: two rows each, by protocol A and by B.
 
-    Test kernels go across. The best of each column is marked, for each protocol by itself.
+    Test kernels go across. The best of each column is marked, for each protocol by itself. On a narrow terminal the
+    kernels are left out, the last one first, then the columns of :data:`LESS`.
     """
     judged = [one for one in contenders if one.evaluations]
     if not judged:
@@ -42,7 +45,7 @@ def families_table(contenders: Sequence[Contender]) -> str:
                 cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
     table += [(family, by, *row) for (family, by), row in cells.items()]
     problems = [_problems(contenders)] * (len(judged) < len(contenders))
-    return "\n".join([columns_text(table, left=2), *_notes(judged), *problems])
+    return "\n".join([fitted_text(table, 2, (*reversed(names), *LESS), width), *_notes(judged), *problems])
 
 
 def _error_of(kernel: str) -> Callable[[Contender, str], float]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from perfmodel.report.tables import below_marker, columns_text, markdown_table, seconds_text
+from perfmodel.report.fitted import fitted_text
+from perfmodel.report.tables import below_marker, markdown_table, seconds_text
 from perfmodel.store.isolation import Isolation
 
 BEGIN = "<!-- what follows is drawn by scripts/redraw isolation -->"
 HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "needed", "")
+LESS = ("from", "to", "needed", "doubled", "variant", "rise")
 
 
-def isolation_table(proofs: Sequence[Isolation]) -> str:
-    """Return proofs as plain text, with the number of those that succeeded."""
-    return f"{columns_text([HEADER, *map(_cells, proofs)], left=3)}\n\n{_summary(proofs)}"
+def isolation_table(proofs: Sequence[Isolation], width: int | None = None) -> str:
+    """Return proofs as plain text, with the number of those that succeeded.
+
+    On a narrow terminal the columns of :data:`LESS` are left out, the first one first.
+    """
+    return f"{fitted_text([HEADER, *map(_cells, proofs)], 3, LESS, width)}\n\n{_summary(proofs)}"
 
 
 def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:

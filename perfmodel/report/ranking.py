@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import interval_text as interval_text
 from perfmodel.ranked import Ranking
-from perfmodel.report.tables import columns_text
+from perfmodel.report.fitted import fitted_text
 
 if TYPE_CHECKING:
     from perfmodel.fitting.uncertainty.scatter import Scatter
@@ -23,9 +23,12 @@ UNKNOWN = (
 NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero, or not finite; leave that variant out"
 
 
-def ranking_table(ranked: Sequence[RankedVariant]) -> str:
-    """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them."""
-    return columns_text(Ranking(ranked).table)
+def ranking_table(ranked: Sequence[RankedVariant], width: int | None = None) -> str:
+    """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them.
+
+    On a narrow terminal the interval is left out first, then the probability, then how many times the best it takes.
+    """
+    return fitted_text(Ranking(ranked).table, 1, ("interval", "fastest", "times the best"), width)
 
 
 def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:

@@ -6,16 +6,21 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.roofline import KernelPoint, roof_values
-from perfmodel.report.tables import columns_text, finite, percent
+from perfmodel.report.fitted import fitted_text
+from perfmodel.report.tables import finite, percent
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 SCHEMA = "perfmodel.roofline/1"
+LESS = ("attainable", "op/B", "Gop/s", "bound by", "sizes")
 
 
-def roofline_table(points: Iterable[KernelPoint], facts: DeviceFacts) -> str:
-    """Return the roofs with their sources, and each point in a row, as plain text."""
+def roofline_table(points: Iterable[KernelPoint], facts: DeviceFacts, width: int | None = None) -> str:
+    """Return the roofs with their sources, and each point in a row, as plain text.
+
+    On a narrow terminal the columns of :data:`LESS` are left out, the first one first.
+    """
     roofs = [(key, f"{value:.3g}", facts.fact(key).unit, facts.fact(key).source)
              for key, value in roof_values(facts).items()]  # fmt: skip
     rows = [("kernel", "variant", "sizes", "op/B", "Gop/s", "attainable", "share", "bound by")]
@@ -24,9 +29,10 @@ def roofline_table(points: Iterable[KernelPoint], facts: DeviceFacts) -> str:
          f"{point.attainable / 1e9:.3g}", percent(point.share), point.bound)
         for point in points
     ]  # fmt: skip
-    lines = [columns_text([(key, value, unit) for key, value, unit, _ in roofs])] if roofs else ["no roofs are known"]
+    known = [(key, value, unit) for key, value, unit, _ in roofs]
+    lines = [fitted_text(known, width=width)] if known else ["no roofs are known"]
     lines += [f"{key}: {source}" for key, _, _, source in roofs]
-    return "\n".join([*lines, "", columns_text(rows, left=3)])
+    return "\n".join([*lines, "", fitted_text(rows, 3, LESS, width)])
 
 
 def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict[str, Any]:

@@ -1,20 +1,27 @@
-"""Predicted time against size, for variants of a kernel, with the sizes at which another becomes the fastest."""
+"""Predicted time against size, for variants of a kernel, with the sizes at which another becomes the fastest.
+
+Pictures of the command line (:mod:`perfmodel.report.sweep_picture`) draw the same curves.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from perfmodel.crossovers import Lead
 from perfmodel.display import in_words
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
 from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid
-from perfmodel.report.palette import COLOURS, LINES, MARKERS
+from perfmodel.report.palette import COLOURS, LINES, MARKERS, REST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Times: TypeAlias = tuple[Sequence[int], Sequence[float]]
+"""Sizes, and a time [s] at each."""
 
 LOGARITHMIC = 8.0
 """Largest over smallest value from which an axis is logarithmic."""
@@ -29,16 +36,15 @@ class Curve(NamedTuple):
     """A variant's predicted times over one parameter."""
 
     name: str
+    place: int  # among all variants; it gives the colour
     sizes: Any  # shape (n_sizes,), rising
     seconds: Any  # [s], of the same shape
     interval: tuple[Any, Any] | None  # [s]
 
-
-class Lead(NamedTuple):
-    """A size from which a variant is the fastest, up to the next lead."""
-
-    size: int
-    name: str
+    @property
+    def colour(self) -> str:
+        """The colour of the line, of the band, and of sizes from which the variant is the fastest."""
+        return COLOURS[self.place % len(COLOURS)]
 
 
 def plot_sizes(
@@ -46,7 +52,8 @@ def plot_sizes(
     ax: Axes | None = None,
     *,
     parameter: str = "",
-    measured: Mapping[str, tuple[Sequence[int], Sequence[float]]] | None = None,
+    measured: Mapping[str, Times] | None = None,
+    leads: Sequence[Lead] | None = None,
     title: str = "",
 ) -> Axes:
     """Draw predicted times against a size parameter, and mark the crossovers.
@@ -63,6 +70,9 @@ def plot_sizes(
         The size parameter that goes across; by default the one that varies.
     measured
         By a variant's name its sizes and measured times [s], drawn as markers.
+    leads
+        Which variant is the fastest from which size on (:func:`perfmodel.crossovers.leads_of`); by default at the
+        sizes that all predictions have.
     title
         Title of the axes.
 
@@ -81,36 +91,45 @@ def plot_sizes(
     if not named:
         raise PictureError("there is no prediction to draw", ADVICE)
     across = _varying(named, parameter)
-    curves = [_curve(name, one, across) for name, one in named.items()]
+    curves = [_curve(place, name, one, across) for place, (name, one) in enumerate(named.items())]
     axes = axes_or_new(ax, 8.0, 4.6)
-    for place, curve in enumerate(curves):
-        _draw_curve(axes, place, curve, (measured or {}).get(curve.name))
-    for place, curve in enumerate(curves if len(curves) <= BANDS else ()):
-        if curve.interval is not None and np.all(np.isfinite(curve.interval)):
-            colour = COLOURS[place % len(COLOURS)]
-            axes.fill_between(curve.sizes, *curve.interval, color=colour, alpha=0.15, linewidth=0, zorder=0)
-    if len(curves) > 1:
-        colours = {curve.name: COLOURS[place % len(COLOURS)] for place, curve in enumerate(curves)}
-        for lead in leads(curves)[1:]:
-            axes.axvline(lead.size, color=colours[lead.name], linewidth=1, linestyle=":", zorder=1,
-                         label=f"from {across}={lead.size}: {lead.name} is the fastest")  # fmt: skip
+    draw_curves(axes, curves, measured)
+    for lead in (_leads(curves) if leads is None else leads)[1:]:
+        draw_lead(axes, curves, lead, f"from {across}={lead.low}: {lead.name} is the fastest")
     what = "time [s]" if measured else "predicted time [s]"
     axes.set(xlabel=f"size {across}", ylabel=what, title=title or _fixed(named, across))
-    _scale(axes, curves)
-    quiet_grid(axes)
     legend_beside(axes)
     return axes
 
 
-def leads(curves: Sequence[Curve]) -> list[Lead]:
+def draw_curves(axes: Axes, curves: Sequence[Curve], measured: Mapping[str, Times] | None = None) -> None:
+    """Draw a line for each variant, of up to :data:`BANDS` variants their intervals as bands, and measured times."""
+    for curve in curves:
+        _draw_curve(axes, curve, (measured or {}).get(curve.name))
+    for curve in curves if len(curves) <= BANDS else ():
+        if curve.interval is not None and np.all(np.isfinite(curve.interval)):
+            axes.fill_between(curve.sizes, *curve.interval, color=curve.colour, alpha=0.15, linewidth=0, zorder=0)
+    if curves:
+        _scale(axes, curves)
+    quiet_grid(axes)
+
+
+def draw_lead(axes: Axes, curves: Sequence[Curve], lead: Lead, label: str = "") -> None:
+    """Draw a line where a variant becomes the fastest, in its colour."""
+    colour = next((curve.colour for curve in curves if curve.name == lead.name), REST)
+    axes.axvline(lead.low, color=colour, linewidth=1, linestyle=":", zorder=1, label=label)
+
+
+def _leads(curves: Sequence[Curve]) -> list[Lead]:
     """Return from which of the common sizes on which variant is the fastest; of equal ones the earlier given."""
     common = sorted(set.intersection(*(set(curve.sizes.tolist()) for curve in curves)))
     found: list[Lead] = []
     for size in common:
         times = [float(curve.seconds[np.searchsorted(curve.sizes, size)]) for curve in curves]
         name = curves[int(np.argmin(times))].name
-        if not found or found[-1].name != name:
-            found.append(Lead(size, name))
+        begins = not found or found[-1].name != name
+        low = size if begins else found.pop().low
+        found.append(Lead(name, low, size))
     return found
 
 
@@ -129,24 +148,23 @@ def _varying(named: Mapping[str, Prediction], wanted: str) -> str:
     return vary[0]
 
 
-def _curve(name: str, one: Prediction, across: str) -> Curve:
+def _curve(place: int, name: str, one: Prediction, across: str) -> Curve:
     sizes = np.broadcast_to(one.sizes.get(across, np.nan), np.shape(one.seconds)).ravel()
     order = np.argsort(sizes, kind="stable")
     seconds = np.ravel(one.seconds)[order]
     if not np.any(seconds > 0):
         raise PictureError(f"no predicted time of '{name}' is above zero", "leave this prediction out")
     interval = one.interval and (np.ravel(one.interval[0])[order], np.ravel(one.interval[1])[order])
-    return Curve(name, sizes[order], seconds, interval)
+    return Curve(name, place, sizes[order], seconds, interval)
 
 
-def _draw_curve(axes: Axes, place: int, curve: Curve, measured: tuple[Sequence[int], Sequence[float]] | None) -> None:
-    colour, line = COLOURS[place % len(COLOURS)], LINES[place // len(COLOURS) % len(LINES)]
-    marker = MARKERS[place % len(MARKERS)]
+def _draw_curve(axes: Axes, curve: Curve, measured: Times | None) -> None:
+    marker, line = MARKERS[curve.place % len(MARKERS)], LINES[curve.place // len(COLOURS) % len(LINES)]
     shown = np.where(curve.seconds > 0, curve.seconds, np.nan)
-    axes.plot(curve.sizes, shown, line, color=colour, marker=marker if len(shown) <= FEW else "", markersize=4,
+    axes.plot(curve.sizes, shown, line, color=curve.colour, marker=marker if len(shown) <= FEW else "", markersize=4,
               label=curve.name or "predicted", zorder=3)  # fmt: skip
     if measured is not None:
-        axes.plot(*measured, linestyle="none", marker=marker, markersize=7, color=colour,
+        axes.plot(*measured, linestyle="none", marker=marker, markersize=7, color=curve.colour,
                   markerfacecolor="white", label=f"{curve.name}, measured".lstrip(", "), zorder=4)  # fmt: skip
 
 

@@ -13,26 +13,8 @@ from perfmodel.compare.comparison import time_cells as time_cells
 from perfmodel.display import finite as finite
 from perfmodel.display import percent as percent
 from perfmodel.display import seconds_text as seconds_text
-
-
-def columns_text(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Return rows of cells in aligned columns; the first ``left`` ones are aligned left.
-
-    Examples
-    --------
-    >>> print(columns_text([("a", "1"), ("bcd", "20")]))
-    a     1
-    bcd  20
-    """
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = []
-    for row in rows:
-        cells = (
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
+from perfmodel.report.fitted import columns_text as columns_text
+from perfmodel.report.fitted import fitted_text
 
 
 def markdown_table(rows: Iterable[Sequence[str]]) -> str:
@@ -61,15 +43,19 @@ def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:
 
 
 def weights_table(
-    weights: Mapping[str, float], units: Mapping[str, str], errors: Mapping[str, float | None] | None = None
+    weights: Mapping[str, float], units: Mapping[str, str], errors: Mapping[str, float | None] | None = None,
+    width: int | None = None,
 ) -> str:
-    """Return the weights, each with its unit, as plain text; with their standard errors if given."""
+    """Return the weights, each with its unit, as plain text; with their standard errors if given.
+
+    On a narrow terminal the standard errors are left out first, then the units.
+    """
     rows = [("feature", "weight", *(("std. error",) if errors is not None else ()), "unit")]
     for name, value in weights.items():
         error = errors.get(name) if errors is not None else None
         cells = () if errors is None else ("-" if error is None else f"{error:.1e}",)
         rows.append((name, f"{value:.3e}", *cells, units[name]))
-    return columns_text(rows)
+    return fitted_text(rows, 1, ("std. error", "unit"), width)
 
 
 def error_table(rows: Sequence[Comparison]) -> str:

@@ -90,8 +90,8 @@ def test_budget(count):
 
 @pytest.mark.parametrize(("arguments", "part"), [
     (("ragged.py",), "statistics={'j': <its mean trip count>}"),
-    (("ragged.py", "--statistic", "j"), "--statistic 'j' is no statistic; give KEY=NUMBER"),
-    (("ragged.py", "--statistic", "j=often"), "--statistic 'j=often' is no statistic"),
+    (("ragged.py", "--statistic", "j"), "--statistics 'j' is no statistic; give KEY=NUMBER"),
+    (("ragged.py", "--statistic", "j=often"), "--statistics 'j=often' is no statistic"),
     (("ragged.py", "--statistic", "j=-1"), "statistics['j'] is -1.0; give a non-negative number"),
     (("ragged.py", "--statistic", "j=nan"), "statistics['j'] is nan; give a non-negative number"),
     (("ragged.py", "--statistic", "j=inf"), "statistics['j'] is inf; give a non-negative number"),

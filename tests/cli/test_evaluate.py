@@ -51,7 +51,7 @@ def test_other_kernels_of_the_folder(tmp_path):
     found = run("evaluate", "--from", str(folder), "--tests", "mine.jsonl", *options)
     assert run("evaluate", "--from", str(DATA), *options).stdout == found.stdout != ""
     missing = run("evaluate", "--from", str(folder))
-    assert 1 == missing.exit_code
+    assert 2 == missing.exit_code
     assert "test.jsonl" in missing.stderr
 
 

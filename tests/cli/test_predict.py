@@ -38,7 +38,6 @@ def test_predict_ranks_variants_and_shows_the_withheld_one(perfmodel):
         ("'n'", ("predict", "kernel.py", "-p", "n=-128", "-w", "weights.json")),
         ("'m'", ("predict", "kernel.py", "-p", "n=128", "-p", "m=1", "-w", "weights.json")),
         ("n=100", ("predict", "kernel.py", "-p", "n=100", "-w", "weights.json")),
-        ("n=ten", ("predict", "kernel.py", "-p", "n=ten", "-w", "weights.json")),
         ("gone.json", ("predict", "kernel.py", "-p", "n=128", "-w", "gone.json")),
         ("huge", ("count", "variants.py", "--variant", "huge")),
         ("op_float32_mul", ("predict", "variants.py", "--variant", "product", "-p", "n=128",
@@ -65,3 +64,11 @@ def test_bad_input_is_answered_in_one_line(perfmodel, part, arguments):
     assert lines[0].startswith("perfmodel: error: ")
     assert part in lines[0]
     assert before == sorted(Path().rglob("*"))
+
+
+def test_a_size_of_another_form_is_underlined(perfmodel):
+    result = perfmodel("predict", "kernel.py", "-p", "n=ten", "-w", "weights.json")
+    line, text, carets = result.stderr.splitlines()
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert line.startswith("perfmodel: error: '-p n=ten' gives 'ten' where a number is expected; give NAME=SIZES, as ")
+    assert ("    n=ten", "      ^^^") == (text, carets)

@@ -46,9 +46,8 @@ def test_a_range_of_sizes(pair):
 @pytest.mark.parametrize(
     ("file", "options", "part"),
     [
-        ("pair.py", ("--crossover", "n=1:"), "NAME=LOW:HIGH"),
         ("pair.py", ("--crossover", "n=1:100"), "no n from 1 to 100"),
-        ("variants.py", ("--crossover", "n=1:1000"), "the file has 3"),
+        ("pair.py", ("--crossover", "n=1:1000", "--variant", "small"), "there is only 'small'"),
         ("pair.py", ("-p", "n=4096", "--level", "1"), "level is 1"),
         ("pair.py", ("-p", "n=100"), "breaks the kernel's assumption"),
         ("pair.py", (), "n"),
@@ -59,3 +58,17 @@ def test_bad_input_is_one_line(pair, file, options, part):
     assert 2 == result.exit_code
     assert 1 == len(result.stderr.splitlines())
     assert part in result.stderr
+
+
+def test_a_range_of_another_form_is_underlined(pair):
+    line, text, carets = pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:").stderr.splitlines()
+    assert "'--crossover n=1:' gives nothing where a number is expected; give NAME=LOW:HIGH" in line
+    assert ("    n=1:", "        ^") == (text, carets)
+
+
+def test_the_fastest_of_several_by_ranges(perfmodel):
+    asked = ("rank", "variants.py", "-w", "weights.json", "--crossover", "n=1:1Ki")
+    found = document(perfmodel(*asked, "--json"))
+    assert [{"variant": "large", "low": 128, "high": 1024}] == found["leads"]
+    assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
+    assert "n from 128 to 1024: product" in perfmodel(*asked, "--allow-unmeasured").stdout

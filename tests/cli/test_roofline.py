@@ -42,3 +42,12 @@ def test_all_sizes_have_the_intensity_of_a_product():
         n = int(one["sizes"].removeprefix("n="))
         assert pytest.approx(n / 6, rel=0.01) == one["operations_per_byte"]
     assert len(every) > len(document()["kernels"])
+
+
+def test_a_roof_that_is_given(tmp_path):
+    (tmp_path / "peak.yaml").write_text(
+        "facts:\n  peak_flops_float32: {value: 1.0e+9, unit: operation/s, source: a guess}\n"
+    )
+    given = json.loads(run("--json", "--facts", str(tmp_path / "peak.yaml")).stdout)["roofs"]
+    assert {"value": 1e9, "unit": "operation/s", "source": "a guess"} == given.pop("peak_flops_float32")
+    assert given.items() <= document()["roofs"].items()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.errors import ForeignDeviceError, OptionError, StoreMissingError
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import device_folder
 from perfmodel.fitting.device_folder import (
     is_simulated,
@@ -15,6 +16,7 @@ from perfmodel.fitting.device_folder import (
     measured_folders,
     refuse_mixture,
     simulated_folders,
+    with_given_facts,
 )
 from perfmodel.store import TESTS_FILE, read
 from perfmodel.store.measurement import UNRANKED
@@ -104,3 +106,14 @@ def test_test_kernels_of_another_device(tmp_path: Path) -> None:
     (folder / "test.jsonl").unlink()
     with pytest.raises(StoreMissingError):
         device_folder.tests_of(folder, read(folder), TESTS_FILE)
+
+
+def test_facts_that_are_given_replace_what_is_known() -> None:
+    given = {"compute_units": Fact(7, "", "a guess")}
+    measured, tests = measured_folder(DATA, measured_facts=False, given=given)
+    assert DeviceFacts.from_mapping(measured.device, "", "", given) == measured.facts == tests.facts
+    clock = {"clock_mhz": Fact(900, "MHz", "told")}
+    told = DeviceFacts.from_mapping("it", "", "", {**clock, "compute_units": Fact(2, "", "told")})
+    known = read(DATA).with_facts(told)
+    assert DeviceFacts.from_mapping("it", "", "", {**clock, **given}) == with_given_facts(known, given).facts
+    assert known is with_given_facts(known, {}) is with_given_facts(known, None)

@@ -222,6 +222,8 @@ def judged(one: Trial, ended: Ended, folder: Path) -> list[str]:
     lines = [line for line in ended.said.splitlines() if line.strip() and not line.startswith(PROGRESS)]
     if ended.status not in STATUSES or (ended.status == 1 and one.case.name != "doctor"):
         found.append(f"status {ended.status}")
+    if {"-v", "--verbose"} & {*one.arguments}:
+        lines = _without_traceback(lines)
     if len(lines) > LINES:
         found.append(f"{len(lines)} lines on standard error")
     if any(NOT_OURS.search(line) or len(line) > LONGEST for line in lines):
@@ -237,6 +239,14 @@ def judged(one: Trial, ended: Ended, folder: Path) -> list[str]:
         except Exception:
             found.append(f"what was printed is not as expected: {traceback.format_exc()}")
     return [f"{problem}\n{ended.said[:2000]}" for problem in found]
+
+
+def _without_traceback(lines: list[str]) -> list[str]:
+    """Leave out the traceback that ``--verbose`` asks for: it ends where perfmodel's own line begins."""
+    first = next((i for i, line in enumerate(lines) if line.startswith("Traceback ")), len(lines))
+    ours = next((i for i, line in enumerate(lines) if i > first and line.startswith("perfmodel: error: ")), len(lines))
+    notes = [line for line in lines[:first] if not line.startswith("perfmodel: note: ")]  # each has a line of its own
+    return notes + lines[ours:]
 
 
 def unwanted(one: Trial, status: int, folder: Path) -> list[str]:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import perfmodel as pm
+from perfmodel.crossovers import Lead
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
-from perfmodel.report.sizes_picture import BANDS, plot_sizes
+from perfmodel.report.sizes_picture import BANDS, plot_sizes, size_text
 from tests.report.drawn import check_legible, labels, new_axes
 
 N = np.array([64, 1024, 256, 128, 512])  # in no order
@@ -58,6 +59,18 @@ def test_crossovers_are_at_sizes_that_all_have():
     assert "from n=512: few is the fastest" not in labels(plot_sizes({"few": few, "linear": LINEAR}, new_axes()))
     apart = Prediction(np.array([3e-4, 3e-4]), {}, sizes={"n": np.array([5, 7])})
     assert ["apart", "linear"] == labels(plot_sizes({"apart": apart, "linear": LINEAR}, new_axes()))
+
+
+def test_crossovers_that_are_known_exactly_are_marked_there():
+    exact = (Lead("linear", 64, 200), Lead("flat", 201, 1024))
+    drawn = plot_sizes({"linear": LINEAR, "flat": FLAT}, new_axes(), leads=exact)
+    assert ["linear", "flat", "from n=201: flat is the fastest"] == labels(drawn)
+    assert ["linear", "flat"] == labels(plot_sizes({"linear": LINEAR, "flat": FLAT}, new_axes(), leads=exact[:1]))
+
+
+@pytest.mark.parametrize(("size", "text"), [(16, "16"), (1024, "1Ki"), (1536, "1536"), (2**21, "2Mi"), (2**30, "1Gi")])
+def test_ticks_are_sizes_as_they_are_given(size, text):
+    assert text == size_text(size)
 
 
 def test_measured_times_are_markers():

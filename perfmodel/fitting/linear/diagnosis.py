@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
-from perfmodel.fitting.linear.least_squares import Array
+if TYPE_CHECKING:
+    from perfmodel.fitting.linear.least_squares import Array
 
 Mark: TypeAlias = Literal["barely", "one row", "at bound", "merged", "undetermined", "given"]
 
@@ -45,6 +45,8 @@ def intervals(coefficients: Array, errors: Array, freedom: float, level: float =
     r"""Return :math:`w_i \pm t_\nu s_i` with Student's quantile at the level, shape (n, 2)."""
     if freedom < 0.5:
         return np.column_stack([np.full_like(coefficients, -np.inf), np.full_like(coefficients, np.inf)])
+    from scipy.special import stdtrit
+
     half = stdtrit(freedom, (1 + level) / 2) * errors
     return np.column_stack([coefficients - half, coefficients + half])
 

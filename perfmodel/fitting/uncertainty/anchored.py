@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
-from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
 from perfmodel.fitting.uncertainty.scatter import Scatter, cells_of, estimate_scatter
 
 if TYPE_CHECKING:
+    from perfmodel.fitting.heldout import Unseen
     from perfmodel.store import Measurement
 
 Places = npt.NDArray[np.int64]
@@ -66,6 +66,8 @@ def anchor_rows(rows: Sequence[Measurement], found: Unseen) -> AnchoredRows:
 
     Rows of kernels and variants that were measured at one size only are left out.
     """
+    from perfmodel.fitting.heldout import Unseen
+
     anchors = anchors_of(rows)
     places = np.flatnonzero((anchors >= 0) & (anchors != np.arange(len(rows))))
     own = anchors[places]

@@ -31,15 +31,17 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from perfmodel.errors import LevelError
-from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.uncertainty.local_scale import LocalScale, Positive, fit_local_scale
+
+if TYPE_CHECKING:
+    from perfmodel.fitting.heldout import Unseen
 
 WIDEST = 600.0
 """Half widths of log time beyond this have no bounds: their factors are near the largest number of a double."""

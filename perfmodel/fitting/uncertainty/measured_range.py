@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from perfmodel.fitting.design import Design
+if TYPE_CHECKING:
+    from perfmodel.fitting.design import Design
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
