@@ -60,6 +60,7 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         _check_family(path, found, family)
     for name, weight in found.weights.items():
         _check_weight(path, family, name, weight)
+    _check_complete(path, family, found)
     if device is not None and device != found.device:
         raise WeightsDeviceError(str(path), found.device, device)
     return found
@@ -86,6 +87,14 @@ def _check_names(path: str | Path, found: FittedWeights) -> None:
         said = [f"lacks {', '.join(missing)}"] * bool(missing)
         said += [f"has {', '.join(extra)}, which its own list of features does not"] * bool(extra)
         raise WeightsFileError(str(path), " and ".join(said))
+
+
+def _check_complete(path: str | Path, family: Family, found: FittedWeights) -> None:
+    """Refuse a file without a weight of a family of resources: an older version of the family did not have it."""
+    missing = [one.name for one in family.weights if one.name not in found.weights] if family.resources else []
+    if missing:
+        problem = f"lacks {', '.join(missing)}: it is of an older version of {family.name}; fit the weights again"
+        raise WeightsFileError(str(path), problem)
 
 
 def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWeight) -> None:

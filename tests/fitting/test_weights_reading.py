@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -17,6 +18,7 @@ from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models.model import Family, Weight
 from perfmodel.predict import fit, load
 from tests.fitting.test_weights import measurements
+from tests.recorded import POCL
 
 
 @pytest.fixture
@@ -34,6 +36,19 @@ def rewrite(path, change):
     document = json.loads(path.read_text())
     change(document)
     path.write_text(json.dumps(document))
+
+
+def test_a_file_of_an_older_version_of_a_family_of_resources(tmp_path):
+    path = tmp_path / "w.json"
+    shutil.copy(POCL / "bottleneck.json", path)
+
+    def older(document):
+        del document["weights"]["w_varied_entries"]
+        document["features"].remove("w_varied_entries")
+
+    rewrite(path, older)
+    with pytest.raises(WeightsFileError, match=r"lacks w_varied_entries: it is of an older version of bottleneck; fit"):
+        read_weights(path)
 
 
 def test_another_device(path):
