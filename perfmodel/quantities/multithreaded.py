@@ -26,6 +26,7 @@ from perfmodel.errors import FlowUnknownError
 from perfmodel.quantities.cache_lines import EVERYTHING, fetched_lines, last_cache, touched_lines
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import groups_held, groups_per_launch
+from perfmodel.quantities.operations import SIMPLE
 from perfmodel.quantities.subgroup_accesses import local_passes, segments
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 FUNCTIONS = ("div", "pow", "sqrt", "rsqrt", "exp", "log", "sin", "cos", "tanh")
 """Operations on float32 with a cost of their own; all others that are not simple share one."""
-SIMPLE = ("add", "mul", "minmax", "shift", "bitwise")
 TURN = 2
 """Instructions of a turn of a loop: its counter, and the test of it."""
 LINE_BYTES, SECTOR_BYTES = 128, 32

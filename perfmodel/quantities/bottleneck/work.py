@@ -10,6 +10,7 @@ from math import ceil
 
 from perfmodel.quantities.bottleneck.device import Device
 from perfmodel.quantities.bottleneck.plan import AccessPlan, KernelPlan, LaunchPlan, NestPlan
+from perfmodel.quantities.operations import SIMPLE
 
 WINDOW = 160.0
 """Instructions that an out-of-order core looks ahead.
@@ -23,8 +24,6 @@ MOST_STREAMS = 8
 PACKED = 8
 """Fewest independent chains of one variable that a compiler packs into a vector: PoCL's packs eight, and not four."""
 
-
-SIMPLE = frozenset({"add", "mul", "minmax", "sub", "shift", "bitwise", "neg", "abs", "compare"})
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
