@@ -7,11 +7,11 @@ other kernel from its counts. Names are loaded when they are first used.
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib import import_module
 from sys import modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfmodel.caches import settle_caches
+from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel.counts import Count, KernelCounts, count
@@ -32,28 +32,28 @@ if TYPE_CHECKING:
     from perfmodel.tuning import anchor
 
 _HOMES = {
-    "Count": ("counts", "Count"),
-    "Family": ("models", "Family"),
-    "FittedModel": ("predict", "FittedModel"),
-    "KernelCounts": ("counts", "KernelCounts"),
-    "PerfModelError": ("errors", "PerfModelError"),
-    "Prediction": ("prediction", "Prediction"),
-    "RankedVariant": ("ranked", "RankedVariant"),
-    "Ranking": ("ranked", "Ranking"),
-    "Weight": ("models.model", "Weight"),
-    "anchor": ("tuning", "anchor"),
-    "count": ("counts", "count"),
-    "devices": ("opencl", "devices"),
-    "families": ("models", "families"),
-    "fit": ("predict", "fit"),
-    "load": ("predict", "load"),
-    "measure": ("measuring", "measure"),
-    "plot_families": ("report.families_picture", "plot_families"),
-    "plot_predicted_vs_measured": ("report.picture", "plot_predicted_vs_measured"),
-    "plot_roofline": ("report.roofline_axes", "plot_roofline"),
-    "plot_sizes": ("report.sizes_picture", "plot_sizes"),
-    "plot_terms": ("report.terms_picture", "plot_terms"),
-    "rank": ("ranking", "rank"),
+    "Count": "counts",
+    "Family": "models",
+    "FittedModel": "predict",
+    "KernelCounts": "counts",
+    "PerfModelError": "errors",
+    "Prediction": "prediction",
+    "RankedVariant": "ranked",
+    "Ranking": "ranked",
+    "Weight": "models.model",
+    "anchor": "tuning",
+    "count": "counts",
+    "devices": "opencl",
+    "families": "models",
+    "fit": "predict",
+    "load": "predict",
+    "measure": "measuring",
+    "plot_families": "report.families_picture",
+    "plot_predicted_vs_measured": "report.picture",
+    "plot_roofline": "report.roofline_axes",
+    "plot_sizes": "report.sizes_picture",
+    "plot_terms": "report.terms_picture",
+    "rank": "ranking",
 }
 
 __all__ = [
@@ -85,12 +85,7 @@ __version__ = "0.1.0"
 with suppress(OSError):  # where it fails, importing Loopy says why, and a command says what to do
     settle_caches()
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _HOMES[name]
-    return getattr(import_module(f"perfmodel.{module}"), attribute)
+__getattr__ = loader(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -72,6 +72,10 @@ class Rows:
     def __iter__(self):
         return iter(self.rows)
 
+    @property
+    def known_facts(self) -> DeviceFacts:
+        return self.facts
+
     def with_facts(self, known: DeviceFacts) -> Rows:
         return replace(self, facts=known)
 

@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors",), ("io", "caches"), ("documents",), ("display",), ("facts",), ("counts",), ("kernels",), ("store",),
-    ("features",), ("quantities",),
+    ("errors",), ("io", "caches", "lazy"), ("documents",), ("display",), ("facts",), ("counts",), ("kernels",),
+    ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("anchors",), ("crossovers",),
     ("ranked",), ("ranking", "compare"), ("sweeps",), ("analyses",),
     ("report",), ("calibration",), ("tuning",), ("cli",), ("__main__",),

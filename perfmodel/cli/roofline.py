@@ -25,14 +25,13 @@ def command(
 ) -> None:
     """Print how near the test kernels of a device come to the best that its measurements reached."""
     from perfmodel.analyses.roofline import largest, roofline_points
-    from perfmodel.facts import DeviceFacts
     from perfmodel.fitting.device_folder import measured_folder
     from perfmodel.report.roofline import roofline_document, roofline_table
     from perfmodel.report.roofline_picture import picture_roofline
 
     one_output(json, out=out)
     _, tests = measured_folder(source, given=given_facts_of(facts))
-    known = tests.facts or DeviceFacts(tests.device, "", "", ())
+    known = tests.known_facts
     points = roofline_points(tests)
     shown = points if all_sizes else largest(points)
     if out is not None:

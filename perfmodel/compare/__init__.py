@@ -5,8 +5,9 @@ Names are loaded at their first use, since a figure needs no fit.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel.compare.comparison import Comparison, Comparisons, compare
@@ -51,8 +52,4 @@ _HOMES = {
     "summarise": "figures",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = loader(__name__, _HOMES)

@@ -6,8 +6,9 @@ on a machine where Loopy is broken or missing.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel.counts.counting import count
@@ -34,11 +35,6 @@ __all__ = [
     "count",
 ]
 
+_HOMES = {"Count": "quasipoly.count", "KernelCounts": "kernel", "count": "counting"}  # others are in rows
 
-_MODULES = {"Count": "quasipoly.count", "KernelCounts": "kernel", "count": "counting"}  # others are in rows
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return getattr(import_module(f"perfmodel.counts.{_MODULES.get(name, 'rows')}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = loader(__name__, {name: _HOMES.get(name, "rows") for name in __all__})

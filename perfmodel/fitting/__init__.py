@@ -5,8 +5,9 @@ Names are loaded at their first use: a prediction reads weights, and needs no sc
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel.fitting.design import Design, build_design
@@ -66,8 +67,4 @@ _HOMES = {
     "solve_least_squares": "linear.least_squares",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = loader(__name__, _HOMES)

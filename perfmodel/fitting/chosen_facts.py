@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.facts import DeviceFacts
 from perfmodel.facts.fact import Fact, FactValue
 from perfmodel.fitting.design import build_design
 from perfmodel.fitting.heldout import Refits
@@ -64,6 +63,5 @@ def _knows(measurements: Measurements, key: str) -> bool:
 
 
 def _with(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
-    row = next(iter(measurements))
-    known = measurements.facts or DeviceFacts(row.device, row.platform, row.driver, ())
-    return measurements.with_facts(known.updated({key: Fact(value, "", SOURCE) for key, value in values.items()}))
+    chosen = {key: Fact(value, "", SOURCE) for key, value in values.items()}
+    return measurements.with_facts(measurements.known_facts.updated(chosen))

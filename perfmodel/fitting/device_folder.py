@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import ForeignDeviceError, OptionError
-from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts import Fact
 from perfmodel.facts.documents import FACTS_FILE, read_facts
 from perfmodel.store import TESTS_FILE
 
@@ -42,10 +42,7 @@ def measured_folder(
 
 def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:
     """Return measurements with facts of their device that somebody gives; they replace what is known."""
-    if not given:
-        return measured
-    known = measured.facts or DeviceFacts(measured.device, "", "", ())
-    return measured.with_facts(known.updated(given))
+    return measured.with_facts(measured.known_facts.updated(given)) if given else measured
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:

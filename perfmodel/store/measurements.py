@@ -98,6 +98,22 @@ class Measurements:
             raise MixedDevicesError(tuple(f"{device} ({platform})" for device, platform in found))
         return found[0][0] if found else ""
 
+    @property
+    def known_facts(self) -> DeviceFacts:
+        """The facts of the one device; its names alone where nothing is known of it.
+
+        Raises
+        ------
+        MixedDevicesError
+            If the records are of several devices.
+        """
+        from perfmodel.facts import DeviceFacts
+
+        if self.facts is not None:
+            return self.facts
+        row = next(iter(self.rows), None)
+        return DeviceFacts(self.device, row.platform if row else "", row.driver if row else "", ())
+
     def with_facts(self, facts: DeviceFacts | None) -> Measurements:
         """The same records and counts, with other facts of the device."""
         return replace(self, facts=facts)

@@ -111,7 +111,8 @@ def test_test_kernels_of_another_device(tmp_path: Path) -> None:
 def test_facts_that_are_given_replace_what_is_known() -> None:
     given = {"compute_units": Fact(7, "", "a guess")}
     measured, tests = measured_folder(DATA, measured_facts=False, given=given)
-    assert DeviceFacts.from_mapping(measured.device, "", "", given) == measured.facts == tests.facts
+    row = measured.rows[0]
+    assert DeviceFacts.from_mapping(row.device, row.platform, row.driver, given) == measured.facts == tests.facts
     clock = {"clock_mhz": Fact(900, "MHz", "told")}
     told = DeviceFacts.from_mapping("it", "", "", {**clock, "compute_units": Fact(2, "", "told")})
     known = read(DATA).with_facts(told)

@@ -90,11 +90,9 @@ class Nest:
     box : Count
         What :attr:`iterations` would be if every work-item made all iterations of the box around the loops. It is
         larger where a guard, or a loop whose bounds vary, leaves some out.
-    entries : Count
-        (work-item, iteration) pairs of the loops around the innermost loop: how often that is entered. It is
-        :attr:`iterations` where there is no inner loop.
     entered : tuple of Count
-        The same for each of the inner loops, outermost first.
+        How often each of the inner loops is entered, outermost first: (work-item, iteration) pairs of the loops around
+        it.
     trips : int or None
         Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
         None. A compiler writes a loop of few such iterations out.
@@ -118,7 +116,6 @@ class Nest:
     lanes: tuple[str, ...]
     iterations: Count
     box: Count
-    entries: Count
     entered: tuple[Count, ...]
     trips: int | None
     executions: Count
@@ -126,3 +123,8 @@ class Nest:
     accesses: tuple[NestAccess, ...]
     kept: Count
     chains: tuple[NestChain, ...]
+
+    @property
+    def entries(self) -> Count:
+        """How often the innermost loop is entered; :attr:`iterations` where there is no inner loop."""
+        return self.entered[-1] if self.entered else self.iterations

@@ -53,12 +53,11 @@ class _Nests:
         entered = self._entered(turns, around.inner)
         counts = {domain: self.cardinalities.count(domain) for domain in domains}
         iterations, box = self._union(turns), self._box(turns)
-        entries = entered[-1] if entered else iterations
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
-            iterations=iterations, box=box, entries=entries, entered=entered,
-            trips=self._trips(iterations, entries) if around.inner else None,
+            iterations=iterations, box=box, entered=entered,
+            trips=self._trips(iterations, entered[-1]) if entered else None,
             executions=self._union(domains),
             operations=_operations(statements, counts),
             accesses=tuple(

@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
-from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.facts.roofs import roof_facts, roofs
 from perfmodel.fitting.facts.throughput import throughput, throughput_facts
 
@@ -26,9 +25,7 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     """
     if not len(measurements):
         return measurements
-    row = measurements.rows[0]
-    known = measurements.facts or DeviceFacts(row.device, row.platform, row.driver, ())
-    found = known
+    found = known = measurements.known_facts
     with suppress(*_UNKNOWN):
         found = found.updated(throughput_facts(throughput(measurements)))
     with suppress(*_UNKNOWN):

@@ -107,9 +107,9 @@ class NestWork:
     @cached_property
     def vectors(self) -> bool:
         """Whether neighbouring work-items run together."""
-        plan, device = self.launch.plan, self.launch.device
-        if device.order == "lockstep":
-            return self.launch.row >= device.lanes
+        plan = self.launch.plan
+        if self.lockstep:
+            return self.launch.row >= self.launch.device.lanes
         if self.launch.row < 2:
             return False
         if plan.barriers:
@@ -130,7 +130,7 @@ class NestWork:
     @property
     def serial_region(self) -> bool:
         """Whether a compiler put a loop over the work-items inside of a region between barriers."""
-        return self.vectors and self.launch.device.order == "serial" and self.launch.plan.barriers
+        return self.vectors and not self.lockstep and self.launch.plan.barriers
 
     @cached_property
     def inside(self) -> bool:
@@ -140,7 +140,7 @@ class NestWork:
     @cached_property
     def packed(self) -> float:
         """Values of one work-item that a compiler packs into a vector: the cells of a variable that is carried."""
-        if self.vectors or self.launch.device.order == "lockstep":
+        if self.vectors or self.lockstep:
             return 1.0
         cells = max((one.cells for one in self.nest.chains), default=1)
         return float(min(cells, self.launch.device.lanes)) if cells >= PACKED else 1.0
@@ -154,7 +154,7 @@ class NestWork:
     @cached_property
     def masked(self) -> float:
         """Lanes that run for each that is needed: all of a vector make as many iterations as the longest."""
-        if self.launch.device.order != "lockstep" or not self.nest.loops:
+        if not self.lockstep or not self.nest.loops:
             return 1.0
         return self._value(self.nest.box) / self._value(self.nest.iterations)
 
@@ -184,7 +184,7 @@ class NestWork:
         if kind in SPECIAL_NAMES:
             self._charge(f"{SPECIAL_NAMES[kind]}_{bits}", amount / self.lanes(bits))
         else:  # a call, which only a device in lockstep makes for a whole vector
-            lanes = self.lanes(bits) if self.launch.device.order == "lockstep" else 1.0
+            lanes = self.lanes(bits) if self.lockstep else 1.0
             self._charge("power" if kind == "pow" else f"{CALLED_NAMES.get(kind, 'function')}_{bits}", amount / lanes)
 
     def _loops(self) -> float:
@@ -266,9 +266,8 @@ class NestWork:
             longest = max(self.nest.chains, key=lambda one: _length(self._numbers(one.operations)))
             runs = self.launch.items if longest.goes_on else self._value(self.nest.entries)
             share = waiting_share(instructions, runs / lanes)
-            chain = self._numbers(longest.operations)
             products = sum(self._value(place) for _, kind, place in self.nest.operations if kind == "mul")
-            self._charge_chain(chain, share / lanes, max(products - chain.get("mul", 0.0), 0.0))
+            self._charge_chain(self._numbers(longest.operations), share / lanes, products)
         elif not self.launch.plan.loops:
             runs = self.launch.items / lanes
             depth = self._numbers(self.launch.kernel.depth)
@@ -279,10 +278,9 @@ class NestWork:
         return {kind: self._value(place) for kind, place in places.items()}
 
     def _charge_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
-        """Charge the operations of a chain; an addition of one of so many ``products`` is one instruction with it."""
+        """Charge the operations of a chain; adding one of the nest's ``products`` is one instruction with it."""
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
-        both = min(add, multiply)
-        both += min(add - both, products)
+        both = min(add, max(multiply, products))
         for name, amount in (
             ("chain_multiply_add", both), ("chain_add", add - both), ("chain_multiply", max(multiply - both, 0.0)),
         ):
