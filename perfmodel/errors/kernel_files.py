@@ -119,6 +119,14 @@ class SpaceError(PerfModelError, ValueError):
     message = "{problem}; {advice}."
 
 
+class TuningError(PerfModelError, ValueError):
+    """A search for the fastest variant cannot begin."""
+
+    problem: str
+    advice: str
+    message = "{problem}; {advice}."
+
+
 class KernelArgumentError(PerfModelError, ValueError):
     """Values were given for other scalar arguments than a kernel has."""
 

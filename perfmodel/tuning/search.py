@@ -73,18 +73,19 @@ class Race:
         waiting = self.waiting
         if not len(waiting):
             return None
-        if (best := self._least) is None:
+        if (best := self.least) is None:
             return int(waiting[np.argmin(self.outlook.seconds[waiting])])
         return int(waiting[np.argmax(self.outlook.improvement(best)[waiting])])
 
     @property
     def settled(self) -> float:
         """Probability that no variant that has not run is faster than the best by more than the share that matters."""
-        if (best := self._least) is None:
+        if (best := self.least) is None:
             return 0.0
         chances = self.outlook.below((1 - self.within) * best)[self.waiting]
         return float(np.exp(np.log1p(-chances).sum()))
 
     @property
-    def _least(self) -> float | None:
+    def least(self) -> float | None:
+        """The time of the fastest that has run [s]; None likewise."""
         return None if self.best is None else self.times[self.best]

@@ -171,7 +171,7 @@ class Trials:
         self._stack.close()
 
     def visit(
-        self, name: str, sizes: Mapping[str, int] | None = None, *, give_up_s: float | None = None
+        self, name: str, sizes: Mapping[str, int] | None = None, *, brief_above_s: float = float("inf")
     ) -> Measurement:
         """Visit a variant now, and return the record of this visit; a failure is a record too.
 
@@ -183,8 +183,8 @@ class Trials:
             The variant.
         sizes
             Other size parameters than those of the trials.
-        give_up_s
-            Time one run, and no more of them if it takes longer [s]: the record says ``timeout``.
+        brief_above_s
+            Make only few runs of a variant that takes longer than this [s].
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Trials:
         if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
             ending = partial(self._failed, name, NO_END, at)
             with under_way(self._keep, ending) if self._keep else nullcontext():
-                found = self._visited(name, at, give_up_s, row)
+                found = self._visited(name, at, brief_above_s, row)
             if self._keep is not None and found is not row:
                 store.append(self._keep, found, self.timekeeper.counted.get(found.kernel_hash))
             row = found
@@ -232,6 +232,28 @@ class Trials:
             self._counts[name] = self.timekeeper.count_unit(unit)
         return self._counts[name]
 
+    def joined(self, name: str) -> Measurement:
+        """Return the record of all visits to a variant at the sizes of the trials, joined; it must have one."""
+        return self.rows[name, canonical(self.sizes)]
+
+    def recall(self, row: Measurement) -> bool:
+        """Take an earlier record, as if it were a visit made now; whether it is of a variant as it is now.
+
+        It is if the device, its driver, the sizes and the code are the same. To know that, the code is generated.
+        """
+        name = str(row.variant.get("variant"))
+        if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
+            return False
+        try:
+            subject = self._subject(name)
+        except FailedError:
+            return False
+        if not subject.hash or self.timekeeper.failed(subject, NO_END, self.sizes).key != row.key:
+            return False
+        key = (name, canonical(self.sizes))
+        self.rows[key] = row.after(self.rows.get(key))
+        return True
+
     def spent(self, name: str) -> Spent:
         """Return the time that a variant took so far."""
         return self._spent.get(name, Spent())
@@ -251,7 +273,7 @@ class Trials:
             raise TrialError(_name_of(error.subject), error.failure.status, error.failure.message) from error
         return self.sizes
 
-    def _visited(self, name: str, at: Parameters, give_up_s: float | None, known: Measurement | None) -> Measurement:
+    def _visited(self, name: str, at: Parameters, brief_above_s: float, known: Measurement | None) -> Measurement:
         """Build and check a variant if that is due, and time it unless its record is known."""
         began = perf_counter()
         try:
@@ -260,7 +282,7 @@ class Trials:
             finally:
                 self._add(name, building_s=perf_counter() - began)
                 began = perf_counter()
-            return known or self._timed(name, at, first_s, give_up_s)
+            return known or self._timed(name, at, first_s, brief_above_s)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()
@@ -268,13 +290,10 @@ class Trials:
         finally:
             self._add(name, running_s=perf_counter() - began)
 
-    def _timed(self, name: str, at: Parameters, first_s: float, give_up_s: float | None) -> Measurement:
+    def _timed(self, name: str, at: Parameters, first_s: float, brief_above_s: float) -> Measurement:
         subject = self._subject(name)
-        most = float("inf") if give_up_s is None else give_up_s
-        if first_s > most and (single := self._single_s(name, at)) > most:
-            raise FailedError("timeout", f"a run takes {single:.3g} s, and at most {most:.3g} s were of interest")
         self.timekeeper.checked[subject.kernel.name, subject.generated.hash] = None  # by _first_run
-        self.bench.campaign = self._shortened(name, at)
+        self.bench.campaign = replace(self._shortened(name, at), brief_above_s=brief_above_s)
         try:
             return self.timekeeper.measured(self.timekeeper.configuration(subject, at, first_s))
         finally:
