@@ -31,7 +31,8 @@ class Space:
     values
         The values of each parameter.
     restrictions
-        Functions that take some of the parameters by their names; a configuration is left out where one returns false.
+        Functions that take some of the parameters by their names, or one argument of another name: the whole
+        configuration as a dict. A configuration is left out where one returns false.
 
     Raises
     ------
@@ -66,11 +67,9 @@ class Space:
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
         """The configurations that meet all restrictions; the last parameter varies first."""
-        checks = [(one, self._takes(one)) for one in self.restrictions]
+        checks = [self._check(one) for one in self.restrictions]
         every = (dict(zip(self.values, values, strict=True)) for values in product(*self.values.values()))
-        return tuple(
-            one for one in every if all(check(**{name: one[name] for name in names}) for check, names in checks)
-        )
+        return tuple(one for one in every if all(check(one) for check in checks))
 
     @cached_property
     def variants(self) -> dict[str, Callable[[], TranslationUnit]]:
@@ -93,13 +92,16 @@ class Space:
                 columns += [[float(one[name] == value) / np.sqrt(2) for one in self.configurations] for value in values]
         return np.array(columns).T / np.sqrt(max(len(self.values), 1))
 
-    def _takes(self, restriction: Callable[..., bool]) -> tuple[str, ...]:
+    def _check(self, restriction: Callable[..., bool]) -> Callable[[Configuration], bool]:
+        """Return a restriction as a function of a configuration."""
         names = tuple(inspect.signature(restriction).parameters)
+        if len(names) == 1 and names[0] not in self.values:
+            return restriction
         for name in names:
             if name not in self.values:
                 told = ", ".join(self.values)
                 raise SpaceError(f"a restriction takes '{name}', which is no parameter", f"the parameters are {told}")
-        return names
+        return lambda one: restriction(**{name: one[name] for name in names})
 
 
 def configuration_name(configuration: Mapping[str, Any]) -> str:

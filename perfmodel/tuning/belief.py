@@ -9,9 +9,10 @@ The :math:`e_i` are independent and standard normal. The :math:`f_i` have the co
 :math:`\exp(-d_{ij}^2 / 2\ell^2)`: variants that are alike have like errors. Two variants are alike where the same terms
 make up the same shares of their predictions, or where they differ little in the parameters of their space.
 
-The scale :math:`\sigma^2` has an inverse gamma prior around the scatter that the fit found on other kernels, and
-:math:`c` a normal one, so that after :math:`m` runs the belief in each :math:`\log t_i` is Student's distribution with
-:math:`4 + m` degrees of freedom, in closed form. What is alike, how far likeness reaches (:math:`\ell`) and how much
+The scale :math:`\sigma^2` has an inverse gamma prior, so that errors have the Student's distribution that the fit found
+between variants of other kernels, with :math:`n` degrees of freedom; a few kernels are much worse than most. The
+offset has a normal prior. After :math:`m` runs the belief in each :math:`\log t_i` is Student's distribution with
+:math:`n + m` degrees of freedom, in closed form. What is alike, how far likeness reaches (:math:`\ell`) and how much
 of the error it explains (:math:`\nu`) is not chosen but averaged over a grid, each point weighted by the probability
 that it gives to the runs.
 
@@ -36,8 +37,6 @@ from perfmodel.fitting.uncertainty.selection import Floats
 
 OFFSET = 100.0
 """Variance of the kernel's offset, in units of the variance between variants."""
-PRIOR = 2.0
-"""Shape of the scale's prior: it counts as four runs."""
 LEAST_DEVIATION = 0.02
 """Least scale of errors: times repeat no better [1]."""
 OWN_SHARES = (0.05, 0.2, 0.5)
@@ -103,8 +102,8 @@ class Belief:
     likenesses
         Where variants stand, so that like ones are near each other: arrays of shape (n_variants, n_coordinates).
         Each is tried; none, and errors are independent.
-    deviation
-        Scale of the errors between variants of other kernels [1].
+    deviation, freedom
+        Scale of the errors between variants of other kernels [1], and the degrees of freedom of their distribution.
 
     Examples
     --------
@@ -118,6 +117,7 @@ class Belief:
     predicted: Floats
     likenesses: Sequence[Floats]
     deviation: float
+    freedom: int = 2
 
     def after(self, ran: Sequence[int], seconds: Sequence[float]) -> Outlook:
         """Return the belief after some variants have run: their places in `predicted`, and their times [s].
@@ -127,20 +127,21 @@ class Belief:
         deviation, places = max(self.deviation, LEAST_DEVIATION), list(ran)
         logs = np.log(self.predicted)
         errors = np.log(np.asarray(seconds, dtype=np.float64)) - logs[places]
-        shape = PRIOR + len(errors) / 2
+        prior = self.freedom / 2
+        shape = prior + len(errors) / 2
         found = []
         for own, alike in self._grid(places):
             shared = (1 - own) * alike + OFFSET
             factor = cho_factor(shared[:, places] + own * np.eye(len(places)), lower=True) if places else None
             pull = cho_solve(factor, errors) if factor else errors
-            scale = PRIOR * deviation**2 + 0.5 * errors @ pull
+            scale = prior * deviation**2 + 0.5 * errors @ pull
             left = 1 + OFFSET - (np.einsum("ij,ij->j", shared, cho_solve(factor, shared)) if factor else 0.0)
             likelihood = -shape * math.log(scale) - (np.log(np.diag(factor[0])).sum() if factor else 0.0)
             spread = np.sqrt(scale / shape * np.maximum(left, ROUNDING) * np.ones(len(logs)))
             found.append((likelihood, logs + shared.T @ pull, spread))
         likelihoods, middles, scales = (np.array(one) for one in zip(*found, strict=True))
         weights = np.exp(likelihoods - likelihoods.max())
-        return Outlook(weights / weights.sum(), middles, scales, int(2 * PRIOR) + len(errors))
+        return Outlook(weights / weights.sum(), middles, scales, self.freedom + len(errors))
 
     def _grid(self, ran: list[int]) -> Iterator[tuple[float, Floats]]:
         """Yield each value of the own share with the likeness of those that ran to all, shape (n_ran, n_variants)."""

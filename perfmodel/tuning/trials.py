@@ -106,6 +106,8 @@ class Trials:
 
     Attributes
     ----------
+    kernel
+        Name of the kernel in records.
     rows
         By variant and sizes as :func:`perfmodel.store.canonical` writes them, the record of all its visits joined.
     uncompared
@@ -144,7 +146,7 @@ class Trials:
         self.device, self.variants, self.sizes, self.campaign = device, dict(variants), dict(sizes), campaign
         self.rows: dict[tuple[str, str], Measurement] = {}
         self.uncompared: dict[str, str] = {}
-        self._arguments, self._kernel, self._compare, self._tolerance = arguments, kernel, compare, tolerance
+        self._arguments, self.kernel, self._compare, self._tolerance = arguments, kernel, compare, tolerance
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
         self._ladder = tuple(dict(one) for one in ladder) or (self.sizes,)
         self._subjects: dict[str, Subject | FailedError] = {}
@@ -159,7 +161,7 @@ class Trials:
     def __enter__(self) -> Trials:
         if self._keep is not None:
             store.prepare(self._keep, self.device.facts)
-            self._earlier = _rows_of_this_command(self._keep, self._kernel)
+            self._earlier = _rows_of_this_command(self._keep, self.kernel)
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
@@ -253,6 +255,22 @@ class Trials:
         key = (name, canonical(self.sizes))
         self.rows[key] = row.after(self.rows.get(key))
         return True
+
+    def code(self, name: str) -> str:
+        """Return a variant's OpenCL code.
+
+        Raises
+        ------
+        UnknownVariantError
+            If there is no such variant.
+        TrialError
+            If no code can be generated.
+        """
+        self._check_name(name)
+        try:
+            return self._subject(name).generated.text
+        except FailedError as failure:
+            raise TrialError(name, failure.status, failure.message) from failure
 
     def spent(self, name: str) -> Spent:
         """Return the time that a variant took so far."""
@@ -413,8 +431,8 @@ class Trials:
     def _stand_in(self, name: str) -> Subject:
         """Return a variant that is never built, to describe it in a record."""
         kernel = KernelClass(
-            name=self._kernel,
-            group=self._kernel,
+            name=self.kernel,
+            group=self.kernel,
             build=lambda **variant: None,
             sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
             reference=lambda arguments, **variant: {},

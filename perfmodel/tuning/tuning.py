@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from perfmodel import store
 from perfmodel.errors import LevelError, ParameterError, PerfModelError, TuningError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.tuning.anchoring import device_of
-from perfmodel.tuning.belief import Belief
+from perfmodel.tuning.prior import belief_of
 from perfmodel.tuning.search import Race
 from perfmodel.tuning.trials import TRIALS, Arguments, Trials, Variant
 from perfmodel.tuning.tuned import Tuned, TunedVariant
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from perfmodel.predict import FittedModel
     from perfmodel.prediction import Prediction
+    from perfmodel.store import Measurement
 
 #: One visit to each variant; those near the best are visited again in the end.
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
@@ -34,8 +36,6 @@ TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
 NEAR, MOST_NEAR = 1.1, 5
 #: A variant that takes so many times the best is timed in as few runs as a visit may have.
 FAR = 1.5
-#: Scale of errors between variants where the weights do not tell it [1].
-UNKNOWN_DEVIATION = 0.3
 
 KNOWN = "the best is known"
 ALL = "all variants were tried"
@@ -44,7 +44,7 @@ MOST = "as many variants ran as were allowed"
 
 
 def tune(
-    variants: Mapping[str, Variant] | Callable[..., TranslationUnit],
+    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space,
     sizes: Mapping[str, int] | None = None,
     /,
     *,
@@ -56,6 +56,7 @@ def tune(
     budget_s: float | None = None,
     most: int | None = None,
     keep: str | Path | None = None,
+    kernel: str = "kernel",
     arguments: Arguments | None = None,
     statistics: Mapping[str, float] | None = None,
     campaign: Campaign = TUNE,
@@ -72,8 +73,8 @@ def tune(
     Parameters
     ----------
     variants
-        Translation units by name, or functions without arguments that make them; with `space` one function that takes
-        the parameters of the space by name and returns a translation unit.
+        Translation units by name, or functions without arguments that make them; or a :class:`Space`; or with `space`
+        one function that takes the parameters of the space by name and returns a translation unit.
     sizes, **more_sizes
         The size parameters, integers.
     space
@@ -93,6 +94,8 @@ def tune(
     keep
         A store of measurements, to which every run is added. Runs of the same code at the same sizes that it holds
         already are not made again, so that a search that was stopped goes on.
+    kernel
+        The kernel's name in that store.
     arguments
         ``arguments(**sizes)`` gives arrays and scalars by argument name; they are made where it is left out.
     statistics
@@ -145,27 +148,31 @@ def tune(
     at = {**(sizes or {}), **more_sizes}
     trials = Trials(
         device_of(model), named, at, campaign, arguments,
-        kernel="tuned", statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
+        kernel=kernel, statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
     )  # fmt: skip
     with trials:
         course = _Course(trials, model, at, within, began, budget_s, watch or (lambda found: None))
         course.predict(progress or Silent(), coordinates)
+        if keep is not None:
+            course.recall(store.read(keep).current)
         return course.finished(level, most)
 
 
 def _named(
-    variants: Mapping[str, Variant] | Callable[..., TranslationUnit],
+    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space,
     space: Mapping[str, Sequence[Any]] | None,
     restrictions: Iterable[Callable[..., bool]],
 ) -> tuple[Mapping[str, Variant], np.ndarray | None]:
     """Return the variants by name, and where each stands in its space; None without a space."""
+    if isinstance(variants, Space):
+        return variants.variants, variants.coordinates
     if callable(variants):
         if space is None:
             raise TuningError("a function was given without a space", "give space={name: values, ...} too")
         found = Space(variants, space, restrictions)
         return found.variants, found.coordinates
     if space is not None:
-        raise TuningError("a space was given with variants that exist already", "give a function that builds them")
+        raise TuningError("a space was given with variants that have names", "give a function that builds them")
     if not variants:
         raise TuningError("there are no variants", "give at least one")
     return variants, None
@@ -210,11 +217,15 @@ class _Course:
         if coordinates is not None:
             places = [place for place, name in enumerate(self.trials.variants) if name in set(self.names)]
             coordinates = coordinates[places]
-        scatter = self.model.fitted.scatter
-        deviation = scatter.deviation if scatter else UNKNOWN_DEVIATION
-        self.race = Race(Belief(_positive(self.predictions), _likenesses(self.predictions, coordinates), deviation),
-                         self.within)  # fmt: skip
+        self.race = Race(belief_of(self.predictions, self.model.fitted.scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
+
+    def recall(self, rows: Iterable[Measurement]) -> None:
+        """Take earlier records of the same code at the same sizes, as if the variants had run now."""
+        for row in rows:
+            name = str(row.variant.get("variant"))
+            if row.kernel == self.trials.kernel and name in self.names and self.trials.recall(row):
+                self._note(name)
 
     def finished(self, level: float, most: int | None) -> Tuned:
         """Run variants until the best is known, and those near it again."""
@@ -245,12 +256,16 @@ class _Course:
         return near[:MOST_NEAR] if len(near) > 1 else []
 
     def _visit(self, name: str) -> None:
-        """Visit a variant, and note what it took."""
-        place = self.names.index(name)
+        """Visit a variant, in few runs if it is far from the best."""
         least = self.race.least
-        expected = self.tried[name].expected if name in self.tried else float(self.race.outlook.seconds[place])
         self.trials.visit(name, brief_above_s=math.inf if least is None else FAR * least)
-        row = self.trials.joined(name)
+        self._note(name)
+
+    def _note(self, name: str) -> None:
+        """Note what a variant took in all its visits."""
+        place, row = self.names.index(name), self.trials.joined(name)
+        before = self.tried.get(name)
+        expected = before.expected if before else float(self.race.outlook.seconds[place])
         seconds = row.seconds if row.status == "ok" else None
         self.race.note(place, seconds)
         self.tried[name] = TunedVariant(
@@ -280,21 +295,3 @@ class _Course:
     @property
     def _late(self) -> bool:
         return self.budget_s is not None and monotonic() - self.began >= self.budget_s
-
-
-def _positive(predictions: Sequence[Prediction]) -> np.ndarray:
-    """Return predicted times [s]; one that is not above zero says nothing, and becomes the median."""
-    seconds = np.array([one.seconds for one in predictions], dtype=np.float64)
-    good = np.isfinite(seconds) & (seconds > 0)
-    return np.where(good, seconds, np.median(seconds[good]) if good.any() else 1.0)
-
-
-def _likenesses(predictions: Sequence[Prediction], coordinates: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    """Return where variants stand by the shares of their terms, and in their space.
-
-    The square roots of shares have the Hellinger distance, which does not let one large term hide the others.
-    """
-    names = sorted({name for one in predictions for name in one.terms})
-    terms = np.array([[max(one.terms.get(name, 0.0), 0.0) for name in names] for one in predictions])
-    shares = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
-    return (shares,) if coordinates is None else (shares, coordinates, np.hstack([shares, coordinates]))
