@@ -1,12 +1,16 @@
 """Reading kernel files: folders of kernel classes, and a user's file of kernels.
 
-A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``.
+A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
+and may have ``arguments()``.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import (
     DuplicateKernelError,
@@ -51,6 +55,22 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
     return tuple(sorted(found, key=lambda kernel: kernel.name))
 
 
+@dataclass(frozen=True, eq=False)
+class KernelFile:
+    """What a user's kernel file defines.
+
+    Parameters
+    ----------
+    variants
+        Translation units by name.
+    arguments
+        Its function ``arguments(**sizes)``, which gives arrays and scalars by argument name; None where it has none.
+    """
+
+    variants: Mapping[str, TranslationUnit]
+    arguments: Callable[..., Mapping[str, Any]] | None = None
+
+
 def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     """Load the translation units of a user's kernel file, by variant name.
 
@@ -70,6 +90,17 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     KernelFileTypeError
         A function returned something else.
     """
+    return dict(load_kernel_file(path).variants)
+
+
+def load_kernel_file(path: Path | str) -> KernelFile:
+    """Load a user's kernel file: its variants, and its function ``arguments()`` if it has one.
+
+    ``arguments(**sizes)`` gets the sizes by their names, or those that it names, and returns a dict of argument name
+    to numpy array or number. It raises as :func:`load_file` does, when it is called.
+
+    For the errors see :func:`load_file`.
+    """
     path = Path(path)
     if not path.is_file():
         raise KernelFileMissingError(path, "a Python file with kernel() or variants()")
@@ -82,7 +113,24 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
         raise KernelFileContentError(path, ("kernel()", "variants()"))
     with surroundings(path):
         value = function()
-    return _translation_units(path, name, value)
+    given = names.get("arguments")
+    return KernelFile(_translation_units(path, name, value), _asking(path, given) if callable(given) else None)
+
+
+def _asking(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[str, Any]]:
+    """Return a user's function ``arguments()`` that takes all sizes and is checked to return a dict of names."""
+
+    def arguments(**sizes: int) -> Mapping[str, Any]:
+        with surroundings(path):
+            wanted = inspect.signature(function).parameters
+            every = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in wanted.values())
+            value = function(**{name: size for name, size in sizes.items() if every or name in wanted})
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+            allowed = "a dict of argument name to numpy array or number"
+            raise KernelFileTypeError(path, "arguments()", type(value).__name__, allowed)
+        return value
+
+    return arguments
 
 
 def _translation_units(path: Path, name: str, value: object) -> dict[str, TranslationUnit]:

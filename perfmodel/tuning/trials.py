@@ -51,6 +51,17 @@ TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fractio
 VISIT_S = 3.0
 
 
+def runs_of(run_s: float, campaign: Campaign) -> int:
+    """Return how many runs a visit has if one takes so long [s]: at least one more than those that are dropped.
+
+    Examples
+    --------
+    >>> runs_of(1e-3, TRIALS), runs_of(0.5, TRIALS), runs_of(20.0, TRIALS)
+    (10, 6, 3)
+    """
+    return max(campaign.dropped + 1, min(campaign.runs, int(VISIT_S / run_s) if run_s > 0 else campaign.runs))
+
+
 @dataclass(frozen=True)
 class Spent:
     """Time that one variant took so far.
@@ -286,10 +297,17 @@ class Trials:
         """
         try:
             team = tuple(self._named(name) for name in self.variants)
-            self.sizes = dict(plan_sizes(self.timekeeper, team).parameters[0])
+            self.sizes = dict(plan_sizes(self.timekeeper, team, self._trial_s).parameters[0])
         except PlanError as error:
             raise TrialError(_name_of(error.subject), error.failure.status, error.failure.message) from error
         return self.sizes
+
+    def _trial_s(self, subject: Subject, at: Parameters) -> float:
+        """Return the time of a trial run with the user's arguments, where there are some [s]."""
+        self._ask_for_arguments(at)
+        with stage("constraint"):
+            check_given(subject.generated.kernel, self._given[1], at)
+        return self.bench.trial(subject, at)
 
     def _visited(self, name: str, at: Parameters, brief_above_s: float, known: Measurement | None) -> Measurement:
         """Build and check a variant if that is due, and time it unless its record is known."""
@@ -336,10 +354,9 @@ class Trials:
         from perfmodel.predict import check_launch
 
         with stage("constraint"):
-            if name in self._counts:
-                self.timekeeper.counted[subject.generated.hash] = self._counts[name]
-            counts = self._counts[name] = self.timekeeper.count(subject)
-            self.timekeeper.work_groups(subject, at)
+            counts = self.count(name)  # before its code is generated: it tells more of what is wrong
+            self.timekeeper.counted[subject.generated.hash] = counts
+            counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
             check_launch(counts, self.device.facts)
             check_given(subject.generated.kernel, self._given[1], at)
         self._check_memory(subject, at)
@@ -375,11 +392,9 @@ class Trials:
 
     def _shortened(self, name: str, at: Parameters) -> Campaign:
         """Return the campaign with fewer runs where they would take too long."""
-        first = self._first_run(name, at)
-        if first * self.campaign.runs <= VISIT_S:
+        if runs_of(self._first_run(name, at), self.campaign) == self.campaign.runs:
             return self.campaign
-        least = self.campaign.dropped + 1
-        return replace(self.campaign, runs=max(least, min(self.campaign.runs, int(VISIT_S / self._single_s(name, at)))))
+        return replace(self.campaign, runs=runs_of(self._single_s(name, at), self.campaign))
 
     def _single_s(self, name: str, at: Parameters) -> float:
         """Return the time of one run [s], compiled before."""
