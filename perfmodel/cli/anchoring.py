@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,7 @@ def ranked_variants(
     variants, withheld = ranked(counted, model, at, level, allow_unmeasured)
     anchors: dict[str, Anchor] = {}
     if anchored:
-        kept = replace(loaded, variants={one.name: units[one.name] for one in variants})
+        kept = loaded.only([one.name for one in variants])
         anchors = run_anchors(kept, model, at, allow_unmeasured, statistics)
         own = {name: counted[name] for name in anchors}
         variants, _ = ranked(own, model, at, level, allow_unmeasured, anchors)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -304,11 +303,11 @@ def kernel_file_of(path: Path, variant: Collection[str] | str | None) -> LoadedF
     from perfmodel.kernels.files import load_kernel_file
 
     loaded = load_kernel_file(path)
-    wanted = (variant,) if isinstance(variant, str) else tuple(variant or loaded.variants)
+    wanted = (variant,) if isinstance(variant, str) else tuple(variant or loaded.builders)
     for name in wanted:
-        if name not in loaded.variants:
-            raise UnknownVariantError(name, tuple(loaded.variants))
-    return replace(loaded, variants={name: unit for name, unit in loaded.variants.items() if name in wanted})
+        if name not in loaded.builders:
+            raise UnknownVariantError(name, tuple(loaded.builders))
+    return loaded.only(wanted)
 
 
 def count_units(

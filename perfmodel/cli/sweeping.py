@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,7 @@ def swept_variants(asked: Asked) -> Swept:
         if not whole:
             raise OptionError("--anchor runs all variants at one size, and each breaks some assumption", "give another")
         largest = max(whole, key=lambda one: math.prod(one.sizes.values()))
-        kept = replace(loaded, variants={one.name: loaded.variants[one.name] for one in largest.variants})
+        kept = loaded.only([one.name for one in largest.variants])
         anchors = run_anchors(kept, asked.model, largest.sizes, asked.allow_unmeasured, asked.statistics)
         own = {name: counted[name] for name in anchors}
         points, _ = sweep(own, asked.model, asked.points, anchors=anchors, **options)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,7 +30,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_document, print_text, sizes_text
 from perfmodel.cli.settings import table_width
-from perfmodel.cli.supervision import supervise_command
+from perfmodel.cli.supervision import supervised_store
 from perfmodel.errors import AssumptionError, OptionError, PerfModelError, TrialError, UnmeasuredFeatureError
 
 if TYPE_CHECKING:
@@ -47,8 +45,6 @@ if TYPE_CHECKING:
     from perfmodel.tuning.trials import Trials
 
 SCHEMA = "perfmodel.timing/1"
-#: Environment variable: the folder that holds the records of a command without ``--keep`` until it ends.
-SCRATCH = "PERFMODEL_TIME_SCRATCH"
 NO_WEIGHTS = (
     "no predictions: there are no weights; fit this device (perfmodel calibrate), or name a weights file (--weights)"
 )
@@ -122,7 +118,7 @@ def command(
     if csv and json:
         raise OptionError("--json and --csv both write to standard output", "give one of them")
     points, known = size_points(size, paired), statistics(statistic)
-    store = _supervised(context, keep)
+    store = supervised_store(context, keep)
     from perfmodel.cli.progress import Bar
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
@@ -159,20 +155,6 @@ def command(
     if not ran:
         first = timed[0].variants[0]
         raise TrialError(first.name, first.row.status, first.row.message)
-
-
-def _supervised(context: typer.Context, keep: Path | None) -> Path | None:
-    """Run this command in a child process, which a kernel may end; return the store of its records in the child.
-
-    Without ``--keep`` they lie in a folder that is removed in the end: a child that takes over reads them.
-    """
-    if keep is not None or not context.obj or SCRATCH in os.environ:
-        supervise_command(context)
-        return keep or (Path(os.environ[SCRATCH]) if context.obj else None)
-    with TemporaryDirectory(prefix="perfmodel-time-") as folder:
-        os.environ[SCRATCH] = folder
-        supervise_command(context)  # ends this process's command
-    return None
 
 
 def _place_of(model: FittedModel) -> str | None:

@@ -89,12 +89,12 @@ def command(
 
     pin_threads()
     model = model_of(weights, family, facts, device)
-    loaded = kernel_file_of(kernel, variant, build=False)
+    loaded = kernel_file_of(kernel, variant)
     bar = Bar()
     steps = _Steps(len(loaded.builders), file=sys.stderr if csv or json else sys.stdout)
     found = tune(
-        loaded.builders if variant or loaded.space is None else loaded.space, at, model=model, level=level, within=matters, budget_s=budget, most=most, keep=store,
-        kernel=kernel.stem, arguments=loaded.arguments, statistics=known,
+        loaded.space or loaded.builders, at, model=model, level=level, within=matters, budget_s=budget, most=most,
+        keep=store, kernel=kernel.stem, arguments=loaded.arguments, statistics=known,
         progress=bar, watch=steps.show,
     )  # fmt: skip
     if code is not None and found.best is not None:
@@ -144,7 +144,7 @@ class _Steps:
         if settings().quiet:
             return
         last = found.tried[-1]
-        if len(found.tried) == 1 or self.file is sys.stderr and not self.count:
+        if len(found.tried) == 1 or (self.file is sys.stderr and not self.count):
             print_text(" run      took  expected      best   known  variant", file=self.file)
         took = seconds_text(last.seconds) if last.seconds else last.status
         expected = "-" if last.expected is None else seconds_text(last.expected)
@@ -163,11 +163,11 @@ def _lines(found: Tuned) -> list[str]:
 
 
 def _csv(found: Tuned) -> str:
+    import csv
     from io import StringIO
 
     from perfmodel.tuning.tuned import COLUMNS
 
-    import csv
 
     text = StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")

@@ -73,8 +73,13 @@ class Space:
 
     @cached_property
     def variants(self) -> dict[str, Callable[[], TranslationUnit]]:
-        """By the name of each variant a function that builds it."""
-        return {configuration_name(one): partial(self.build, **one) for one in self.configurations}
+        """By the name of each variant a function that builds it; names leave out parameters with one value."""
+        return {self.name_of(one): partial(self.build, **one) for one in self.configurations}
+
+    def name_of(self, configuration: Mapping[str, Any]) -> str:
+        """Return the name of the variant of a configuration, as in ``tile=8 prefetch=True``."""
+        several = [name for name, values in self.values.items() if len(values) > 1] or list(self.values)
+        return " ".join(f"{name}={configuration[name]}" for name in several)
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
@@ -90,7 +95,8 @@ class Space:
                 columns.append([ordered.index(one[name]) / last for one in self.configurations])
             else:
                 columns += [[float(one[name] == value) / np.sqrt(2) for one in self.configurations] for value in values]
-        return np.array(columns).T / np.sqrt(max(len(self.values), 1))
+        found: NDArray[np.float64] = np.array(columns).T / np.sqrt(max(len(self.values), 1))
+        return found
 
     def _check(self, restriction: Callable[..., bool]) -> Callable[[Configuration], bool]:
         """Return a restriction as a function of a configuration."""
@@ -103,13 +109,3 @@ class Space:
                 raise SpaceError(f"a restriction takes '{name}', which is no parameter", f"the parameters are {told}")
         return lambda one: restriction(**{name: one[name] for name in names})
 
-
-def configuration_name(configuration: Mapping[str, Any]) -> str:
-    """Return the name of the variant of a configuration.
-
-    Examples
-    --------
-    >>> configuration_name({"tile": 8, "prefetch": True})
-    'tile=8 prefetch=True'
-    """
-    return " ".join(f"{name}={value}" for name, value in configuration.items())

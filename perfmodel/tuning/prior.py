@@ -23,10 +23,12 @@ class Predicted(Protocol):
     """Of a prediction what a belief needs: its time and its terms [s]."""
 
     @property
-    def seconds(self) -> float: ...
+    def seconds(self) -> float:
+        """Predicted time [s]."""
 
     @property
-    def terms(self) -> Mapping[str, float]: ...
+    def terms(self) -> Mapping[str, float]:
+        """Its terms by name [s]."""
 
 
 def belief_of(predictions: Sequence[Predicted], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:

@@ -115,7 +115,7 @@ class Tuned:
     @property
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant that was tried, the fastest first, failures last."""
-        rows = [("variant", "measured", "times the best", "predicted", "tie")]
+        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", "predicted", "tie")]
         tied = {one.name for one in self.tied} if len(self.tied) > 1 else set()
         for one in sorted(self.tried, key=lambda one: (one.seconds is None, one.seconds or 0.0)):
             predicted = "-" if one.predicted is None else seconds_text(one.predicted)

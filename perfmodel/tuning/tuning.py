@@ -207,13 +207,12 @@ class _Course:
                 except PerfModelError as error:
                     failures.append(error)
                     self.tried[name] = TunedVariant(name, status="constraint", message=str(error))
-                    progress.advance(f"{name}: {error}")
                 else:
                     self.names.append(name)
                     self.predictions.append(found)
-                    progress.advance(name)
+                progress.advance(name)
         if not self.names:
-            raise TuningError(f"no variant can be predicted: {failures[0]}", "mend that, or run `perfmodel time`")
+            raise TuningError(f"no variant can be predicted ({failures[0]})", "mend that first")
         if coordinates is not None:
             places = [place for place, name in enumerate(self.trials.variants) if name in set(self.names)]
             coordinates = coordinates[places]

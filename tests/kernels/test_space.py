@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import SpaceError
-from perfmodel.kernels.space import Space, configuration_name
+from perfmodel.kernels.space import Space
 
 
 def pair(tile: int, prefetch: bool) -> tuple[int, bool]:
@@ -21,7 +21,12 @@ def test_all_configurations_in_the_order_of_their_values():
     expected = [{"tile": tile, "prefetch": on} for tile in (8, 16, 32) for on in (False, True)]
     assert list(space.configurations) == expected
     assert [build() for build in space.variants.values()] == [(one["tile"], one["prefetch"]) for one in expected]
-    assert list(space.variants) == [configuration_name(one) for one in expected]
+    assert list(space.variants) == [f"tile={tile} prefetch={on}" for tile in (8, 16, 32) for on in (False, True)]
+
+
+def test_names_leave_out_what_all_variants_have():
+    assert list(Space(pair, {"tile": (8, 16), "prefetch": (True,)}).variants) == ["tile=8", "tile=16"]
+    assert list(Space(pair, {"tile": (8,), "prefetch": (True,)}).variants) == ["tile=8 prefetch=True"]
 
 
 @pytest.mark.parametrize(

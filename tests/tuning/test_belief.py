@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -64,11 +66,11 @@ def test_probability_and_improvement_are_integrals_of_the_distribution():
     def at(log: float, variant: int) -> float:
         return float(found.weights @ t(found.freedom, found.places[:, variant], found.scales[:, variant]).pdf(log))
 
+    limit = np.log(1.2)
+    bounds: dict[str, Any] = {"points": [limit - 1], "limit": 400}
     for variant in (1, 3):
-        limit = np.log(1.2)
-        below, _ = integrate.quad(lambda x: at(x, variant), limit - 60, limit, points=[limit - 1], limit=400)
-        gain, _ = integrate.quad(lambda x: (limit - x) * at(x, variant), limit - 60, limit, points=[limit - 1],
-                                 limit=400)  # fmt: skip
+        below, _ = integrate.quad(at, limit - 60, limit, args=(variant,), **bounds)
+        gain, _ = integrate.quad(lambda x, one: (limit - x) * at(x, one), limit - 60, limit, args=(variant,), **bounds)
         assert found.below(1.2)[variant] == pytest.approx(below, rel=1e-5)
         assert found.improvement(1.2)[variant] == pytest.approx(gain, rel=1e-3)
 
