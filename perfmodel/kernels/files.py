@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -174,8 +174,18 @@ def _space(path: Path, names: Mapping[str, Any]) -> Space:
         found = type(values).__name__
         raise KernelFileTypeError(path, "space()", found, "a dict of each parameter's name to a tuple of its values")
     allowed = names.get("allowed")
-    with surroundings(path):
-        return Space(build, values, [allowed] if callable(allowed) else [])
+    return Space(build, values, [_surrounded(path, allowed)] if callable(allowed) else [])
+
+
+def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a user's file that runs as the file does; its parameters stay visible."""
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        with surroundings(path):
+            return function(*given, **named)
+
+    return call
 
 
 def _asking(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[str, Any]]:

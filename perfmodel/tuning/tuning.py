@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel import store
-from perfmodel.errors import LevelError, ParameterError, PerfModelError, TuningError
+from perfmodel.errors import ParameterError, PerfModelError, TuningError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
@@ -120,9 +120,9 @@ def tune(
     ParameterError
         If a size is left out, unknown, or no integer.
     TuningError
-        If no variant can be predicted.
+        If there are no variants, none can be predicted, or `within` is no share.
     LevelError
-        If `level` or `within` is not between 0 and 1.
+        If `level` is not between 0 and 1.
     AnchorDeviceError, BrokenDeviceError, DeviceBusyError
         If the model's device is not one of this machine's, runs nothing, or is in use.
     OutputError
@@ -138,7 +138,7 @@ def tune(
     """
     check_level(level)
     if not 0 <= within < 1:
-        raise LevelError(within)
+        raise TuningError(f"within is {within!r}", "give a share of at least 0 and below 1, as 0.02 for 2 %")
     began = monotonic()
     named, coordinates = _named(variants, space, restrictions)
     if model is None:
