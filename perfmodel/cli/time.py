@@ -33,7 +33,14 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import print_document, print_text, sizes_text
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.supervision import supervise_command
-from perfmodel.errors import AssumptionError, OptionError, PerfModelError, TrialError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AssumptionError,
+    OptionError,
+    ParameterError,
+    PerfModelError,
+    TrialError,
+    UnmeasuredFeatureError,
+)
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -213,6 +220,9 @@ def _counted(
         raise problems[0]
     for counts in found.values():
         for point in points:
+            for name in point:
+                if name not in counts.parameters:
+                    raise ParameterError(name, "is unknown", counts.parameters)
             try:
                 counts.work_groups()(**point)
             except AssumptionError as error:
