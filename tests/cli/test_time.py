@@ -176,7 +176,8 @@ def test_arguments_of_the_kernel_file(here):
         ("[1]", "arguments() is or returns list; it must be a dict of argument name to numpy array or number"),
         ("1/0", "raised ZeroDivisionError"),
     ):
-        Path("bad.py").write_text(GATHER + f"\ndef kernel():\n    return gather(1)\ndef arguments(n):\n    return {text}\n")
+        own = f"\ndef kernel():\n    return gather(1)\n\n\ndef arguments(n):\n    return {text}\n"
+        Path("bad.py").write_text(GATHER + own)
         result = here("time", "bad.py", *N, *ONCE)
         assert 2 == result.exit_code
         assert said in result.stderr.splitlines()[-1]

@@ -13,11 +13,14 @@ from perfmodel.tuning.timed import timed_point
 from tests.tuning.test_timing import row
 
 
+FAR = "far from what was measured"
+
+
 def points(*sizes: int, predicted: bool = True):
     found = []
     for n in sizes:
         ranked = [
-            RankedVariant("slow", n * 2e-3, (n * 1e-3, n * 3e-3), ("far from what was measured",), {"launches": n * 2e-3}),
+            RankedVariant("slow", n * 2e-3, (n * 1e-3, n * 3e-3), (FAR,), {"launches": n * 2e-3}),
             RankedVariant("quick", n * 1e-3, (n * 2e-3, float("inf")), (), {"launches": n * 4e-4, "adds": n * 6e-4}),
         ]  # fmt: skip
         rows = {

@@ -85,7 +85,6 @@ def test_each_failure_is_a_record_and_the_rest_goes_on():
         "reference": unit(),
         "wrong": unit("out[i] = 2*a[i] + (1 if i == 3 else 0)"),
         "flags": lp.set_options(unit(), build_options=["-D__global=nonsense"]),
-        "huge": unit(group=2**20),
         "odd": unit(group=96),
         "good": unit("out[i] = a[i]*2", 32),
     }
@@ -101,8 +100,9 @@ def test_each_failure_is_a_record_and_the_rest_goes_on():
     )
     assert "in 1 of 256 elements, first out[3] = " in told["wrong"][1]
     assert "compile" == told["flags"][0]
-    assert "constraint" == told["huge"][0]
-    assert "needs 1048576 work-items" in told["huge"][1]
+    huge = visit(unit(group=2**20), n=2**20)
+    assert "constraint" == huge.status
+    assert "needs 1048576 work-items" in huge.message
     assert "constraint" == told["odd"][0]
     assert "n=256 breaks the kernel's assumption" in told["odd"][1]
     assert ("ok", "ok") == (told["reference"][0], told["good"][0])
@@ -194,7 +194,8 @@ def test_arguments_of_ones_own():
         a = np.arange(n, dtype=np.float32)
         return {"index": np.arange(n, dtype=np.int32)[::-1].copy(), "a": a, "k": 2.0}
 
-    direct = unit("out[i] = 2*(n - 1 - i)", 32, *[one for one in GATHER.default_entrypoint.args if one.name in ("index", "k")])
+    same = [one for one in GATHER.default_entrypoint.args if one.name in ("index", "k")]
+    direct = unit("out[i] = 2*(n - 1 - i)", 32, *same)
     with trials({"gather": GATHER, "direct": direct}, arguments=arguments) as found:
         assert ["ok", "ok"] == [found.visit(name).status for name in found.variants]
         found.visit("gather")
@@ -238,7 +239,8 @@ def test_names_and_counts_that_there_are_not():
     def refuses():
         raise ValueError("no")
 
-    with trials({"bad": refuses, "untyped": lambda: lp.make_kernel("{[i]: 0<=i<n}", "out[i] = a[i]", lang_version=(2018, 2))}) as found:
+    untyped = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", lang_version=(2018, 2))
+    with trials({"bad": refuses, "untyped": untyped}) as found:
         with pytest.raises(UnknownVariantError, match="choose one of: bad"):
             found.visit("good")
         with pytest.raises(TrialError, match=r"variant 'bad' failed \(compile: ValueError: no\); mend it"):
