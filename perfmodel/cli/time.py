@@ -24,6 +24,7 @@ from perfmodel.cli.options import (
     SizeLists,
     Statistics,
     Variant,
+    WeightsFile,
     count_units,
     kernel_file_of,
     model_of,
@@ -35,6 +36,7 @@ from perfmodel.cli.settings import table_width
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import (
     AssumptionError,
+    NoWeightsError,
     OptionError,
     ParameterError,
     PerfModelError,
@@ -56,14 +58,6 @@ if TYPE_CHECKING:
 SCHEMA = "perfmodel.timing/1"
 #: Environment variable: the folder that holds the records of a command without ``--keep`` until it ends.
 SCRATCH = "PERFMODEL_TIME_SCRATCH"
-NO_WEIGHTS = (
-    "no predictions: there are no weights; fit this device (perfmodel calibrate), or name a weights file (--weights)"
-)
-
-Weights = Annotated[
-    Path | None,
-    typer.Option("--weights", "-w", metavar="FILE", help="Weights that `fit` wrote; without them it only measures."),
-]
 Keep = Annotated[
     Path | None,
     typer.Option(
@@ -100,12 +94,13 @@ class _Outcome:
     spent: Mapping[str, tuple[float, float]]
     keep: Path | None
     level: float
+    problem: str
 
 
 def command(
     context: typer.Context,
     kernel: KernelFile,
-    weights: Weights = None,
+    weights: WeightsFile = None,
     family: OwnFamily = None,
     device: DeviceName = None,
     variant: Variant = None,
@@ -136,8 +131,8 @@ def command(
     from perfmodel.tuning.trials import TRIALS, Trials
 
     pin_threads()
-    model = None if weights is None else model_of(weights, family, facts)
     loaded = kernel_file_of(kernel, variant)
+    model, problem = _model(weights, family, facts, device, told=not json)
     found = find(device or (_place_of(model) if model else None))
     subgroup_size = model.fitted.subgroup_size if model else int(found.facts.value("subgroup_size"))
     counted = _counted(loaded.variants, subgroup_size, known, points)
@@ -152,7 +147,7 @@ def command(
         spent = {name: trials.spent(name) for name in trials.variants}
     outcome = _Outcome(
         kernel, found, model, campaign, timed, withheld, trials.uncompared,
-        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level,
+        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level, problem,
     )  # fmt: skip
     ran = any(point.ran for point in timed)
     if json:
@@ -180,6 +175,18 @@ def _supervised(context: typer.Context, keep: Path | None) -> Path | None:
         os.environ[SCRATCH] = folder
         supervise_command(context)  # ends this process's command
     return None
+
+
+def _model(
+    weights: Path | None, family: str | None, facts: str | None, device: str | None, told: bool
+) -> tuple[FittedModel | None, str]:
+    """Return the model, or why there is none: without weights of the device the command only measures."""
+    try:
+        return model_of(weights, family, facts, device, told), ""
+    except NoWeightsError as error:
+        if family is not None:
+            raise
+        return None, str(error)
 
 
 def _place_of(model: FittedModel) -> str | None:
@@ -308,7 +315,7 @@ def _lines(found: _Outcome, terms: bool) -> list[str]:
     lines += [f"note: {name}: its output was not compared: {why}" for name, why in found.uncompared.items()]
     lines += [f"note: {name}: {error}" for name, error in found.withheld.items()]
     if found.model is None:
-        lines.append(f"note: {NO_WEIGHTS}")
+        lines.append(f"note: no predictions: {found.problem}")
     elif found.model.device != found.device.name:
         lines.append(f"note: the predictions are of another device, '{found.model.device}'")
     if found.keep is not None:
@@ -326,6 +333,7 @@ def _document(found: _Outcome) -> dict[str, Any]:
         "device": found.device.name,
         "platform": found.device.platform,
         "family": found.model.family.name if found.model else None,
+        "weights": str(found.model.path) if found.model and found.model.path else None,
         "predicted_device": found.model.device if found.model else None,
         "level": found.level,
         "visits": campaign.visits,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
+from perfmodel.calibration import found_weights
 from perfmodel.cli import time as timing
 from perfmodel.opencl import find
 from tests.cli.conftest import SCALE
@@ -63,7 +64,8 @@ N = ("-p", "n=4096")
 
 @pytest.fixture
 def here(perfmodel, monkeypatch):
-    """The commands; the device is not checked again by each."""
+    """The commands; the device is not checked again by each, and no weights are found."""
+    monkeypatch.setattr(found_weights, "places", lambda: ())
     monkeypatch.setattr("perfmodel.opencl.find", lambda name=None: find(name) if name == "H100" else device())
     Path("pair.py").write_text(PAIR)
     Path("wrong.py").write_text(WRONG)
@@ -120,9 +122,25 @@ def test_without_weights_it_only_measures(here):
     lines = result.stdout.splitlines()
     assert ["n", "variant", "measured"] == lines[1].split()
     assert [["2048", "large"], ["4096", "large"]] == [line.split()[:2] for line in lines[2:4]]
-    assert "there are no weights; fit this device (perfmodel calibrate)" in lines[-1]
+    assert lines[-1].startswith("note: no predictions: no weights were found of the device in use, ")
+    assert "perfmodel calibrate" in lines[-1]
     found = document(here("time", "pair.py", *N, *ONCE, "--json"))
     assert (None, None) == (found["family"], found["points"][0]["variants"][0]["predicted"])
+
+
+def test_weights_of_the_device_are_found(here, monkeypatch):
+    own_weights()
+    home = Path("fitted") / device().slug
+    home.mkdir(parents=True)
+    Path("weights.json").rename(home / "stevens_kloeckner_2016.json")
+    (home / "device.json").write_text(json.dumps(device().facts.to_json()))
+    monkeypatch.setattr(found_weights, "places", lambda: (("of the test", Path("fitted")),))
+    found = document(here("time", "kernel.py", *N, *ONCE, "--json"))
+    assert str(home / "stevens_kloeckner_2016.json") == found["weights"]
+    assert found["points"][0]["variants"][0]["factor"] > 0
+    result = here("time", "kernel.py", *N, *ONCE, "--family", "roofline")
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "and the family roofline" in result.stderr
 
 
 def test_csv(here):

@@ -12,7 +12,6 @@ from perfmodel.ranked import RankedVariant
 from perfmodel.tuning.timed import timed_point
 from tests.tuning.test_timing import row
 
-
 FAR = "far from what was measured"
 
 

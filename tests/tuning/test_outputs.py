@@ -16,7 +16,8 @@ def off(found, expected, tolerance=None) -> bool:
 @pytest.mark.parametrize(
     ("dtype", "expected"),
     [
-        ("float16", 1e-2), ("float32", 1e-4), ("complex64", 1e-4), ("float64", 1e-8), ("complex128", 1e-8), ("int32", 0.0),
+        ("float16", 1e-2), ("float32", 1e-4), ("complex64", 1e-4), ("float64", 1e-8), ("complex128", 1e-8),
+        ("int32", 0.0),
     ],
 )  # fmt: skip
 def test_the_tolerance_is_that_of_the_real_numbers(dtype, expected):
