@@ -66,7 +66,9 @@ N = ("-p", "n=4096")
 def here(perfmodel, monkeypatch):
     """The commands; the device is not checked again by each, and no weights are found."""
     monkeypatch.setattr(found_weights, "places", lambda: ())
-    monkeypatch.setattr("perfmodel.opencl.find", lambda name=None: find(name) if name == "H100" else device())
+    used = device()
+    monkeypatch.setattr(found_weights, "identify", lambda name=None: used)
+    monkeypatch.setattr("perfmodel.opencl.find", lambda name=None: find(name) if name == "H100" else used)
     Path("pair.py").write_text(PAIR)
     Path("wrong.py").write_text(WRONG)
     return perfmodel
