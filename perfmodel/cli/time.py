@@ -22,6 +22,7 @@ from perfmodel.cli.options import (
     SizeLists,
     Statistics,
     Variant,
+    WeightsFile,
     count_units,
     kernel_file_of,
     model_of,
@@ -31,7 +32,15 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import print_document, print_text, sizes_text
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.supervision import supervised_store
-from perfmodel.errors import AssumptionError, OptionError, PerfModelError, TrialError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AssumptionError,
+    NoWeightsError,
+    OptionError,
+    ParameterError,
+    PerfModelError,
+    TrialError,
+    UnmeasuredFeatureError,
+)
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -45,14 +54,6 @@ if TYPE_CHECKING:
     from perfmodel.tuning.trials import Trials
 
 SCHEMA = "perfmodel.timing/1"
-NO_WEIGHTS = (
-    "no predictions: there are no weights; fit this device (perfmodel calibrate), or name a weights file (--weights)"
-)
-
-Weights = Annotated[
-    Path | None,
-    typer.Option("--weights", "-w", metavar="FILE", help="Weights that `fit` wrote; without them it only measures."),
-]
 Keep = Annotated[
     Path | None,
     typer.Option(
@@ -89,12 +90,13 @@ class _Outcome:
     spent: Mapping[str, tuple[float, float]]
     keep: Path | None
     level: float
+    problem: str
 
 
 def command(
     context: typer.Context,
     kernel: KernelFile,
-    weights: Weights = None,
+    weights: WeightsFile = None,
     family: OwnFamily = None,
     device: DeviceName = None,
     variant: Variant = None,
@@ -125,8 +127,8 @@ def command(
     from perfmodel.tuning.trials import TRIALS, Trials
 
     pin_threads()
-    model = None if weights is None else model_of(weights, family, facts)
     loaded = kernel_file_of(kernel, variant)
+    model, problem = _model(weights, family, facts, device, told=not json)
     found = find(device or (_place_of(model) if model else None))
     subgroup_size = model.fitted.subgroup_size if model else int(found.facts.value("subgroup_size"))
     counted = _counted(loaded.variants, subgroup_size, known, points)
@@ -141,7 +143,7 @@ def command(
         spent = {name: trials.spent(name) for name in trials.variants}
     outcome = _Outcome(
         kernel, found, model, campaign, timed, withheld, trials.uncompared,
-        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level,
+        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level, problem,
     )  # fmt: skip
     ran = any(point.ran for point in timed)
     if json:
@@ -155,6 +157,18 @@ def command(
     if not ran:
         first = timed[0].variants[0]
         raise TrialError(first.name, first.row.status, first.row.message)
+
+
+def _model(
+    weights: Path | None, family: str | None, facts: str | None, device: str | None, told: bool
+) -> tuple[FittedModel | None, str]:
+    """Return the model, or why there is none: without weights of the device the command only measures."""
+    try:
+        return model_of(weights, family, facts, device, told), ""
+    except NoWeightsError as error:
+        if family is not None:
+            raise
+        return None, str(error)
 
 
 def _place_of(model: FittedModel) -> str | None:
@@ -195,6 +209,9 @@ def _counted(
         raise problems[0]
     for counts in found.values():
         for point in points:
+            for name in point:
+                if name not in counts.parameters:
+                    raise ParameterError(name, "is unknown", counts.parameters)
             try:
                 counts.work_groups()(**point)
             except AssumptionError as error:
@@ -280,7 +297,7 @@ def _lines(found: _Outcome, terms: bool) -> list[str]:
     lines += [f"note: {name}: its output was not compared: {why}" for name, why in found.uncompared.items()]
     lines += [f"note: {name}: {error}" for name, error in found.withheld.items()]
     if found.model is None:
-        lines.append(f"note: {NO_WEIGHTS}")
+        lines.append(f"note: no predictions: {found.problem}")
     elif found.model.device != found.device.name:
         lines.append(f"note: the predictions are of another device, '{found.model.device}'")
     if found.keep is not None:
@@ -298,6 +315,7 @@ def _document(found: _Outcome) -> dict[str, Any]:
         "device": found.device.name,
         "platform": found.device.platform,
         "family": found.model.family.name if found.model else None,
+        "weights": str(found.model.path) if found.model and found.model.path else None,
         "predicted_device": found.model.device if found.model else None,
         "level": found.level,
         "visits": campaign.visits,

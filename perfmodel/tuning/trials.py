@@ -359,7 +359,7 @@ class Trials:
             counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
             check_launch(counts, self.device.facts)
             check_given(subject.generated.kernel, self._given[1], at)
-        self._check_memory(subject, at)
+            self._check_memory(subject, at)
         if not self._compare:
             self.bench.compiled(subject)
             return

@@ -40,9 +40,11 @@ def allowed(group, repeats):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found: Path = tmp_path_factory.mktemp("tune")
     (found / "mine.py").write_text(KERNEL)
-    model(op_float64_add=1e-9).save(found / "weights.json")
+    model().save(found / "weights.json")
     weights = json.loads((found / "weights.json").read_text())
-    (found / "weights.json").write_text(json.dumps({**weights, "features": sorted(weights["weights"])}))
+    prices = {"launches": (1e-5, "s/launch"), "op_float64_add": (1e-9, "s/operation")}
+    changed = {name: {"value": value, "unit": unit} for name, (value, unit) in prices.items()}
+    (found / "weights.json").write_text(json.dumps({**weights, "weights": changed, "features": sorted(changed)}))
     return found
 
 
