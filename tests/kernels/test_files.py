@@ -98,6 +98,7 @@ def test_a_folder_is_no_kernel_file(tmp_path):
 
 CLASS = """
 from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.kernels.files import load_kernel_file
 KERNEL = KernelClass(name="{name}", group="g", build=None, sizes=Ladder(None, 1), reference=None)
 """
 
@@ -129,3 +130,32 @@ def test_discover_names_a_file_that_holds_no_class(file, tmp_path, text, error):
 def test_discover_of_an_empty_folder_is_an_error(tmp_path):
     with pytest.raises(errors.KernelFileMissingError):
         discover(tmp_path)
+
+
+def test_arguments_get_the_sizes_that_they_name(file):
+    found = load_kernel_file(file(KERNEL + "\ndef arguments(n):\n    return {'p': n}\n"))
+    assert ["kernel"] == list(found.variants)
+    assert found.arguments is not None
+    assert {"p": 8} == found.arguments(n=8, m=3)
+    every = load_kernel_file(file(KERNEL + "\ndef arguments(**sizes):\n    return sizes\n"))
+    assert every.arguments is not None
+    assert {"n": 8, "m": 3} == every.arguments(n=8, m=3)
+    assert load_kernel_file(file(KERNEL)).arguments is None
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("return [1]", errors.KernelFileTypeError, "arguments() is or returns list; it must be a dict of argument name"),
+        ("return {1: 2}", errors.KernelFileTypeError, "arguments() is or returns dict"),
+        ("return n[0]", errors.KernelFileExecutionError, "raised TypeError"),
+    ],
+)
+def test_arguments_that_are_none(file, text, error, said):
+    found = load_kernel_file(file(KERNEL + f"\ndef arguments(n):\n    {text}\n"))
+    assert found.arguments is not None
+    with pytest.raises(error) as caught:
+        found.arguments(n=8)
+    assert said in str(caught.value)
+    with pytest.raises(errors.KernelFileExecutionError, match="missing 1 required positional argument: 'n'"):
+        found.arguments(m=8)
