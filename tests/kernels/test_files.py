@@ -6,6 +6,7 @@ import pytest
 
 from perfmodel import errors
 from perfmodel.kernels import discover, load_file
+from perfmodel.kernels.files import load_kernel_file
 
 KERNEL = """
 import loopy as lp
@@ -98,7 +99,6 @@ def test_a_folder_is_no_kernel_file(tmp_path):
 
 CLASS = """
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.files import load_kernel_file
 KERNEL = KernelClass(name="{name}", group="g", build=None, sizes=Ladder(None, 1), reference=None)
 """
 
@@ -146,7 +146,7 @@ def test_arguments_get_the_sizes_that_they_name(file):
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ("return [1]", errors.KernelFileTypeError, "arguments() is or returns list; it must be a dict of argument name"),
+        ("return [1]", errors.KernelFileTypeError, "arguments() is or returns list; it must be a dict of"),
         ("return {1: 2}", errors.KernelFileTypeError, "arguments() is or returns dict"),
         ("return n[0]", errors.KernelFileExecutionError, "raised TypeError"),
     ],
