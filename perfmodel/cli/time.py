@@ -257,12 +257,9 @@ def _timed(
         for point in swept for one in point.variants if point.sizes
     }  # fmt: skip
     every = [place_of(name, point) for point in points for name in trials.variants]
-    some = f"{len(trials.variants)} variant{'s' * (len(trials.variants) > 1)} at {len(points)} size" + "s" * (
-        len(points) > 1
-    )
-    told = (
-        f"timing {some} on {trials.device.name}: {trials.campaign.visits} visits of up to {trials.campaign.runs} runs"
-    )
+    visits, runs = trials.campaign.visits, trials.campaign.runs
+    some = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
+    told = f"timing {some} on {trials.device.name}: {_several(visits, 'visit')} of up to {runs} runs"
     if all(place in known for place in every):
         told += (
             f", about {max(expected_s([known[place] for place in every], trials.campaign), 1):.0f} s by the predictions"
@@ -277,6 +274,10 @@ def _timed(
         )
         for point in points
     )  # fmt: skip
+
+
+def _several(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count > 1)}"
 
 
 def _lines(found: _Outcome, terms: bool) -> list[str]:

@@ -185,3 +185,32 @@ def test_a_configuration_that_cannot_be_built_says_so_when_it_is_used(tmp_path):
     loaded = load_kernel_file(file)
     with pytest.raises(KernelFileTypeError, match=r"kernel\(\) is or returns NoneType"):
         loaded.builders["tile=8 unroll=1"]()
+
+
+def test_arguments_get_the_sizes_that_they_name(file):
+    found = load_kernel_file(file(KERNEL + "\ndef arguments(n):\n    return {'p': n}\n"))
+    assert ["kernel"] == list(found.variants)
+    assert found.arguments is not None
+    assert {"p": 8} == found.arguments(n=8, m=3)
+    every = load_kernel_file(file(KERNEL + "\ndef arguments(**sizes):\n    return sizes\n"))
+    assert every.arguments is not None
+    assert {"n": 8, "m": 3} == every.arguments(n=8, m=3)
+    assert load_kernel_file(file(KERNEL)).arguments is None
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("return [1]", errors.KernelFileTypeError, "arguments() is or returns list; it must be a dict of"),
+        ("return {1: 2}", errors.KernelFileTypeError, "arguments() is or returns dict"),
+        ("return n[0]", errors.KernelFileExecutionError, "raised TypeError"),
+    ],
+)
+def test_arguments_that_are_none(file, text, error, said):
+    found = load_kernel_file(file(KERNEL + f"\ndef arguments(n):\n    {text}\n"))
+    assert found.arguments is not None
+    with pytest.raises(error) as caught:
+        found.arguments(n=8)
+    assert said in str(caught.value)
+    with pytest.raises(errors.KernelFileExecutionError, match="missing 1 required positional argument: 'n'"):
+        found.arguments(m=8)
