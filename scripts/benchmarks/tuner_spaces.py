@@ -59,7 +59,7 @@ def build_matmul(
     names the factors ("none", "a", "b", "ab") of which a tile lies in local memory. With `order` "ij" neighbouring
     work-items, and groups, take neighbouring columns, with "ji" neighbouring rows.
     """
-    across, along = (("j", "i") if order == "ij" else ("i", "j"))
+    across, along = ("j", "i") if order == "ij" else ("i", "j")
     items = {across: width, along: height}
     tiles = {"i": items["i"] * rows, "j": items["j"] * columns}
     t_unit = lp.make_kernel(
@@ -118,16 +118,16 @@ def _registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: in
 
 
 def _group_fits(config: Config) -> bool:
-    return GROUP[0] <= config["width"] * config["height"] <= GROUP[1]
+    return config["width"] * config["height"] in range(GROUP[0], GROUP[1] + 1)
 
 
 def _depth_matters(config: Config) -> bool:
     """Without tiles and unrolling, all depths are one program: only the first is taken."""
-    return config["prefetch"] != "none" or config["unroll"] or config["depth"] == MATMUL.values["depth"][0]
+    return bool(config["prefetch"] != "none" or config["unroll"] or config["depth"] == MATMUL.values["depth"][0])
 
 
 def _code_is_short(config: Config) -> bool:
-    return not config["unroll"] or config["depth"] * config["rows"] * config["columns"] <= UNROLLED
+    return not config["unroll"] or bool(config["depth"] * config["rows"] * config["columns"] <= UNROLLED)
 
 
 MATMUL = Space(
@@ -197,7 +197,7 @@ def build_stencil(width: int, height: int, rows: int, prefetch: bool, unroll: bo
 
 def _unrolling_matters(config: Config) -> bool:
     """A loop of one turn is the same program, unrolled or not."""
-    return config["rows"] > 1 or not config["unroll"]
+    return bool(config["rows"] > 1 or not config["unroll"])
 
 
 STENCIL = Space(
