@@ -162,7 +162,8 @@ class Guide:
         -------
         dict
             ``kernel_name``, ``kernel_source``, ``problem_size``, ``arguments``, ``tune_params``, ``restrictions``
-            (those of this guide: all that is allowed), ``block_size_names``, ``lang`` and ``defines``.
+            (those of this guide: all that is allowed), ``lang``, ``defines``, and ``block_size_names`` where they are
+            not Kernel Tuner's own. Ask for it again for each run: Kernel Tuner changes these names.
 
         Raises
         ------
@@ -198,9 +199,9 @@ class Guide:
             "arguments": [values[name] for name in first.arguments],
             "tune_params": self.tune_params,
             "restrictions": [self.restriction()],
-            "block_size_names": list(self._block_names),
             "lang": "OpenCL",
             "defines": {},
+            **({} if set(self._block_names) <= {*BLOCK_SIZES} else {"block_size_names": list(self._block_names)}),
         }
 
     @cached_property
