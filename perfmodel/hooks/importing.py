@@ -131,15 +131,16 @@ def import_results(
     facts = _device(results, target, before, device, platform, driver)
     source = kernel_source(kernel, results, by, name)
     known = {_identity(row) for row in before.rows} if before else set()
-    added: list[Measurement] = []
-    refused, again = list(results.refused), 0
+    refused = list(results.refused)
     made: dict[str, tuple[KernelCounts, str]] = {}
-    for result in results.results:
+    found: dict[int, tuple[Measurement, KernelCounts | None]] = {}
+    for place, result in sorted(enumerate(results.results), key=lambda pair: pair[1].status != "ok"):
         try:
-            row, counts = _record(result, results, source, sizes or {}, facts, made)
+            found[place] = _record(result, results, source, sizes or {}, facts, made)
         except (DocumentError, ConfigurationError) as error:
             refused.append(_refusal(result, error))
-            continue
+    added, again = [], 0
+    for _, (row, counts) in sorted(found.items()):
         if _identity(row) in known:
             again += 1
             continue
@@ -160,7 +161,10 @@ def _record(
     facts: DeviceFacts,
     made: dict[str, tuple[KernelCounts, str]],
 ) -> tuple[Measurement, KernelCounts | None]:
-    """Return a result's record, and its counts where it was run; kernels are made once for each variant."""
+    """Return a result's record, and its counts where it was run; kernels are made once for each variant.
+
+    One that failed has no kernel: its sizes are compared with those of the kernels that are made already.
+    """
     mapped = source.mapped(result.configuration, sizes)
     counts, code = None, ""
     if result.status == "ok":
@@ -170,6 +174,8 @@ def _record(
         counts, code = made[key]
         _check_blocks(result.configuration, counts)
         _check_sizes(counts, mapped.sizes)
+    elif made and not any({*mapped.sizes} == {*one.parameters} for one, _ in made.values()):
+        raise _wrong_sizes(mapped.sizes, next(iter(made.values()))[0])
     row = Measurement(
         kernel=source.name,
         group=source.group,
@@ -210,10 +216,17 @@ def _check_blocks(configuration: Mapping[str, Any], counts: KernelCounts) -> Non
 
 def _check_sizes(counts: KernelCounts, sizes: Mapping[str, int]) -> None:
     """Refuse sizes that are not all of the kernel's, or that it does not have or assume."""
+    if {*sizes} != {*counts.parameters}:
+        raise _wrong_sizes(sizes, counts)
     try:
         counts.work_groups()(**sizes)
     except PerfModelError as error:
         raise DocumentError(f"cannot be evaluated at these sizes: {error}") from error
+
+
+def _wrong_sizes(sizes: Mapping[str, int], counts: KernelCounts) -> DocumentError:
+    found, wanted = ", ".join(sizes) or "none", ", ".join(counts.parameters) or "none"
+    return DocumentError(f"has the sizes {found}, and the kernel's are {wanted}")
 
 
 def _refusal(result: TunerResult, error: DocumentError | ConfigurationError) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from perfmodel.documents import EXACT
 from perfmodel.errors import DocumentError, HookError, KernelFileContentError
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, built, parameters_of
 from perfmodel.kernels import KernelClass, load_file
@@ -77,7 +78,7 @@ class KernelSource:
             plain = name.removeprefix("parameters.")
             if name in BLOCK_SIZES:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int):
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= EXACT:
                 raise DocumentError(f"has {name}={value!r}, which the kernel file does not take and which is no size")
             if found.get(plain, value) != value:
                 raise DocumentError(f"has {plain}={value}, where {plain}={found[plain]} was given")

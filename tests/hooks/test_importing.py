@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,14 @@ from perfmodel.errors import (
     ImportedDeviceError,
     KernelFileContentError,
     KernelFileMissingError,
+    PerfModelError,
     UnmappedResultsError,
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results
 from perfmodel.predict import fit
 from perfmodel.store import t4
+from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
 from tests.store.test_files import measurement
 from tests.store.test_tuner_files import ENTRIES, cache
@@ -145,7 +149,7 @@ def test_sizes_may_be_in_the_configuration():
     [
         (["terms"], {"terms": 1}, SIZES, "has no value for group, which the kernel file needs"),
         (["group", "x"], {"group": 32, "x": "fast"}, SIZES, "has x='fast', which the kernel file does not take"),
-        (["group"], {"group": 32}, {}, "cannot be evaluated at these sizes"),
+        (["group"], {"group": 32}, {}, "has the sizes none, and the kernel's are n"),
         (["group"], {"group": 32}, {"n": 100}, "cannot be evaluated at these sizes: n=100 breaks"),
         (["group"], {"group": "wide"}, SIZES, "the kernel (group=wide) cannot be built: KernelFileExecutionError"),
     ],
@@ -163,6 +167,44 @@ def test_what_can_be_mapped_is_kept_beside_what_cannot():
     found = import_results("cache.json", "kernel.py", "store", SIZES)
     assert (1, 1) == (len(found.rows), len(found.refused))
     assert "(group=0" in found.refused[0]
+
+
+def test_sizes_that_the_kernel_does_not_have_are_refused_also_of_failures():
+    failed = '"1": {"group": 64, "m": 3, "__error__": "RuntimeFailedConfig"},'
+    with_keys(["group", "m"], failed, entry(group=32, m=3))
+    with pytest.raises(UnmappedResultsError, match="has the sizes n, m, and the kernel's are n"):
+        import_results("cache.json", "kernel.py", "store", SIZES)
+    document = {
+        "schema_version": "1.0.0",
+        "results": [
+            {"configuration": {"group": 32, "m": 3}, "times": {}, "invalidity": "compile", "correctness": 0},
+            {"configuration": {"group": 32}, "times": {"runtimes": [1.0]}, "invalidity": "correct", "correctness": 1},
+            {"configuration": {"group": 64}, "times": {}, "invalidity": "timeout", "correctness": 0},
+        ],
+    }
+    Path("t4.json").write_text(json.dumps(document))
+    found = import_results("t4.json", "kernel.py", "store", SIZES, device="D")
+    assert ["ok", "timeout"] == [row.status for row in found.rows]
+    assert "(group=32 m=3) has the sizes n, m, and the kernel's are n" in found.refused[0]
+
+
+@pytest.mark.parametrize("value", [-1, 2**60, 1.5, True, None, [3], "x"])
+def test_what_is_no_size_is_refused(value):
+    with_keys(["group", "n"], entry(group=32, n=value))
+    with pytest.raises(UnmappedResultsError, match="which the kernel file does not take and which is no size"):
+        import_results("cache.json", "kernel.py", "store")
+
+
+def test_damaged_files_end_in_one_error():
+    """Whatever is in a file: it is imported, or refused with one of perfmodel's errors."""
+    whole = Path("cache.json").read_bytes()
+    exported = json.dumps(t4([measurement(kernel="kernel", variant={"group": 32}, parameters={"n": 64})])).encode()
+    for seed in range(120):
+        rng = random.Random(seed)
+        _, content = mutated("cache.json", (whole, exported)[seed % 2], rng)
+        Path("damaged.json").write_bytes(content)
+        with suppress(PerfModelError):
+            import_results("damaged.json", build, f"store{seed}", {} if seed % 2 else SIZES, device="A device")
 
 
 def test_an_empty_cache_is_refused():
