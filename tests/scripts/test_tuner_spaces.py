@@ -17,14 +17,13 @@ def sample(space, number: int) -> list[dict]:
 
 
 def test_spaces_are_as_large_as_the_benchmark_asks():
-    """Of 4 shapes of groups, 4 of registers and 2 orders: no prefetch is 1 program, or 2 unrolled, each prefetch 4.
+    """There are 4 shapes of groups, 2 orders, and 1, 2, 4 or 8 elements for a work-item.
 
-    For registers of 4 or 8 elements, unrolling by 32 is too long: that leaves 3 - 1 and 4 - 1, and so is unrolling of
-    2 by 64 and more: 32*2 is the limit itself.
+    Both depths may be unrolled for 1 or 2 elements, and only the first for 4 or 8: the limit is 64 products. Without a
+    prefetch the depth matters only where it is unrolled; with one of the 3, it always does.
     """
-    shapes, orders, prefetches = 4, 2, 3
-    few, many = 3 + prefetches * 4, 2 + prefetches * 3  # of 1 or 2, and of 4 or 8 elements
-    assert shapes * orders * 2 * (few + many) == len(list(MATMUL.configurations()))
+    few, many = (1 + 2) + 3 * (2 + 2), (1 + 1) + 3 * (2 + 1)
+    assert 4 * 2 * (2 * few + 2 * many) == len(list(MATMUL.configurations()))
     groups = 11  # width*height from 64 to 256
     assert groups == len({(c["width"], c["height"]) for c in STENCIL.configurations()})
     assert groups * 2 * (1 + 2 + 2) == len(list(STENCIL.configurations()))
@@ -37,16 +36,14 @@ def test_products_multiply_and_add_n_cubed_times(config):
         assert 128**3 == counts.operations(dtype="float32", kind=kind)(n=128)
     assert (config["width"], config["height"]) == counts.launch.group_shape
     assert 128**2 == counts.accesses(array="c", direction="store")(n=128)
-    for (
-        array
-    ) in "ab":  # each element of a tile of c takes n of each factor; a tile in local memory, and registers, share
+    # A work-item reads an element of a once for its columns; a tile in local memory, once for all columns of the tile.
+    items = {"j": config["width"], "i": config["height"]}
+    if config["order"] == "ji":
+        items = {"i": config["width"], "j": config["height"]}
+    for array, axis, own in (("a", "j", config["columns"]), ("b", "i", config["rows"])):
+        tiled = config["prefetch"] != "none" and array in config["prefetch"]
         loads = counts.accesses(array=array, direction="load", space="global")(n=128)
-        along = (config["order"] == "ij") == (array == "a")  # the factor that goes with the axis 1 of groups
-        shared = config["columns"] if array == "a" else config["rows"]
-        shared *= (config["width"] if along else config["height"]) if array in config["prefetch"] else 1
-        if config["prefetch"] == "none":
-            shared = config["columns"] if array == "a" else config["rows"]
-        assert 128**3 // shared == loads
+        assert 128**3 // (own * items[axis] if tiled else own) == loads
 
 
 @pytest.mark.parametrize("config", sample(STENCIL, 8), ids=lambda config: "-".join(map(str, config.values())))
