@@ -38,7 +38,7 @@ RANDOM = "random search"
 #: What Kernel Tuner writes for a configuration that failed.
 _ERRORS = {"constraint": "InvalidConfig", "compile": "CompilationFailedConfig"}
 _MS = 1e3
-MOST_RESTARTS = 50
+MOST_RESTARTS = 200
 #: A strategy that only visits configurations anew, which some do for ever in a small space, ends after so long [s].
 STALLED_S = 5.0
 
