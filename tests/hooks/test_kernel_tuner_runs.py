@@ -95,6 +95,16 @@ def test_it_stands_beside_other_restrictions(guide):
     assert wide == set(shown(guide, tuned(given)))
 
 
+def test_parameters_of_ones_own_may_be_the_groups():
+    own = Guide(
+        SPACE.build, SPACE.values, MODEL, SIZES, SPACE.restrictions, blocks=("width", "height"), allow_unmeasured=True
+    )
+    given = own.kernel(scalars=SPACE.scalars)
+    assert list(SPACE.values) == list(given["tune_params"])
+    found = tuned(given, strategy=own.strategy(), strategy_options={"max_fevals": 2})
+    assert [tuple(one.values()) for one, _ in own.ranked[:2]] == shown(own, found)
+
+
 def test_other_strategies_search_what_is_left(guide):
     given = guide.kernel(scalars=SPACE.scalars) | {"restrictions": [guide.restriction(top=4)]}
     found = tuned(given, strategy="random_sample", strategy_options={"max_fevals": 2}, seed=1)
