@@ -15,7 +15,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from perfmodel.errors import PerfModelError
-from perfmodel.kernels.space import Space, configuration_name
+from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.tuning.tuning import TUNE
 
@@ -50,10 +50,6 @@ class Configuration:
     count_s: float = 0.0
     code_s: float = 0.0
     run_s: float = 0.0
-
-    @property
-    def name(self) -> str:
-        return configuration_name(self.values)
 
     @property
     def evaluation_s(self) -> float:
