@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -79,7 +80,7 @@ def measure_table(
         known = {}
         for name in units:
             known[name] = _predicted(trials, model, name, sizes)
-            _, code_s = _timed(lambda name=name: trials.code(name))
+            _, code_s = _timed(partial(trials.code, name))
             known[name]["code_s"] = code_s
             print(f"counted {len(known)} of {len(units)}", end="\r", file=sys.stderr)
         begin()
