@@ -23,7 +23,7 @@ from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
-    "roofline", "export", "recount",
+    "roofline", "report", "export", "recount",
 )  # fmt: skip
 
 USER_ERROR = 2
