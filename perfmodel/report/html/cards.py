@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfmodel.analyses.term_words import term_advice, term_words
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SHOWN = 0.005
 """Least share of a term that has a bar [1]."""
+MOST_CARDS = 60
+"""Most kernels that have a card."""
 MOST = 8
 """Most terms that have bars."""
 REST = "rest"
@@ -35,6 +37,13 @@ def term_keys(family: str, kernels: Iterable[KernelTerms]) -> Mapping[str, Key]:
     ordered = sorted(totals, key=lambda term: -totals[term])
     shades = [*SHADES, *[REST] * len(ordered)]
     return {term: Key(shade, term_words(family, term)) for term, shade in zip(ordered, shades, strict=False)}
+
+
+def worst_kernels(kernels: Sequence[KernelTerms]) -> Sequence[KernelTerms]:
+    """Return those of the kernels whose error is largest, in their order; at most :data:`MOST_CARDS`."""
+    errors = [abs(one.seconds / one.measured - 1) if one.measured else 0.0 for one in kernels]
+    kept = sorted(range(len(kernels)), key=lambda place: -errors[place])[:MOST_CARDS]
+    return [kernels[place] for place in sorted(kept)]
 
 
 def legend(keys: Mapping[str, Key]) -> tuple[Key, ...]:

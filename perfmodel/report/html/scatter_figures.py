@@ -20,6 +20,8 @@ GRADES = (
     (2.0, "within a factor of 2", "orange", "diamond"), (math.inf, "further off", "vermilion", "x"),
 )  # fmt: skip
 """Largest factor between predicted and measured time, its words, colour and marker."""
+MOST_POINTS = 2000
+"""Most points of a plot; of more, each second or third one and so on is drawn."""
 ROOFS = {
     "memory_bandwidth_bytes_per_s": ("memory bandwidth", "B/s", "solid"),
     "cache_bandwidth_bytes_per_s": ("cache bandwidth", "B/s", "dot"),
@@ -35,9 +37,10 @@ LOWEST = {
 
 def accuracy_plot(data: ReportData) -> Plot | None:
     """Return predicted against measured times; None where nothing was predicted above zero."""
-    rows = [row for row in data.comparisons if row.predicted is not None and row.predicted > 0]
-    if not rows:
+    known = [row for row in data.comparisons if row.predicted is not None and row.predicted > 0]
+    if not known:
         return None
+    rows = known[:: math.ceil(len(known) / MOST_POINTS)]
     times = [time for row in rows for time in (row.measured, row.predicted or 0.0)]
     axis = log_axis("measured time", times, seconds_text)
     ends = [10**end for end in axis["range"]]
@@ -50,8 +53,8 @@ def accuracy_plot(data: ReportData) -> Plot | None:
             traces.append(_markers(f"{words} ({len(own)})", shade, marker, points))
     shown = layout(axis, {**axis, "title": {"text": "predicted time"}})
     alternative = (
-        f"Predicted against measured times of {len(rows)} cases on logarithmic axes; the geometric mean of the errors "
-        f"is {percent(data.figures.error)}. The table below holds every case."
+        f"Predicted against measured times of {len(rows)} of {len(known)} cases on logarithmic axes; the geometric mean of the errors "
+        f"is {percent(data.figures.error)}. The table below holds the numbers."
     )
     return Plot("accuracy", alternative, {"data": traces, "layout": shown}, 520)
 

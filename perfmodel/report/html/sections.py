@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfmodel.analyses.report_values import TESTS
 from perfmodel.report.html import tables
 from perfmodel.report.html.bar_figures import families_plot, ranking_plot
-from perfmodel.report.html.cards import kernel_card, legend, term_keys
+from perfmodel.report.html.cards import kernel_card, legend, term_keys, worst_kernels
 from perfmodel.report.html.scatter_figures import accuracy_plot, roofline_plot
 from perfmodel.report.html.summary import advisers_words, fact_stats, figure_stats, roofs_words, times_words
 from perfmodel.report.html.values import KernelCard, Key, Plot, Stat, Table
@@ -44,6 +44,7 @@ class Contents:
     roofline: Plot | None
     points: Table
     cards: tuple[KernelCard, ...]
+    cards_note: str
     weights: Table
     families: Plot | None
     families_table: Table
@@ -65,7 +66,7 @@ def contents(data: ReportData, made: Mapping[str, str]) -> Contents:
     places = {(point.kernel, point.form): point for point in data.points}
     own_places = {point.kernel: point for point in data.own_points}
     family = data.family
-    keys = term_keys(family, (*data.kernels, *data.own))
+    keys, shown = term_keys(family, (*data.kernels, *data.own)), worst_kernels(data.kernels)
     return Contents(
         tabs=_tabs(data),
         tested=data.judged_on == TESTS,
@@ -79,7 +80,8 @@ def contents(data: ReportData, made: Mapping[str, str]) -> Contents:
         unmeasured=tables.unmeasured_table(data),
         roofline=roofline_plot("roofline", data.points, data.roofs, False),
         points=tables.roofline_table(data.points, False),
-        cards=tuple(kernel_card(family, one, places.get((one.kernel, one.form)), keys) for one in data.kernels),
+        cards=tuple(kernel_card(family, one, places.get((one.kernel, one.form)), keys) for one in shown),
+        cards_note=tables.left_out(len(data.kernels) - len(shown), "kernels"),
         weights=tables.weights_table(data.weights, data.level),
         families=families_plot(data.families, family),
         families_table=tables.families_table(data.families, family),

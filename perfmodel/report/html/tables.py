@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfmodel.analyses.term_words import term_words
@@ -29,12 +30,30 @@ _MADE = {
     "condition": "condition number of the fit", "libraries": "libraries and settings of the measurements",
 }  # fmt: skip
 """Names of :func:`perfmodel.analyses.report_lines.how_made` that need more words beside those of the report."""
+MOST_ROWS = 300
+"""Most cases of a table."""
 GIVEN = "Given by data sheets and by users"
 
 
-def comparisons_table(rows: Iterable[Comparison], caption: str) -> Table:
-    """Return a row for each case with its measured and its predicted time."""
-    return table(caption, ("kernel", *_TIMES), [(_kernel(row), *_times(row)) for row in rows], (1, 2, 3, 4))
+def comparisons_table(rows: Sequence[Comparison], caption: str) -> Table:
+    """Return a row for each case with its measured and its predicted time; of very many, those with large errors."""
+    kept = worst(rows, MOST_ROWS)
+    found = table(caption, ("kernel", *_TIMES), [(_kernel(row), *_times(row)) for row in kept], (1, 2, 3, 4))
+    return replace(found, note=left_out(len(rows) - len(kept), "cases"))
+
+
+def worst(rows: Sequence[Comparison], most: int) -> Sequence[Comparison]:
+    """Return those of the rows whose error is largest, in their order; one without a prediction has the largest."""
+    if len(rows) <= most:
+        return rows
+    errors = [math.inf if row.relative_error is None else row.relative_error for row in rows]
+    kept = sorted(sorted(range(len(rows)), key=lambda place: -errors[place])[:most])
+    return [rows[place] for place in kept]
+
+
+def left_out(count: int, what: str) -> str:
+    """Return that so many were left out; empty for none."""
+    return f"{count} {what} with smaller errors are left out, which keeps this file small." if count else ""
 
 
 def unmeasured_table(data: ReportData) -> Table:

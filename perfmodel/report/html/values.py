@@ -34,6 +34,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     numbers: frozenset[int] = frozenset()
     kind: str = ""
+    note: str = ""  # what is left out
 
 
 @dataclass(frozen=True)
