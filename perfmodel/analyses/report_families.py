@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
     from perfmodel.store import Measurements
 
-DEVICE_FILE = "device.json"
+NO_WEIGHTS = frozenset({"device.json", "recommended.json"})
+"""Documents of a device's folder that are no weights."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def family_lines(
 
 def weights_files(folder: str | Path) -> tuple[Path, ...]:
     """Return the files of weights that a folder holds, by name."""
-    return tuple(path for path in sorted(Path(folder).glob("*.json")) if path.name != DEVICE_FILE)
+    return tuple(path for path in sorted(Path(folder).glob("*.json")) if path.name not in NO_WEIGHTS)
 
 
 def _common(every: Iterable[Comparisons]) -> set[tuple[str, str, str]]:

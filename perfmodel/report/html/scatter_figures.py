@@ -53,14 +53,16 @@ def accuracy_plot(data: ReportData) -> Plot | None:
             traces.append(_markers(f"{words} ({len(own)})", shade, marker, points))
     shown = layout(axis, {**axis, "title": {"text": "predicted time"}})
     alternative = (
-        f"Predicted against measured times of {len(rows)} of {len(known)} cases on logarithmic axes; the geometric mean of the errors "
-        f"is {percent(data.figures.error)}. The table below holds the numbers."
+        f"Predicted against measured times of {len(rows)} of {len(known)} cases on logarithmic axes; the geometric "
+        f"mean of the errors is {percent(data.figures.error)}. The table below holds the numbers."
     )
     return Plot("accuracy", alternative, {"data": traces, "layout": shown}, 520)
 
 
 def roofline_plot(name: str, points: Sequence[KernelPoint], roofs: Mapping[str, float], own: bool) -> Plot | None:
-    """Return kernels below the roofs of their device; None where there is no roof, or no kernel has a place.
+    """Return kernels below the roofs of their device, and the ridges where roofs meet.
+
+    None where there is no roof, or no kernel has a place.
 
     Parameters
     ----------
@@ -71,10 +73,11 @@ def roofline_plot(name: str, points: Sequence[KernelPoint], roofs: Mapping[str, 
     known = [key for key in ROOFS if key in roofs]
     if not drawn or not known:
         return None
-    reach = [point.intensity for point in drawn]
-    low, high = min(reach) / 4, max(reach) * 4
-    across = [10 ** (math.log10(low) + step / 60 * math.log10(high / low)) for step in range(61)]
     peak = max((roofs[key] for key in known if "flops" in key), default=math.inf)
+    ridges = [peak / roofs[key] for key in known if "bandwidth" in key and math.isfinite(peak)]
+    reach = [*(point.intensity for point in drawn), *ridges]
+    low, high = min(reach) / 4, max(reach) * 4
+    across = sorted([*ridges, *(10 ** (math.log10(low) + step / 60 * math.log10(high / low)) for step in range(61))])
     traces = [_roof(key, roofs[key], across, peak) for key in known]
     for bound, (words, shade, marker) in LOWEST.items():
         found = [point for point in drawn if point.bound == bound]
@@ -129,7 +132,7 @@ def _line(ends: Sequence[float], factor: float, name: str, dash: str) -> dict[st
 def _roof(key: str, value: float, across: Sequence[float], peak: float) -> dict[str, Any]:
     name, unit, dash = ROOFS[key]
     flat = "flops" in key
-    rates = [value if flat else value * x if value * x <= peak * 1.02 else None for x in across]
+    rates = [value if flat else value * x if value * x <= peak * (1 + 1e-9) else None for x in across]
     return {
         "type": "scatter", "mode": "lines", "x": list(across), "y": rates, "hoverinfo": "skip",
         "name": f"{name}: {rate_text(value, unit)}", "line": {"color": colour("muted"), "width": 1.8, "dash": dash},
