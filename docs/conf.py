@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 
 project, author = "perfmodel", "the perfmodel developers"
-copyright = f"2026, {author}"  # noqa: A001 - Sphinx wants this name
+copyright = f"2026, {author}"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "public_names"]
 exclude_patterns = ["_ext", "_build"]
 suppress_warnings: list[str] = []

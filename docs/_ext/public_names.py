@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class PublicNames(Directive):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
+        """Return what autodoc makes of the names; data has no docstring, so its text is read from the source."""
         package = self.arguments[0]
         module, lines = import_module(package), []
         main = {id(getattr(perfmodel, name)): name for name in perfmodel.__all__} if module is not perfmodel else {}
@@ -78,7 +80,7 @@ def statements() -> Mapping[str, list[ast.stmt]]:
 def text_of_data(package: str, name: str) -> str:
     """Return the string below the assignment of a name, in a module of the package."""
     for module, body in statements().items():
-        for one, after in zip(body, body[1:], strict=False):
+        for one, after in pairwise(body):
             targets = one.targets if isinstance(one, ast.Assign) else [getattr(one, "target", None)]
             assigned = {each.id for each in targets if isinstance(each, ast.Name)}
             if name in assigned and f"{module}.".startswith(f"{package}.") and isinstance(after, ast.Expr):
@@ -166,6 +168,7 @@ def keep_colons(_: Sphinx, what: str, *arguments: Any) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Tell Sphinx of the directive and of the two hooks."""
     app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", keep_colons, priority=400)  # before napoleon's 500
     app.connect("missing-reference", resolve)
