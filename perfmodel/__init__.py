@@ -14,13 +14,14 @@ from perfmodel.caches import settle_caches
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
+    from perfmodel.calibration.found_weights import load
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
     from perfmodel.measuring.run import measure
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
-    from perfmodel.predict import FittedModel, fit, load
+    from perfmodel.predict import FittedModel, fit
     from perfmodel.prediction import Prediction
     from perfmodel.ranked import RankedVariant, Ranking
     from perfmodel.ranking import rank
@@ -46,7 +47,7 @@ _HOMES = {
     "devices": "opencl",
     "families": "models",
     "fit": "predict",
-    "load": "predict",
+    "load": "calibration.found_weights",
     "measure": "measuring",
     "plot_families": "report.families_picture",
     "plot_predicted_vs_measured": "report.picture",

@@ -44,6 +44,8 @@ class FittedModel:
         Facts of the device, for families that need them.
     given
         The family, if it is a user's own value that cannot be found by its name.
+    path
+        The weights file that it was read from; None of a model that was just fitted.
 
     Notes
     -----
@@ -54,6 +56,7 @@ class FittedModel:
     fitted: FittedWeights
     facts: DeviceFacts | None = field(default=None, compare=False)
     given: Family | None = field(default=None, compare=False)
+    path: Path | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return one_line(f"<FittedModel {self._title}>")
@@ -346,7 +349,7 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     given = None if family is None else find_family(family)
     fitted = read_weights(path, family=given)
     facts = DeviceFacts.from_json(fitted.facts) if fitted.facts else _facts_beside(Path(path))
-    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, given)
+    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, given, Path(path))
 
 
 def _facts_beside(path: Path) -> DeviceFacts | None:

@@ -22,8 +22,10 @@ ORDER = (
 #: These stand beside that line, and import only these.
 BESIDE = {
     "opencl": {"errors", "io", "documents", "display", "facts", "opencl"},
-    "measuring": {"errors", "io", "documents", "display", "facts", "counts", "kernels", "store", "opencl", "measuring"},
-}
+    "measuring": {
+        "errors", "io", "lazy", "documents", "display", "facts", "counts", "kernels", "store", "opencl", "measuring",
+    },
+}  # fmt: skip
 #: These bring both lines together.
 MEETING = {"calibration", "tuning", "cli"}
 #: Inside of counts: each folder imports only what stands to its left.

@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 EXPECTED_S = {"quick": (30.0, 37.0), "default": (240.0, 420.0), "full": (2400.0, 625.0)}
 
 
-def data_folder() -> Path:
-    """Return the folder of the user's data that holds one folder for each calibrated device."""
-    from platformdirs import user_data_path
-
-    return user_data_path("perfmodel")
-
-
 def expected_s(campaign: Campaign) -> float:
     """Return about how long a calibration takes on a processor with two cores [s].
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel import store
-from perfmodel.calibration.recommended import CANDIDATES, candidates, recommended
+from perfmodel.calibration.recommended import CANDIDATES, RECOMMENDED_FILE, Recommended, candidates, recommended
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.contenders import contenders
 from perfmodel.compare.protocols import UNASKED
@@ -92,11 +92,11 @@ class FittedDevice:
 
 def files_of_all(folder: Path) -> tuple[Path, ...]:
     """Return the files that :func:`fit_device` may write into a folder."""
-    return (*(folder / f"{name}.json" for name in families()), folder / VERDICT_FILE)
+    return (*(folder / f"{name}.json" for name in families()), folder / RECOMMENDED_FILE, folder / VERDICT_FILE)
 
 
 def fit_device(folder: Path, out: Path | None = None, progress: Progress | None = None) -> FittedDevice:
-    """Fit every family to a device's folder; write ``<family>.json`` for each, and ``verdict.txt``.
+    """Fit every family to a device's folder; write ``<family>.json`` for each, which to use, and ``verdict.txt``.
 
     A family that cannot be fitted is reported in the result; the others are fitted all the same.
 
@@ -126,6 +126,7 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
         bar.stop()
     possible = [name for name in candidates(measured.facts) if name in models]
     chosen = recommended(fits[name] for name in possible)
+    Recommended(family=chosen, candidates=tuple(possible)).save(target)
     rows = compare(models[chosen], tests) if chosen else ()
     found = FittedDevice(target, tests.device, models, problems, tuple(possible), chosen, rows, rivals)
     write_whole(target / VERDICT_FILE, found.text.encode())

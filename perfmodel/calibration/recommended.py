@@ -1,12 +1,19 @@
-"""Which family a device's predictions should use, chosen without a look at test kernels."""
+"""Which family a device's predictions should use, chosen without a look at test kernels, and the file that says so."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from perfmodel.documents import Schema, read_file, value_of
+from perfmodel.errors import DocumentError, WeightsFileError
+from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
@@ -14,6 +21,56 @@ if TYPE_CHECKING:
 
 CANDIDATES = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
+
+
+RECOMMENDED_FILE = "recommended.json"
+SCHEMA = "perfmodel.recommended/1"
+_SCHEMA = Schema(SCHEMA, "fit again (perfmodel fit --all --from FOLDER --out FOLDER)")
+
+
+class Recommended(BaseModel):
+    """The content of ``recommended.json`` in a device's folder.
+
+    Parameters
+    ----------
+    family
+        The family whose weights predictions should use; "" where none could be fitted.
+    candidates
+        The families among which it was chosen.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    schema_: Literal["perfmodel.recommended/1"] = Field(
+        default="perfmodel.recommended/1", validation_alias="schema", serialization_alias="schema"
+    )
+    family: str = Field(pattern=r"^\w*$")
+    candidates: tuple[str, ...]
+
+    def save(self, folder: Path) -> None:
+        """Write it into a folder, whole or not at all; raise OutputError if that is not possible."""
+        text = json.dumps(self.model_dump(mode="json", by_alias=True), indent=2)
+        write_whole(folder / RECOMMENDED_FILE, f"{text}\n".encode())
+
+
+def recommended_weights(folder: Path) -> Path | None:
+    """Return the weights file of a device's folder that predictions should use; None where the folder has none.
+
+    That is the family of ``recommended.json``; in a folder without that file, the first of :data:`CANDIDATES` that
+    the folder has weights of.
+
+    Raises
+    ------
+    WeightsFileError
+        If ``recommended.json`` is not what it should be.
+    """
+    path = folder / RECOMMENDED_FILE
+    names: tuple[str, ...] = CANDIDATES
+    if path.is_file():
+        try:
+            names = (value_of(Recommended, read_file(path), _SCHEMA).family,)
+        except DocumentError as error:
+            raise WeightsFileError(str(path), error.problem) from error
+    return next((folder / f"{name}.json" for name in names if (folder / f"{name}.json").is_file()), None)
 
 
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:

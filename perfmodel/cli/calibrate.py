@@ -50,7 +50,8 @@ def command(
     """
     supervise_command(context)
     from perfmodel import measuring
-    from perfmodel.calibration.calibrate import calibrate, data_folder, expected_s, probe_device
+    from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
+    from perfmodel.calibration.found_weights import data_folder
     from perfmodel.calibration.kernel_choice import TEST_KERNELS, chosen_campaign, discovered
     from perfmodel.cli.known_facts import show_facts
     from perfmodel.cli.progress import Bar

@@ -8,15 +8,34 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.options import DeviceFile, FamilyName, GivenFacts, Json, Level, MeasuredFacts, given_facts_of
+from perfmodel.cli.options import (
+    DeviceFile,
+    DeviceName,
+    GivenFacts,
+    Json,
+    Level,
+    MeasuredFacts,
+    given_facts_of,
+    weights_in_use,
+)
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 Sources = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Option(
-        "--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl; repeat for more devices."
+        "--from", metavar="FOLDER",
+        help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default that of the device's "
+        "weights.",
+    ),
+]  # fmt: skip
+Family = Annotated[
+    str | None,
+    typer.Option(
+        "--family",
+        help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file; by default "
+        "stevens_kloeckner_2016, without --from the family that is recommended for the device.",
     ),
 ]
 Csv = Annotated[str, typer.Option("--csv", metavar="TABLE", help="Print one table as CSV: predictions or weights.")]
@@ -32,9 +51,10 @@ Protocols = Annotated[
 
 
 def command(
-    source: Sources,
+    source: Sources = None,
     tests: Tests = "test.jsonl",
-    family: FamilyName = "stevens_kloeckner_2016",
+    family: Family = None,
+    device: DeviceName = None,
     protocol: Protocols = None,
     level: Level = 0.9,
     given_facts: GivenFacts = False,
@@ -44,7 +64,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Print predicted and measured times of the test kernels, the weights, and how good the model is."""
-    from perfmodel.calibration.fitted_device import judge_family
+    from perfmodel.calibration.fitted_device import CORE, judge_family
     from perfmodel.fitting import FitOptions
     from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family
@@ -52,8 +72,11 @@ def command(
 
     if csv not in ("", "predictions", "weights"):
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
+    if not source:
+        found = weights_in_use(device, told=not json)
+        source, family = [found.folder], family or found.path.stem
     refuse_mixture(source)
-    chosen, options = find_family(family), FitOptions(fit_facts=not given_facts)
+    chosen, options = find_family(family or CORE), FitOptions(fit_facts=not given_facts)
     asked, given = protocols(protocol), given_facts_of(facts)
     judged = [judge_family(folder, chosen, options, measured_facts, level, asked, given, tests) for folder in source]
     if json:

@@ -8,17 +8,19 @@ from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from warnings import warn
 
 import typer
 
 from perfmodel.cli.settings import settings
 from perfmodel.cli.size_grammar import MOST, parse_sizes
-from perfmodel.errors import OptionError, PerfModelError, UnknownVariantError, VariantError
+from perfmodel.errors import ForeignWeightsWarning, OptionError, PerfModelError, UnknownVariantError, VariantError
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.anchors import Anchor
+    from perfmodel.calibration.found_weights import FoundWeights
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.facts import DeviceFacts, Fact
@@ -93,11 +95,20 @@ MeasuredFacts = Annotated[
     bool,
     typer.Option("--measured-facts", help="Fix the facts that can be read off the measurements; do not fit them."),
 ]
-WeightsFile = Annotated[Path, typer.Option("--weights", "-w", metavar="FILE", help="Weights that `fit` wrote.")]
+WeightsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--weights", "-w", metavar="FILE",
+        help="Weights that `fit` wrote; by default those of the device, your own before those of fitted_weights/.",
+    ),
+]  # fmt: skip
 OwnFamily = Annotated[
     str | None,
-    typer.Option("--family", metavar="FILE.py", help="Run this file, where the weights belong to a family in it."),
-]
+    typer.Option(
+        "--family", metavar="NAME|FILE.py",
+        help="Take this family's weights, not the recommended one's; a file is run, for weights of a family in it.",
+    ),
+]  # fmt: skip
 AllowUnmeasured = Annotated[
     bool, typer.Option("--allow-unmeasured", help="Count features that were never measured as free.")
 ]
@@ -357,15 +368,39 @@ def ranked(
     return with_ties(sorted(found, key=lambda one: one.seconds), scatter, level), withheld
 
 
-def model_of(weights: Path, family: str | None = None, facts: str | None = None) -> FittedModel:
-    """Return the model of ``--weights``, with the facts of ``--facts``.
+def model_of(
+    weights: Path | None, family: str | None = None, facts: str | None = None, device: str | None = None,
+    told: bool = True,
+) -> FittedModel:
+    """Return the model of ``--weights``, or without it that of the device in use, with the facts of ``--facts``.
 
-    For the errors see :func:`perfmodel.predict.load` and :func:`facts_of`.
+    Standard error says which weights were found, unless not `told`, and what tells the device of given ones from the
+    one in use. For the errors see :func:`perfmodel.calibration.found_weights.load` and :func:`facts_of`.
     """
+    from perfmodel.calibration.found_weights import foreign
     from perfmodel.predict import load
 
-    model, given = load(weights, family), given_facts_of(facts)
+    given = given_facts_of(facts)
+    if weights is None:
+        model = load(weights_in_use(device, family, told).path, family)
+    else:
+        model = load(weights, family)
+        if differ := foreign(model, device):
+            warn(f"the weights are not of the device in use: {'; '.join(differ)}", ForeignWeightsWarning, stacklevel=2)
     return model.with_facts(given) if given else model
+
+
+def weights_in_use(device: str | None = None, family: str | None = None, told: bool = True) -> FoundWeights:
+    """Find the weights of the device in use, and say on standard error which they are, unless not `told`.
+
+    For the errors see :func:`perfmodel.calibration.found_weights.find_weights`.
+    """
+    from perfmodel.calibration.found_weights import find_weights
+
+    found = find_weights(device, family)
+    if told and not settings().quiet:
+        typer.echo(f"perfmodel: {found.text}", err=True)
+    return found
 
 
 def given_facts_of(name: str | None) -> dict[str, Fact]:

@@ -74,7 +74,13 @@ def interval_document(interval: tuple[float, float] | None) -> list[float | None
 
 def model_document(kernel: Path, model: FittedModel, at: Mapping[str, int]) -> dict[str, Any]:
     """Return which kernel file is predicted by which model at which sizes, for JSON."""
-    return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "sizes": dict(at)}
+    return {**weights_document(kernel, model), "sizes": dict(at)}
+
+
+def weights_document(kernel: Path, model: FittedModel) -> dict[str, Any]:
+    """Return which kernel file is predicted by which model of which weights file, for JSON."""
+    weights = None if model.path is None else str(model.path)
+    return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights}
 
 
 def variant_document(one: RankedVariant) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from perfmodel.cli.options import (
     Anchored,
     Csv,
     DeviceFile,
+    DeviceName,
     Json,
     KernelFile,
     Level,
@@ -64,8 +65,9 @@ Picture = Annotated[
 
 def command(
     kernel: KernelFile,
-    weights: WeightsFile,
+    weights: WeightsFile = None,
     family: OwnFamily = None,
+    device: DeviceName = None,
     variant: Variant = None,
     size: SizeLists = None,
     paired: Paired = False,
@@ -90,7 +92,7 @@ def command(
         raise PictureFormatError(picture, (".png", ".svg"))
     points, known = size_points(size, paired), statistics(statistic)
     check_anchored(anchor, known)
-    model = model_of(weights, family, facts)
+    model = model_of(weights, family, facts, device, told=not json)
     if len(points) > 1 or csv or (picture is not None and not why):
         if why:
             raise OptionError("--why was given with several sizes or --csv", "give one size, without --csv")

@@ -13,6 +13,7 @@ from perfmodel.cli.options import (
     Anchored,
     Csv,
     DeviceFile,
+    DeviceName,
     Json,
     KernelFile,
     Level,
@@ -63,8 +64,9 @@ Picture = Annotated[
 
 def command(
     kernel: KernelFile,
-    weights: WeightsFile,
+    weights: WeightsFile = None,
     family: OwnFamily = None,
+    device: DeviceName = None,
     variant: Variant = None,
     size: SizeLists = None,
     paired: Paired = False,
@@ -91,7 +93,8 @@ def command(
         span = parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    asked = Asked(kernel, variant, model_of(weights, family, facts), points, level, allow_unmeasured, anchor, known)
+    model = model_of(weights, family, facts, device, told=not json)
+    asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known)
     if crossover is not None:
         _show_leads(asked, span, json)
     elif len(points) > 1 or csv or picture is not None:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.cli.anchoring import anchor_lines, run_anchors
 from perfmodel.cli.drawings import check_format
 from perfmodel.cli.options import count_units, units_of
-from perfmodel.cli.output import anchor_document, print_document, print_text, sizes_text, withheld_document
+from perfmodel.cli.output import (
+    anchor_document,
+    print_document,
+    print_text,
+    sizes_text,
+    weights_document,
+    withheld_document,
+)
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import NoCommonSizeError, OptionError
 
@@ -110,7 +117,7 @@ def show_sweep(asked: Asked, *, winners: bool, csv: bool, json: bool, picture: P
         draw(asked, swept, picture)
     model = asked.model
     if json:
-        head = {"schema": SCHEMA, "kernel": str(asked.kernel), "device": model.device, "family": model.family.name}
+        head = {"schema": SCHEMA, **weights_document(asked.kernel, model)}
         rest = {**withheld_document(swept.withheld), "anchors": [*map(anchor_document, swept.anchors.values())]}
         points = {"level": asked.level, "points": sweep_records(swept.points)}
         print_document({**head, **points, **rest, "notes": list(model.notes)})

@@ -123,3 +123,23 @@ class KernelArgumentError(PerfModelError, ValueError):
             f"kernel '{self.kernel}' has the scalar arguments ({', '.join(sorted(self.wanted))}), but values "
             f"were given for ({', '.join(sorted(self.given))}); name them all in sizes and scalars."
         )
+
+
+class GivenArgumentError(PerfModelError, ValueError):
+    """A user's function ``arguments()`` gives something else than an argument of the kernel."""
+
+    kernel: str
+    name: str
+    found: str  # as "is of type list"
+    allowed: str
+    message = """arguments() gives '{name}' for the kernel '{kernel}', and it {found}; give {allowed}, or leave it out
+    and it is made from the kernel's own types and shapes."""
+
+
+class TrialError(PerfModelError, RuntimeError):
+    """A variant cannot be built, counted or run."""
+
+    variant: str
+    status: str  # of a record: compile, runtime, ...
+    problem: str
+    message = "variant '{variant}' failed ({status}: {problem}); mend it, or leave it out."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelError, UnknownNameError, underlined
+from perfmodel.errors.base import PerfModelError, PerfModelWarning, UnknownNameError, underlined
 
 
 class UnknownFeatureError(PerfModelError, ValueError):
@@ -83,6 +83,19 @@ class WeightsDeviceError(WeightsFileError):
     problem: str = field(init=False, default="belongs to the device '{found}', not to '{wanted}'")
     found: str
     wanted: str
+
+
+class NoWeightsError(PerfModelError, LookupError):
+    """No weights belong to the device in use."""
+
+    problem: str
+    known: tuple[str, ...]  # folders with weights, each with its device and what differs
+    message = """{problem}; there are weights of: {known:; }. Fit weights to this device with 'perfmodel calibrate
+    --quick' (under 3 minutes), or name a file with --weights FILE (pm.load(FILE)), which may be another device's."""
+
+
+class ForeignWeightsWarning(PerfModelWarning):
+    """Weights were named that belong to another device, driver or CPU than the one in use."""
 
 
 class FamilyUnaskedError(WeightsFileError):

@@ -6,5 +6,6 @@ comes from.
 
 from perfmodel.facts.device_facts import SCHEMA, VARYING, DeviceFacts
 from perfmodel.facts.fact import Fact, FactValue
+from perfmodel.facts.identity import differences
 
-__all__ = ["SCHEMA", "VARYING", "DeviceFacts", "Fact", "FactValue"]
+__all__ = ["SCHEMA", "VARYING", "DeviceFacts", "Fact", "FactValue", "differences"]

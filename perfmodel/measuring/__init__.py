@@ -11,11 +11,26 @@ runs are kept too.  ``docs/measuring.md`` describes the whole protocol.
 
 from __future__ import annotations
 
-from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
-from perfmodel.measuring.pinning import pin_threads
-from perfmodel.measuring.progress import Progress, Silent
-from perfmodel.measuring.repeatability import Repeatability, measure_twice
-from perfmodel.measuring.run import measure
+from typing import TYPE_CHECKING
+
+from perfmodel.lazy import loader
+
+if TYPE_CHECKING:
+    from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
+    from perfmodel.measuring.pinning import pin_threads
+    from perfmodel.measuring.progress import Progress, Silent
+    from perfmodel.measuring.repeatability import Repeatability, measure_twice
+    from perfmodel.measuring.run import measure
+
+_HOMES = {
+    **dict.fromkeys(("CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "Campaign"), "campaign"),
+    "Progress": "progress",
+    "Repeatability": "repeatability",
+    "Silent": "progress",
+    "measure": "run",
+    "measure_twice": "repeatability",
+    "pin_threads": "pinning",
+}
 
 __all__ = [
     "CHECK",
@@ -31,3 +46,5 @@ __all__ = [
     "measure_twice",
     "pin_threads",
 ]
+
+__getattr__ = loader(__name__, _HOMES)

@@ -11,7 +11,7 @@ from perfmodel.opencl.compiler import quiet_compiler
 from perfmodel.opencl.device import Device, devices
 from perfmodel.opencl.health import Health, check, survey
 from perfmodel.opencl.registers import RegisterUse, count_registers, read_registers
-from perfmodel.opencl.selection import find
+from perfmodel.opencl.selection import find, identify
 
 __all__ = [
     "Device",
@@ -21,6 +21,7 @@ __all__ = [
     "count_registers",
     "devices",
     "find",
+    "identify",
     "quiet_compiler",
     "read_registers",
     "survey",

@@ -8,7 +8,7 @@ from typing import Any
 from perfmodel.display import one_line
 from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts
-from perfmodel.opencl.queries import facts_of
+from perfmodel.opencl.queries import facts_of, identity_of
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ def devices() -> tuple[Device, ...]:
     return tuple(
         Device(index, facts_of(handle)) for index, handle in enumerate(_handles())
     )
+
+
+def identities() -> tuple[Device, ...]:
+    """List the same devices with only those facts that tell one from another: quickly, no kernel is built."""
+    return tuple(Device(index, identity_of(handle)) for index, handle in enumerate(_handles()))
 
 
 def _handles() -> list[Any]:

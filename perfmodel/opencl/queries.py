@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.facts import DeviceFacts, Fact
@@ -35,6 +36,16 @@ _CAPABILITY = ("compute_capability_major_nv", "compute_capability_minor_nv")
 _SMALL_KERNEL = "kernel void small(global int *a) { a[get_global_id(0)] = 1; }"
 
 
+def identity_of(handle: Any) -> DeviceFacts:
+    """Query a device for its names, and for the facts that tell it from others of them; builds nothing."""
+    facts = {"device_type": Fact(_type_of(handle), "", _source("type"))}
+    if (units := _query(handle, "max_compute_units")) is not None:
+        facts["compute_units"] = Fact(int(units), "", _source("max_compute_units"))
+    if facts["device_type"].value == "cpu":
+        facts.update(told_caches())
+    return _described(handle, facts)
+
+
 def facts_of(handle: Any) -> DeviceFacts:
     """Query a device for every fact that a model may use.
 
@@ -62,6 +73,10 @@ def facts_of(handle: Any) -> DeviceFacts:
     facts["subgroup_size"] = _subgroup_size(handle)
     if facts["device_type"].value == "cpu":
         facts.update(told_caches())
+    return _described(handle, facts)
+
+
+def _described(handle: Any, facts: Mapping[str, Fact]) -> DeviceFacts:
     return DeviceFacts.from_mapping(
         handle.name.strip(), handle.platform.name.strip(), handle.driver_version.strip(), facts
     )

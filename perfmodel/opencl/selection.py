@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from perfmodel.errors import BrokenDeviceError, NoDeviceError, UnknownDeviceError
-from perfmodel.opencl.device import Device, devices
+from perfmodel.opencl.device import Device, devices, identities
 from perfmodel.opencl.health import Health, check
 
 
@@ -28,13 +28,7 @@ def find(selector: str | None = None) -> Device:
     BrokenDeviceError
         If those that match do not build and run a kernel.
     """
-    listed = devices()
-    if not listed:
-        raise NoDeviceError
-    if selector is None:
-        candidates = sorted(listed, key=lambda device: not device.slug.startswith("pocl-"))
-    else:
-        candidates = _matching(selector, listed)
+    candidates = _candidates(selector, devices())
     failures: list[tuple[Device, Health]] = []
     for device in candidates:
         health = check(device)
@@ -47,6 +41,30 @@ def find(selector: str | None = None) -> Device:
             f"no listed OpenCL device works ('{device.name}' failed: {health.message})"
         )
     raise BrokenDeviceError(device.name, health.message)
+
+
+def identify(selector: str | None = None) -> Device:
+    """Find the device that :func:`find` would return if all devices work, quickly: no kernel is built or run.
+
+    It has only the facts that tell devices apart (:func:`perfmodel.opencl.device.identities`).
+
+    Raises
+    ------
+    NoDeviceError
+        If no device is listed.
+    UnknownDeviceError
+        If none matches.
+    """
+    return _candidates(selector, identities())[0]
+
+
+def _candidates(selector: str | None, listed: tuple[Device, ...]) -> list[Device]:
+    """Return the devices that may be meant, the one to be tried first in front."""
+    if not listed:
+        raise NoDeviceError
+    if selector is None:
+        return sorted(listed, key=lambda device: not device.slug.startswith("pocl-"))
+    return _matching(selector, listed)
 
 
 def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:

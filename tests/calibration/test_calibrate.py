@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +17,6 @@ def test_a_budget_shortens_only_the_campaign():
         assert whole + rest == calibrate.expected_s(campaign)
         assert 7 + rest == calibrate.expected_s(replace(campaign, budget_s=7.0))
         assert whole + rest == calibrate.expected_s(replace(campaign, budget_s=1e6))
-
-
-def test_the_users_data_folder(monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", "/home/someone/data")
-    assert Path("/home/someone/data/perfmodel") == calibrate.data_folder()
 
 
 @pytest.mark.parametrize(("campaign", "check"), [(QUICK, QUICK_CHECK), (DEFAULT, CHECK), (FULL, CHECK)])

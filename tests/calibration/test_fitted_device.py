@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.calibration import fitted_device
 from perfmodel.calibration.fitted_device import CORE, files_of_all, fit_device, fit_family, judge_family
+from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare
 from perfmodel.measuring import Silent
 from perfmodel.models import families, find_family
@@ -18,6 +19,8 @@ from perfmodel.store import read
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 SOME = (CORE, "overlap", "mwp_cwp")  # the last one needs facts of the device that this folder does not hold
+
+REST = {"recommended.json", "verdict.txt"}
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +50,15 @@ def found(folder, listener):
     with pytest.MonkeyPatch.context() as patch:
         known = {name: families()[name] for name in SOME}
         patch.setattr(fitted_device, "families", lambda: known)
-        assert {f"{name}.json" for name in SOME} | {"verdict.txt"} == {path.name for path in files_of_all(folder)}
+        assert {f"{name}.json" for name in SOME} | REST == {path.name for path in files_of_all(folder)}
         return fit_device(folder, folder.parent / "out", listener)
 
 
 def test_files_are_those_that_it_names(found):
     assert {CORE, "overlap"} == found.weights_files.keys()
     written = {path.name for path in found.folder.iterdir()}
-    assert {path.name for path in found.weights_files.values()} | {"verdict.txt"} == written
+    assert {path.name for path in found.weights_files.values()} | REST == written
+    assert found.weights_files[found.chosen] == recommended_weights(found.folder)
     assert found.text == (found.folder / "verdict.txt").read_text()
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel.calibration import found_weights
 from perfmodel.cli import application
+from perfmodel.errors import NoDeviceError
 from perfmodel.predict import fit
 from tests.fitting.test_weights import measurements
 
@@ -43,9 +45,15 @@ def kernel():
 '''
 
 
+def no_device(selector=None):
+    raise NoDeviceError
+
+
 @pytest.fixture
 def perfmodel(tmp_path, monkeypatch):
+    """A runner of commands beside kernel files and weights, where weights find no device to compare theirs with."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(found_weights, "identify", no_device)
     Path("kernel.py").write_text(KERNEL)
     Path("variants.py").write_text(VARIANTS)
     model = fit(measurements())

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel.calibration import found_weights
+from perfmodel.calibration.found_weights import FoundWeights
 from perfmodel.cli import application
 from perfmodel.compare.comparison import in_words
+from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FamilyFits
 from perfmodel.models import find_family
 from perfmodel.store import read
@@ -53,6 +56,19 @@ def test_other_kernels_of_the_folder(tmp_path):
     missing = run("evaluate", "--from", str(folder))
     assert 2 == missing.exit_code
     assert "test.jsonl" in missing.stderr
+
+
+def test_without_a_folder_that_of_the_weights_of_the_device_in_use(tmp_path, monkeypatch):
+    folder = tmp_path / "device"
+    shutil.copytree(DATA, folder)
+    found = FoundWeights(folder / "overlap.json", DeviceFacts("D", "P", "1", ()), "your own")
+    asked = []
+    monkeypatch.setattr(found_weights, "find_weights", lambda *device: asked.append(device) or found)
+    options = ("--protocol", "A", "--csv", "predictions")
+    result = run("evaluate", "--device", "board", *options)
+    assert [("board", None)] == asked
+    assert run("evaluate", "--from", str(DATA), "--family", "overlap", *options).stdout == result.stdout
+    assert f"perfmodel: {found.text}\n" == result.stderr
 
 
 def test_chosen_protocols():

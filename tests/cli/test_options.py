@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from perfmodel.cli.options import about, share, size_points, sizes
-from perfmodel.errors import OptionError, SizeOptionError, UnknownVariantError, VariantError
+from perfmodel.calibration import found_weights
+from perfmodel.calibration.found_weights import FoundWeights
+from perfmodel.cli.options import about, model_of, share, size_points, sizes
+from perfmodel.cli.settings import Settings, using
+from perfmodel.errors import ForeignWeightsWarning, OptionError, SizeOptionError, UnknownVariantError, VariantError
+from perfmodel.facts import DeviceFacts
+from perfmodel.predict import load
+from tests.shadow import ROOT
+
+WEIGHTS = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "bottleneck.json"
 
 
 @pytest.mark.parametrize(("text", "expected"), [("25%", 0.25), ("0.25", 0.25), ("100%", 1.0), ("1", 1.0), (None, None)])
@@ -62,3 +72,31 @@ def test_one_size_of_each_name():
     assert {"n": 10**6, "m": 1024} == sizes(["n=1e6", "m=1Ki"])
     with pytest.raises(OptionError, match="-p gives 3 sizes of 'n'"):
         sizes(["n=1..4"])
+
+
+def test_the_model_of_the_device_in_use_says_where_it_is_from(monkeypatch, capsys):
+    found = FoundWeights(WEIGHTS, DeviceFacts("Board 7", "P", "1", ()), "your own")
+    asked = []
+    monkeypatch.setattr(found_weights, "find_weights", lambda *args: asked.append(args) or found)
+    model = model_of(None, "bottleneck", device="board")
+    assert [("board", "bottleneck")] == asked
+    assert load(WEIGHTS) == model
+    assert WEIGHTS == model.path
+    captured = capsys.readouterr()
+    assert "" == captured.out
+    assert f"perfmodel: {found.text}\n" == captured.err
+    model_of(None, told=False)
+    with using(Settings(quiet=True)):
+        model_of(None)
+    assert "" == capsys.readouterr().err
+
+
+def test_named_weights_of_another_device_are_warned_of(monkeypatch, capsys):
+    own = load(WEIGHTS).facts
+    monkeypatch.setattr(found_weights, "device_in_use", lambda _: own)
+    model_of(WEIGHTS)
+    newer = DeviceFacts(own.name, own.platform, "9.9", own.facts)
+    monkeypatch.setattr(found_weights, "device_in_use", lambda _: newer)
+    expected = re.escape(f"the weights are not of the device in use: driver '{own.driver}', here '9.9'")
+    with pytest.warns(ForeignWeightsWarning, match=expected):
+        model_of(WEIGHTS)

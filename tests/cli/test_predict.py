@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 
 import pytest
 
+from perfmodel.calibration import found_weights
+from perfmodel.facts import DeviceFacts
+from perfmodel.opencl import Device
 from tests.cli.documents import document, seconds
 
 
@@ -72,3 +76,30 @@ def test_a_size_of_another_form_is_underlined(perfmodel):
     assert (2, "") == (result.exit_code, result.stdout)
     assert line.startswith("perfmodel: error: '-p n=ten' gives 'ten' where a number is expected; give NAME=SIZES, as ")
     assert ("    n=ten", "      ^^^") == (text, carets)
+
+
+def test_weights_of_the_device_in_use_need_no_path(perfmodel, tmp_path, monkeypatch):
+    """A made-up device, calibrated into the user's folder."""
+    board = DeviceFacts("Board 7", "A Platform", "1.2", ())
+    folder = tmp_path / "data" / "board"
+    folder.mkdir(parents=True)
+    (folder / "device.json").write_text(dumps(board.to_json()))
+    monkeypatch.setattr(found_weights, "data_folder", lambda: tmp_path / "data")
+    asked = ("predict", "kernel.py", "-p", "n=4096")
+    without = perfmodel(*asked)
+    assert (2, "") == (without.exit_code, without.stdout)
+    assert "no OpenCL device was found to take the weights of; there are weights of: data/board (" in without.stderr
+    monkeypatch.setattr(found_weights, "identify", lambda selector: Device(0, board))
+    refused = perfmodel(*asked)
+    assert 2 == refused.exit_code
+    assert "no weights were found of the device in use, 'Board 7' of A Platform, driver 1.2" in refused.stderr
+    Path("weights.json").rename(folder / "stevens_kloeckner_2016.json")
+    found = perfmodel(*asked)
+    assert 0 == found.exit_code, found.stderr
+    assert "perfmodel: weights of Board 7: data/board/stevens_kloeckner_2016.json (your own)\n" == found.stderr
+    named = perfmodel(*asked, "-w", "data/board/stevens_kloeckner_2016.json")
+    assert found.stdout == named.stdout
+    told = perfmodel(*asked, "--json")
+    assert "" == told.stderr
+    assert str(folder / "stevens_kloeckner_2016.json") == document(told)["weights"]
+    assert "data/board" in perfmodel("rank", "variants.py", "-p", "n=4096").stderr

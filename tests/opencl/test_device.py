@@ -9,7 +9,8 @@ import pytest
 import perfmodel as pm
 from perfmodel import opencl
 from perfmodel.errors import NoDeviceError
-from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, differences
+from perfmodel.opencl.device import identities
 from tests.machine import fake_device
 
 pytestmark = pytest.mark.device
@@ -37,6 +38,14 @@ def test_every_device_tells_the_facts_that_models_use():
         assert device.facts.value("subgroup_size") >= 1
         assert 3 == len(device.facts.value("max_work_item_sizes"))
         assert device.facts == DeviceFacts.from_json(device.facts.to_json())
+
+
+def test_what_tells_devices_apart_is_the_same_without_building_a_kernel():
+    for brief, device in zip(identities(), opencl.devices(), strict=True):
+        assert (device.index, device.slug) == (brief.index, brief.slug)
+        assert {"compute_units", "device_type"} <= {*brief.facts}
+        assert all(device.facts.fact(key) == fact for key, fact in brief.facts.facts)
+        assert () == differences(device.facts, brief.facts)
 
 
 def test_the_room_lists_the_devices_when_called():

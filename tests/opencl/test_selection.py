@@ -48,6 +48,18 @@ def test_selectors(selector, expected):
     assert expected == opencl.find(selector).index
 
 
+@pytest.mark.parametrize(("selector", "expected"), [(None, 0), ("intel", 1), ("h200", 2)])
+def test_a_device_is_identified_without_a_check(fakes, monkeypatch, selector, expected):
+    monkeypatch.setattr(selection, "identities", lambda: FAKES)
+    fakes.update({0, 1, 2, 3})
+    assert expected == opencl.identify(selector).index
+    with pytest.raises(UnknownDeviceError):
+        opencl.identify("amd")
+    monkeypatch.setattr(selection, "identities", tuple)
+    with pytest.raises(NoDeviceError):
+        opencl.identify()
+
+
 def test_of_equal_devices_the_first_that_works(fakes):
     fakes.add(2)
     assert 3 == opencl.find("h200").index

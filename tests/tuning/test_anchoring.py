@@ -103,7 +103,7 @@ def test_a_suspicious_visit_is_made_again_after_the_others(monkeypatch, flagged,
 
 
 def test_what_cannot_be_predicted_is_not_run(monkeypatch):
-    monkeypatch.setattr("perfmodel.tuning.anchoring.Bench", lambda *given: pytest.fail("a device was opened"))
+    monkeypatch.setattr("perfmodel.tuning.anchoring.Trials", lambda *given, **asked: pytest.fail("a device was opened"))
     with pytest.raises(UnmeasuredFeatureError):
         anchor(model(), scaled(), n=4096)
     with pytest.raises(AssumptionError):
