@@ -30,6 +30,7 @@ mathjax3_config = {"options": {"enableMenu": False}}
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3
+highlight_language = "text"
 nb_execution_mode = "off"  # tests/test_notebooks.py executes them and compares the outputs
 
 # Types in docstrings are prose where no class has a name for them: "mapping of str to array, optional".
@@ -37,6 +38,7 @@ nitpick_ignore_regex = [("py:class", r"[a-z_]+|.*[ =\[].*|ndarray|SHA-256|NoneTy
 autodoc_default_options = {"members": True, "exclude-members": "set_fit_request,set_score_request,set_predict_request"}
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 napoleon_google_docstring = False

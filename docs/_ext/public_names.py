@@ -34,9 +34,10 @@ PLAIN = (int, float, str, tuple, type(None))
 
 
 def names_of(module: Any) -> list[str]:
-    """Return the public names of a module: ``__all__``, or its classes where it has none."""
+    """Return the public names of a module, functions first: ``__all__``, or its classes where it has none."""
     found = getattr(module, "__all__", None)
-    return sorted(found or (name for name in dir(module) if inspect.isclass(getattr(module, name)) and name[0] != "_"))
+    classes = {name for name in dir(module) if inspect.isclass(getattr(module, name)) and name[0] != "_"}
+    return sorted(found or classes, key=lambda name: (not inspect.isroutine(getattr(module, name)), name))
 
 
 class PublicNames(Directive):
