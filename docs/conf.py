@@ -34,7 +34,8 @@ highlight_language = "text"
 nb_execution_mode = "off"  # tests/test_notebooks.py executes them and compares the outputs
 
 # Types in docstrings are prose where no class has a name for them: "mapping of str to array, optional".
-nitpick_ignore_regex = [("py:class", r"[a-z_]+|.*[ =\[].*|ndarray|SHA-256|NoneType|Ge|AllowInfNan|FieldInfo")]
+PROSE = r"[a-z_]+|.*[ =\[].*|ndarray|SHA-256|NoneType|TypeAliasForwardRef|Ge|AllowInfNan|FieldInfo"
+nitpick_ignore_regex = [("py:class", PROSE)]
 autodoc_default_options = {"members": True, "exclude-members": "set_fit_request,set_score_request,set_predict_request"}
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True

@@ -29,7 +29,7 @@ COMMITTED = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc"
 PAGES = {page.name: page for page in pages()}
 PROGRAMS = [name for name, page in PAGES.items() if page.program and name != "README.md"]  # test_readme.py runs it
 LINES = [(name, command) for name, page in PAGES.items() for command in page.commands]
-RUN = [command for name in ("docs/get-started.md",) for command in PAGES[name].shown]
+RUN = [(name, command) for name in ("docs/get-started.md", "docs/tune.md") for command in PAGES[name].shown]
 COMMANDS = get_command(application()).commands
 MODELS = sorted(pm.families())
 
@@ -68,12 +68,14 @@ def test_the_python_of_a_page_runs_and_prints_what_it_promises(name, reader, cap
     assert page.promised == printed
 
 
-@pytest.mark.parametrize("command", RUN, ids=" ".join)
-def test_the_commands_of_the_first_pages_run(command, reader):
-    write_files(PAGES["docs/get-started.md"], reader)
+@pytest.mark.parametrize(
+    ("name", "command"), RUN, ids=lambda value: value if isinstance(value, str) else " ".join(value)
+)
+def test_the_commands_of_the_first_pages_run(name, command, reader):
+    write_files(PAGES[name], reader)
     found = CliRunner().invoke(application(), command[1:])
     assert 0 == found.exit_code, found.stderr
-    assert "strided loads" in found.stdout
+    assert any(variant in found.stdout for variant in ("strided loads", "tile 16x16"))
 
 
 @pytest.mark.parametrize(("name", "command"), LINES, ids=lambda value: value if isinstance(value, str) else "-")
