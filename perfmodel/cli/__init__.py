@@ -22,8 +22,8 @@ from perfmodel.cli.streams import careful_streams
 from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
 COMMANDS = (
-    "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
-    "roofline", "export", "recount",
+    "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "time", "rank", "tune",
+    "evaluate", "compare", "roofline", "export", "recount",
 )  # fmt: skip
 
 USER_ERROR = 2

@@ -46,6 +46,9 @@ class Campaign:
         A visit whose median is further above its minimum is flagged [1].
     timeout_s : float
         No further run is begun once the runs of a visit took this long together [s].
+    brief_above_s : float
+        A visit ends after one run more than those that are dropped if all of them took longer than this [s]: such a
+        kernel is of no interest, and its time need not be exact.
     budget_s : float or None
         No visit is begun later than this after the start [s]; None for no limit.
     wait_s : float
@@ -72,6 +75,7 @@ class Campaign:
     dropped: int = 2
     spread: float = 0.2
     timeout_s: float = 20.0
+    brief_above_s: float = float("inf")
     budget_s: float | None = None
     wait_s: float = 3600.0
     seed: int = 20170405

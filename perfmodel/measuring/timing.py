@@ -38,7 +38,14 @@ class Samples:
         return self.median(dropped) / min(self.host_s[dropped:]) - 1
 
 
-def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf")) -> Samples:
+def sample(
+    queue: Any,
+    enqueues: tuple[Enqueue, ...],
+    runs: int,
+    timeout_s: float = float("inf"),
+    least: int = 0,
+    brief_above_s: float = float("inf"),
+) -> Samples:
     """Run a kernel `runs` times, each on an idle queue, and note the times.
 
     Parameters
@@ -51,6 +58,8 @@ def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: floa
         Number of runs.
     timeout_s : float
         No run is begun when those before took longer [s].
+    least
+        Number of runs after which no other is made if none of them took less than `brief_above_s` [s].
     """
     host: list[float] = []
     device: list[float] = []
@@ -61,6 +70,8 @@ def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: floa
         for _ in range(runs):
             if sum(host) > timeout_s:
                 return Samples(tuple(host), tuple(device), complete=False)
+            if len(host) >= least and min(host, default=0.0) > brief_above_s:
+                break
             before = perf_counter()
             events = [enqueue(queue) for enqueue in enqueues]
             queue.finish()
