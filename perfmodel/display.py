@@ -47,6 +47,20 @@ def rate_text(rate: float, unit: str) -> str:
     return f"{rate / scale:.3g} {prefix}{unit}"
 
 
+def bytes_text(size: float) -> str:
+    """Return a number of bytes with three digits and a fitting binary prefix.
+
+    Examples
+    --------
+    >>> bytes_text(49152), bytes_text(5865951232), bytes_text(64), bytes_text(1023.9)
+    ('48 KiB', '5.46 GiB', '64 B', '1 KiB')
+    """
+    for power, prefix in ((4, "Ti"), (3, "Gi"), (2, "Mi"), (1, "Ki")):
+        if size >= 1023.5 * 1024 ** (power - 1):
+            return f"{size / 1024**power:.3g} {prefix}B"
+    return f"{size:.4g} B"
+
+
 def percent(error: float | None) -> str:
     """Return a share in per cent; a dash where there is none.
 

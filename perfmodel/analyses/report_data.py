@@ -6,13 +6,16 @@ Nothing is drawn here; the values are those of :mod:`perfmodel.analyses.report_v
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import store
+from perfmodel.analyses.kernel_bounds import bound_models
 from perfmodel.analyses.outliers import outliers_of
+from perfmodel.analyses.report_families import family_lines, weights_files
 from perfmodel.analyses.report_lines import fact_lines, how_made, weight_lines
 from perfmodel.analyses.report_values import (
     FITTED,
@@ -27,7 +30,13 @@ from perfmodel.compare import Comparison, compare, summarise
 from perfmodel.compare.comparison import volume
 from perfmodel.compare.verdict import judge
 from perfmodel.display import in_words
-from perfmodel.errors import ForeignDeviceError, MissingFactError, StoreMissingError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AssumptionError,
+    ForeignDeviceError,
+    MissingFactError,
+    StoreMissingError,
+    UnmeasuredFeatureError,
+)
 from perfmodel.fitting.device_folder import tests_of
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.prediction import ADDS_UP
@@ -35,9 +44,10 @@ from perfmodel.quantities.case import Case
 from perfmodel.ranking import rank_measured, scatter_of, with_ties
 
 if TYPE_CHECKING:
+    from perfmodel.analyses.kernel_bounds import BoundModels, KernelBounds
     from perfmodel.facts import DeviceFacts
     from perfmodel.predict import FittedModel
-    from perfmodel.ranked import Ranking
+    from perfmodel.ranked import RankedVariant, Ranking
     from perfmodel.store import Measurements
 
 
@@ -48,6 +58,8 @@ def report_data(
     sizes: Mapping[str, int] | None = None,
     *,
     level: float = 0.9,
+    uncounted: Mapping[str, str] = MappingProxyType({}),
+    advance: Callable[[str], None] = lambda note: None,
 ) -> ReportData:
     """Gather what a report shows.
 
@@ -56,13 +68,19 @@ def report_data(
     model
         Weights of a device (:func:`perfmodel.load`).
     folder
-        Folder with the measurements of the same device. Where it has test kernels, these are compared.
+        Folder with the measurements of the same device. Where it has test kernels, these are compared, and so are the
+        other families whose weights it holds.
     variants
-        A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts.
+        A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts. Those that need a feature
+        which nobody measured, or do not allow the sizes, have no prediction; the report says why.
     sizes
         Their size parameters.
     level
         Probability of intervals.
+    uncounted
+        Variants that could not be counted, by name, each with the reason.
+    advance
+        Called with the name of each step when it begins (:func:`steps_of` has their number).
 
     Raises
     ------
@@ -70,20 +88,23 @@ def report_data(
         If there are no measurements.
     ForeignDeviceError
         If they are of another device than the weights.
-    ParameterError, AssumptionError
-        If a size of the variants is left out, unknown, or not one that they assume.
+    ParameterError
+        If a size of the variants is left out or unknown.
     LevelError
         If the level is not between 0 and 1.
     """
+    advance("reading")
     measured = store.read(folder)
     if measured.device != model.device:
         raise ForeignDeviceError(Path(folder), f"'{measured.device}'", f"'{model.device}'")
     measured = with_measured_facts(measured)
     compared, judged_on = _compared(Path(folder), measured)
+    advance("kernels")
     rows = compare(model, compared, level)
     figures = summarise(rows)
-    ranked, withheld = rank_measured(variants or {}, model, sizes or {}, level=level)
-    ranking = with_ties(ranked, scatter_of(model), level)
+    own = _Own.of(model, variants or {}, sizes or {}, level)
+    bounding = bound_models(folder, model.device)
+    facts = measured.known_facts
     return ReportData(
         device=model.device,
         platform=measured.rows[0].platform,
@@ -98,15 +119,60 @@ def report_data(
         figures=figures,
         verdict=judge(figures) if judged_on == TESTS else None,
         outliers=outliers_of(rows),
-        unmeasured=_unmeasured(rows, withheld),
-        kernels=_largest_terms(model, compared, level),
+        unmeasured=_unmeasured(rows, own.unmeasured),
+        kernels=_largest_terms(model, compared, bounding, level),
         points=_points(compared),
-        ranking=ranking,
-        own=tuple(_terms(one.name, "", in_words(sizes or {}), one, None) for one in ranking),
-        own_points=_own_points(model, variants or {}, sizes or {}, ranking, measured.facts),
-        withheld=MappingProxyType({name: str(error) for name, error in withheld.items()}),
+        ranking=own.ranking,
+        own=tuple(_terms(one.name, "", in_words(own.sizes), one, None, own.bounds(one.name, bounding))
+                  for one in own.ranking),
+        own_points=_own_points(own, measured.facts),
+        withheld=MappingProxyType({**uncounted, **own.withheld}),
         made=how_made(model, measured, folder),
-    )
+        simulated="simulated" in facts and bool(facts.value("simulated")),
+        roofs=roof_values(facts),
+        families=family_lines(model, folder, compared, level, advance) if judged_on == TESTS else (),
+        bound_problems=bounding.problems,
+        scatter=scatter_of(model),
+    )  # fmt: skip
+
+
+def steps_of(folder: str | Path) -> int:
+    """Return how often :func:`report_data` calls `advance` for a folder."""
+    return 2 + (len(weights_files(folder)) if (Path(folder) / store.TESTS_FILE).is_file() else 0)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """A user's variants: ranked, or withheld with the reason."""
+
+    counts: Mapping[str, Any]
+    sizes: Mapping[str, int]
+    ranking: Ranking
+    unmeasured: Mapping[str, UnmeasuredFeatureError]
+    withheld: Mapping[str, str]
+
+    @classmethod
+    def of(cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float) -> _Own:
+        """Rank those of a user's variants that can be predicted."""
+        counts = {name: model.counted(one) for name, one in variants.items()}
+        ranked: list[RankedVariant] = []
+        unmeasured: dict[str, UnmeasuredFeatureError] = {}
+        withheld: dict[str, str] = {}
+        for name, one in counts.items():
+            try:
+                found, without = rank_measured({name: one}, model, sizes, level=level)
+            except AssumptionError as error:
+                withheld[name] = str(error)
+                continue
+            ranked += found
+            unmeasured.update(without)
+        ranked.sort(key=lambda one: one.seconds)
+        withheld |= {name: str(error) for name, error in unmeasured.items()}
+        return cls(counts, sizes, with_ties(ranked, scatter_of(model), level), unmeasured, withheld)
+
+    def bounds(self, name: str, models: BoundModels) -> KernelBounds:
+        """Return what bounds one of the variants."""
+        return models.bounds(self.counts[name], self.sizes)
 
 
 def _compared(folder: Path, measured: Measurements) -> tuple[Measurements, str]:
@@ -116,26 +182,32 @@ def _compared(folder: Path, measured: Measurements) -> tuple[Measurements, str]:
         return measured, FITTED
 
 
-def _largest_terms(model: FittedModel, compared: Measurements, level: float) -> tuple[KernelTerms, ...]:
+def _largest_terms(
+    model: FittedModel, compared: Measurements, bounding: BoundModels, level: float
+) -> tuple[KernelTerms, ...]:
     """Return the terms of each variant at its largest size, of those that can be predicted."""
     rows = sorted(compared, key=lambda row: (row.kernel, in_words(row.variant), volume(row.parameters)))
     found = []
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
+        counts = compared.counts[row.counts_hash]
         try:
-            one = model.predict(compared.counts[row.counts_hash], row.parameters, level=level)
+            one = model.predict(counts, row.parameters, level=level)
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
-        found.append(_terms(kernel, form, in_words(row.parameters), one, row.seconds))
+        bounds = bounding.bounds(counts, row.parameters)
+        found.append(_terms(kernel, form, in_words(row.parameters), one, row.seconds, bounds))
     return tuple(found)
 
 
-def _terms(kernel: str, form: str, sizes: str, one: Any, measured: float | None) -> KernelTerms:
+def _terms(
+    kernel: str, form: str, sizes: str, one: Any, measured: float | None, bounds: KernelBounds
+) -> KernelTerms:
     """Return the terms of a prediction, or of a ranked variant."""
     whole = one.seconds if one.seconds > 0 else math.nan
     largest_first = sorted(one.terms.items(), key=lambda pair: -abs(pair[1]))
     shares = tuple(Share(name, seconds, seconds / whole) for name, seconds in largest_first if seconds)
     adds_up = math.isclose(sum(one.terms.values()), one.seconds, rel_tol=ADDS_UP)
-    return KernelTerms(kernel, form, sizes, one.seconds, measured, shares, adds_up, one.warnings)
+    return KernelTerms(kernel, form, sizes, one.seconds, measured, shares, adds_up, one.warnings, bounds)
 
 
 def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFeatureError]) -> tuple[Unmeasured, ...]:
@@ -154,16 +226,10 @@ def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
         return ()
 
 
-def _own_points(
-    model: FittedModel,
-    variants: Mapping[str, Any],
-    sizes: Mapping[str, int],
-    ranking: Ranking,
-    facts: DeviceFacts | None,
-) -> tuple[KernelPoint, ...]:
+def _own_points(own: _Own, facts: DeviceFacts | None) -> tuple[KernelPoint, ...]:
     """Return the places of predicted variants below the roofs; none where the facts do not allow it."""
     roofs = roof_values(facts) if facts is not None else {}
-    cases = ((one, Case(model.counted(variants[one.name]), sizes, facts, "roofline")) for one in ranking)
+    cases = ((one, Case(own.counts[one.name], own.sizes, facts, "roofline")) for one in own.ranking)
     try:
         return tuple(kernel_point(case, roofs, one.name, "", one.seconds) for one, case in cases)
     except MissingFactError:

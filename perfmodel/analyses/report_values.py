@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from perfmodel.analyses.kernel_bounds import KernelBounds
+from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.compare.verdict import Verdict
+from perfmodel.fitting.uncertainty.scatter import Scatter
 from perfmodel.ranked import Ranking
 
 TESTS = "test kernels, none of which is in the fit"
@@ -58,6 +61,7 @@ class KernelTerms:
     terms: tuple[Share, ...]
     adds_up: bool
     warnings: tuple[str, ...] = ()
+    bounds: KernelBounds = KernelBounds()  # noqa: RUF009 -- frozen
 
     @property
     def bound_by(self) -> str:
@@ -105,6 +109,16 @@ class ReportData:
         and the reasons why others have no prediction, by name.
     made
         How it was made: pairs of a name and a text.
+    simulated
+        Whether a simulator counted the times.
+    roofs
+        The roofs that the facts hold, by the fact's key (:func:`perfmodel.analyses.roofline.roof_values`).
+    families
+        The families whose weights lie in the folder; none without test kernels.
+    bound_problems
+        Why a model cannot say what bounds kernels, in words.
+    scatter
+        How errors between variants of one kernel scatter; None where the weights do not say.
     """
 
     device: str
@@ -128,3 +142,8 @@ class ReportData:
     own_points: tuple[KernelPoint, ...] = ()
     withheld: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     made: tuple[tuple[str, str], ...] = ()
+    simulated: bool = False
+    roofs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    families: tuple[FamilyLine, ...] = ()
+    bound_problems: tuple[str, ...] = ()
+    scatter: Scatter | None = None

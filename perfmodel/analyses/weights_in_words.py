@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from perfmodel.analyses.family_words import FAMILY_WORDS
 from perfmodel.analyses.quantity_words import QUANTITY_WORDS
 from perfmodel.display import rate_text, seconds_text
 
@@ -25,11 +26,13 @@ PLACES: Mapping[str, str] = {
 }
 PARTS: Mapping[str, str] = {"1of2": "half", "1of3": "a third", "2of3": "two thirds", "1of4": "a quarter",
                             "2of4": "half", "3of4": "three quarters"}  # fmt: skip
+RATES: Mapping[str, str] = {"B/s": "B/s", "operation/s": "op/s", "Hz": "Hz"}
+"""Units of rates, as they stand behind a prefix."""
 _ACCESS = re.compile(r"(?P<space>global|local)_(?P<act>load|store|minloadstore)_(?P<bits>\d+)(_(?P<place>\w+))?")
 _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 
 
-def weight_words(name: str, value: float, unit: str) -> str:
+def weight_words(name: str, value: float, unit: str, family: str = "") -> str:
     """Return what a weight means, as a sentence without its full stop.
 
     Parameters
@@ -38,6 +41,8 @@ def weight_words(name: str, value: float, unit: str) -> str:
         A feature (:mod:`perfmodel.features.names`), or a family's own weight ``w_*``.
     value, unit
         The weight in its unit, as in ``s/access``.
+    family
+        Name of the family, whose own weights have words of their own (:mod:`perfmodel.analyses.family_words`).
 
     Examples
     --------
@@ -45,18 +50,31 @@ def weight_words(name: str, value: float, unit: str) -> str:
     'a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s'
     >>> weight_words("op_float32_add", 2e-12, "s/operation")
     'an addition of float32 costs 2 ps: 500 Gop/s'
-    >>> weight_words("w_sharpness", 5.0, "")
-    'sharpness is 5'
+    >>> weight_words("w_sharpness", 5.0, ""), weight_words("w_bandwidth", 9.6e10, "B/s", "roofline")
+    ('sharpness is 5', 'the bandwidth of global memory is 96 GB/s')
     """
+    own = FAMILY_WORDS.get(family.partition(" ")[0], {}).get(name)
     if not unit.startswith("s"):
-        return f"{_own_name(name)} is {value:.4g} {unit}".rstrip()
-    thing, amount, counted = _thing(name, unit.partition("/")[2])
+        called = own[0] if own else _own_name(name)
+        return f"{called} is {rate_text(value, RATES[unit]) if unit in RATES else f'{value:.4g} {unit}'.rstrip()}"
+    thing, amount, counted = (own[0], 1.0, own[1]) if own else _thing(name, unit.partition("/")[2])
     if value == 0:
         return f"{thing} costs nothing that these measurements show"
     if value < 0:
         return f"{thing} saves {seconds_text(-value)}: it takes the place of costs that other weights hold"
     rate = f": {rate_text(amount / value, f'{counted}/s')}" if counted else ""
     return f"{thing} costs {seconds_text(value)}{rate}"
+
+
+def counted_words(name: str) -> str:
+    """Return what a weight is charged for, in words.
+
+    Examples
+    --------
+    >>> counted_words("global_load_32_stride1"), counted_words("w_memory")
+    ('a 32-bit load of neighbouring cells by neighbouring lanes', 'memory')
+    """
+    return _thing(name, "")[0].rstrip(",")
 
 
 def _thing(name: str, per: str) -> tuple[str, float, str]:

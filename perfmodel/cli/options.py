@@ -67,11 +67,11 @@ Statistics = Annotated[
 DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
 Kernels = Annotated[list[Path] | None, typer.Option("--kernels", help="Folder of kernel classes; repeat for more.")]
 Classes = Annotated[list[str] | None, typer.Option("--class", help="Only this class; repeat for more.")]
-Quick = Annotated[bool, typer.Option("--quick", help="The paper's classes in short runs: under a minute.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Three variants of each class, in short runs: 90 seconds.")]
 Full = Annotated[bool, typer.Option("--full", help="Every variant, work-group shape and size.")]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", min=0, help="Begin no measurement later than so many seconds; each class in turn."),
+    typer.Option("--budget", min=0, help="Begin no measurement after so many seconds; each class in turn."),
 ]
 DeviceFile = Annotated[
     str | None,

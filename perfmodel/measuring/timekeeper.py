@@ -73,10 +73,7 @@ class Timekeeper:
             fields["counts_hash"] = counts.hash
             with self.bench.ready(subject, parameters) as enqueues:
                 began_at = now("milliseconds")
-                samples = sample(
-                    self.bench.queue, enqueues, campaign.runs, campaign.timeout_s,
-                    campaign.dropped + 1, campaign.brief_above_s,
-                )  # fmt: skip
+                samples = sample(self.bench.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()

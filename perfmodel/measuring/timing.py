@@ -39,13 +39,9 @@ class Samples:
 
 
 def sample(
-    queue: Any,
-    enqueues: tuple[Enqueue, ...],
-    runs: int,
-    timeout_s: float = float("inf"),
-    least: int = 0,
-    brief_above_s: float = float("inf"),
-) -> Samples:
+    queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf"),
+    enough: tuple[float, int] = (float("inf"), 0),
+) -> Samples:  # fmt: skip
     """Run a kernel `runs` times, each on an idle queue, and note the times.
 
     Parameters
@@ -58,8 +54,8 @@ def sample(
         Number of runs.
     timeout_s : float
         No run is begun when those before took longer [s].
-    least
-        Number of runs after which no other is made if none of them took less than `brief_above_s` [s].
+    enough : (float, int)
+        So many runs suffice once they took longer than this [s].
     """
     host: list[float] = []
     device: list[float] = []
@@ -68,10 +64,10 @@ def sample(
     try:
         queue.finish()
         for _ in range(runs):
+            if sum(host) > enough[0] and len(host) >= enough[1]:
+                break
             if sum(host) > timeout_s:
                 return Samples(tuple(host), tuple(device), complete=False)
-            if len(host) >= least and min(host, default=0.0) > brief_above_s:
-                break
             before = perf_counter()
             events = [enqueue(queue) for enqueue in enqueues]
             queue.finish()

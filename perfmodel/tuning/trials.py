@@ -184,7 +184,7 @@ class Trials:
         self._stack.close()
 
     def visit(
-        self, name: str, sizes: Mapping[str, int] | None = None, *, brief_above_s: float = float("inf")
+        self, name: str, sizes: Mapping[str, int] | None = None, *, enough_s: float | None = None
     ) -> Measurement:
         """Visit a variant now, and return the record of this visit; a failure is a record too.
 
@@ -196,8 +196,8 @@ class Trials:
             The variant.
         sizes
             Other size parameters than those of the trials.
-        brief_above_s
-            Make only few runs of a variant that takes longer than this [s].
+        enough_s
+            Make fewer runs, once they took this long together [s] (:class:`perfmodel.measuring.campaign.Campaign`).
 
         Raises
         ------
@@ -217,7 +217,7 @@ class Trials:
         if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
             ending = partial(self._failed, name, NO_END, at)
             with under_way(self._keep, ending) if self._keep else nullcontext():
-                found = self._visited(name, at, brief_above_s, row)
+                found = self._visited(name, at, enough_s, row)
             if self._keep is not None and found is not row:
                 store.append(self._keep, found, self.timekeeper.counted.get(found.kernel_hash))
             row = found
@@ -309,7 +309,7 @@ class Trials:
             check_given(subject.generated.kernel, self._given[1], at)
         return self.bench.trial(subject, at)
 
-    def _visited(self, name: str, at: Parameters, brief_above_s: float, known: Measurement | None) -> Measurement:
+    def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
         """Build and check a variant if that is due, and time it unless its record is known."""
         began = perf_counter()
         try:
@@ -318,7 +318,7 @@ class Trials:
             finally:
                 self._add(name, building_s=perf_counter() - began)
                 began = perf_counter()
-            return known or self._timed(name, at, first_s, brief_above_s)
+            return known or self._timed(name, at, first_s, enough_s)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()
@@ -326,10 +326,10 @@ class Trials:
         finally:
             self._add(name, running_s=perf_counter() - began)
 
-    def _timed(self, name: str, at: Parameters, first_s: float, brief_above_s: float) -> Measurement:
+    def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
         subject = self._subject(name)
         self.timekeeper.checked[subject.kernel.name, subject.generated.hash] = None  # by _first_run
-        self.bench.campaign = replace(self._shortened(name, at), brief_above_s=brief_above_s)
+        self.bench.campaign = replace(self._shortened(name, at), enough_s=enough_s)
         try:
             return self.timekeeper.measured(self.timekeeper.configuration(subject, at, first_s))
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
 #: Variants up to this factor slower than the best are visited again [1], the fastest of them first, so many at most.
 NEAR, MOST_NEAR = 1.1, 5
-#: A variant that takes so many times the best is timed in as few runs as a visit may have.
-FAR = 1.5
 
 KNOWN = "the best is known"
 ALL = "all variants were tried"
@@ -255,9 +252,9 @@ class _Course:
         return near[:MOST_NEAR] if len(near) > 1 else []
 
     def _visit(self, name: str) -> None:
-        """Visit a variant, in few runs if it is far from the best."""
-        least = self.race.least
-        self.trials.visit(name, brief_above_s=math.inf if least is None else FAR * least)
+        """Visit a variant, no longer than all runs of one near the best would take."""
+        least, runs = self.race.least, self.trials.campaign.runs
+        self.trials.visit(name, enough_s=None if least is None else NEAR * runs * least)
         self._note(name)
 
     def _note(self, name: str) -> None:

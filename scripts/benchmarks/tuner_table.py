@@ -10,12 +10,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
 from perfmodel.errors import PerfModelError
-from perfmodel.kernels.space import Space, configuration_name
+from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.tuning.tuning import TUNE
 
@@ -52,10 +53,6 @@ class Configuration:
     run_s: float = 0.0
 
     @property
-    def name(self) -> str:
-        return configuration_name(self.values)
-
-    @property
     def evaluation_s(self) -> float:
         """What a tuner spends that runs it [s]."""
         return self.build_s + self.code_s + self.run_s
@@ -83,7 +80,7 @@ def measure_table(
         known = {}
         for name in units:
             known[name] = _predicted(trials, model, name, sizes)
-            _, code_s = _timed(lambda name=name: trials.code(name))
+            _, code_s = _timed(partial(trials.code, name))
             known[name]["code_s"] = code_s
             print(f"counted {len(known)} of {len(units)}", end="\r", file=sys.stderr)
         begin()

@@ -39,7 +39,7 @@ def test_how_it_was_made(model):
     made = dict(told)
     assert "a folder" == made["folder"]
     assert "115 configurations of 9 kernels" == made["measured"]
-    assert "115 configurations, these" == made["fitted to"]
+    assert "these 115 configurations" == made["fitted to"]
     assert "the usual ones" == made["options of the fit"]
     assert made["error of the fit on its own rows"].endswith(" % (geometric mean)")
     notes = [text for name, text in told if name == "note"]
@@ -51,15 +51,30 @@ def test_other_options_and_measurements_are_told(model):
     ridged = fit(store.read(QUICKSTART), options=FitOptions(ridge=0.25))
     made = dict(how_made(ridged, store.read(QUICKSTART).of_kernels("arithmetic"), "a folder"))
     assert "ridge=0.25" == made["options of the fit"]
-    assert "115 configurations, other ones than these" == made["fitted to"]
+    assert "other 115 configurations" == made["fitted to"]
     assert "52 configurations of 1 kernels" == made["measured"]
 
 
 def test_facts_have_units_meanings_and_sources():
     facts = {"compute_units": Fact(2, "", "OpenCL"), "clock_hz": Fact(2.6e9, "Hz", "data sheet"),
-             "max_work_item_sizes": Fact((8, 4), "work-items", "OpenCL")}  # fmt: skip
-    clock, units, shape = fact_lines(DeviceFacts.from_mapping("toy", "none", "0", facts))
-    assert ("clock_hz", "2.6e+09 Hz", "data sheet") == (clock.key, clock.value, clock.source)
+             "max_work_item_sizes": Fact((8, 4), "work-items", "OpenCL"), "own": Fact(1.25, "", "a user")}  # fmt: skip
+    clock, units, shape, own = fact_lines(DeviceFacts.from_mapping("toy", "none", "0", facts))
+    assert ("clock_hz", "2.6 GHz", "data sheet") == (clock.key, clock.value, clock.source)
     assert "clock of the compute units" in clock.meaning
-    assert ("2", "8 x 4 work-items", "") == (units.value, shape.value, shape.meaning)
+    assert ("2", "8 x 4 work-items") == (units.value, shape.value)
+    assert ("largest work-group along each axis", "") == (shape.meaning, own.meaning)
     assert () == fact_lines(None)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (6.162e-10, "s", "616 ps"), (1.0, "ns", "1 ns"), (2596, "MHz", "2.6 GHz"), (9.634e10, "B/s", "96.3 GB/s"),
+        (1.415e11, "operation/s", "142 Gop/s"),  # 141.5, halves go to even
+        (49152, "B", "48 KiB"),  # 48 * 1024
+        (True, "", "yes"), (1.96912, "", "1.969"), (4096, "work-items", "4096 work-items"),
+    ],
+)  # fmt: skip
+def test_facts_have_fitting_units(value, unit, expected):
+    (line,) = fact_lines(DeviceFacts.from_mapping("toy", "none", "0", {"own": Fact(value, unit, "")}))
+    assert expected == line.value

@@ -44,7 +44,8 @@ from perfmodel.models import families
         ("w_memory", 1e-11, "s/B", "memory, a byte, costs 10 ps: 100 GB/s"),
         ("w_wait", 3e-6, "s", "wait costs 3 us"),
         ("w_sharpness", 5.0, "", "sharpness is 5"),
-        ("w_rate", 2.5e9, "operation/s", "rate is 2.5e+09 operation/s"),
+        ("w_rate", 2.5e9, "operation/s", "rate is 2.5 Gop/s"),
+        ("w_bandwidth", 9.634e10, "B/s", "bandwidth is 96.3 GB/s"),
         ("launches", 0.0, "s/launch", "a launch costs nothing that these measurements show"),
         ("global_minloadstore_32_stride1", -6e-12, "s/access",
          "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes saves 6 ps: it takes the place "
@@ -64,3 +65,15 @@ def test_every_feature_and_every_weight_has_words():
     for family in families().values():
         for weight in family.weights:
             assert "w_" not in weight_words(weight.name, 1e-9, weight.unit)
+
+
+def test_families_own_weights_have_words_of_their_own():
+    """No weight of a family is shown by its name, and rates are worked out by hand: 1/2e-10 is 5e9."""
+    lane = weight_words("w_operation", 2e-10, "s/operation", "work_depth")
+    assert "an operation of a lane costs 200 ps: 5 Gop/s" == lane
+    assert "the bandwidth of global memory is 2 GB/s" == weight_words("w_bandwidth", 2e9, "B/s", "gpuperf (measured)")
+    for family in families().values():
+        for weight in family.weights:
+            plain = weight.name.removeprefix("w_").replace("_", " ")
+            words = weight_words(weight.name, 1e-9, weight.unit, family.name)
+            assert not words.startswith((f"{plain} ", f"{plain}, ")), (family.name, weight.name)

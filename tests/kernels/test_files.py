@@ -165,7 +165,7 @@ def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
     [
         (("def space", "def spaces"), SpaceError, "takes tile, and the file has no space(); add space()"),
         (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileTypeError, "space() is or returns int"),
-        (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileTypeError, "a dict of each parameter's name"),
+        (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileTypeError, "a dict of each parameter"),
         (("tile * unroll < 32", "False"), SpaceError, "no configuration meets all restrictions"),
         (("tile * unroll < 32", "1 / 0"), KernelFileExecutionError, "ZeroDivisionError"),
         (("allowed(tile, unroll)", "allowed(tile, lanes)"), SpaceError, "a restriction takes 'lanes'"),

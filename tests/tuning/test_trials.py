@@ -144,9 +144,9 @@ def test_too_much_memory_says_how_many_bytes():
 
 def test_a_variant_of_no_interest_is_timed_in_few_runs():
     with trials({"kernel": unit()}) as found:
-        brief = found.visit("kernel", brief_above_s=1e-12)
+        brief = found.visit("kernel", enough_s=1e-12)
         assert ("ok", found.campaign.dropped + 1) == (brief.status, len(brief.samples_s))
-        whole = found.visit("kernel", brief_above_s=100.0)
+        whole = found.visit("kernel", enough_s=100.0)
         assert found.campaign.runs == len(whole.samples_s)
 
 

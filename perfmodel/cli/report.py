@@ -1,0 +1,178 @@
+"""``perfmodel report``: what is known of a device, its model and one's kernels, as one HTML file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perfmodel.cli.options import (
+    DeviceFile,
+    DeviceName,
+    Json,
+    Level,
+    Sizes,
+    Statistics,
+    Variant,
+    given_facts_of,
+    sizes,
+    statistics,
+    units_of,
+    weights_in_use,
+)
+from perfmodel.cli.output import one_output, print_document, print_text, text_stream
+from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
+from perfmodel.io import is_standard_output, write_whole
+
+if TYPE_CHECKING:
+    from perfmodel.analyses.report_values import ReportData
+    from perfmodel.cli.progress import Bar
+    from perfmodel.counts import KernelCounts
+    from perfmodel.predict import FittedModel
+
+SCHEMA = "perfmodel.report/1"
+
+Kernel = Annotated[
+    Path | None,
+    typer.Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants(); these stand first."),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="FILE.html", help="Write this file; - is standard output.")]
+Source = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FOLDER",
+        help="Folder with measurements.jsonl, test.jsonl and weights; by default that of the device in use.",
+    ),
+]  # fmt: skip
+Named = Annotated[
+    str | None,
+    typer.Option("--family", help="The family that is shown, of those whose weights the folder holds; by default "
+                 "the one that calibration recommends. Its name, or its Python file, which is run."),
+]  # fmt: skip
+
+
+def command(
+    kernel: Kernel = None,
+    out: Out = Path("report.html"),
+    source: Source = None,
+    family: Named = None,
+    device: DeviceName = None,
+    variant: Variant = None,
+    size: Sizes = None,
+    statistic: Statistics = None,
+    facts: DeviceFile = None,
+    level: Level = 0.9,
+    json: Json = False,
+) -> None:
+    """Write one HTML file on a device, its model, and your kernels: it needs no network and no other file.
+
+    It takes about 15 seconds, and a few more for each variant that has not been counted yet.
+    """
+    from perfmodel.analyses.report_data import report_data, steps_of
+    from perfmodel.cli.progress import Bar
+    from perfmodel.report.html.page import check_extra, report_page
+
+    one_output(json, out=out)
+    check_extra()
+    _check(out, kernel, size, variant, statistic)
+    at, known = sizes(size), statistics(statistic)
+    units = units_of(kernel, variant) if kernel else {}
+    folder, model = _model(source, family, device, facts, told=not json)
+    bar = Bar()
+    bar.start(f"report on {model.device}", len(units) + steps_of(folder))
+    try:
+        counts, uncounted = _counted(units, model.fitted.subgroup_size, known, bar)
+        data = report_data(model, folder, counts, at, level=level, uncounted=uncounted, advance=bar.advance)
+    finally:
+        bar.stop()
+    content = report_page(data, _made(kernel)).encode()
+    write_whole(out, content)
+    if json:
+        print_document(_document(data, out, len(content)))
+    elif not is_standard_output(out):
+        print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)", text_stream(out))
+
+
+def _check(out: Path, kernel: Path | None, *of_kernels: Any) -> None:
+    """Refuse what can be refused before anything is computed.
+
+    Raises
+    ------
+    OutputFolderError
+        If a folder is to be written.
+    OptionError
+        If options of a kernel file are given without one.
+    """
+    if out.is_dir():
+        raise OutputFolderError(out, "it is a folder")
+    if kernel is None and any(of_kernels):
+        problem = "-p, --variant and --statistics are about a kernel file, and none was given"
+        raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
+
+
+def _model(
+    source: Path | None, family: str | None, device: str | None, facts: str | None, told: bool
+) -> tuple[Path, FittedModel]:
+    """Return the folder of the device and its model."""
+    from perfmodel.calibration.folder_weights import folder_weights
+    from perfmodel.predict import load
+
+    if source is None:
+        found = weights_in_use(device, family, told)
+        source, path = found.folder, found.path
+    else:
+        path = folder_weights(source, family)
+    model, given = load(path, family), given_facts_of(facts)
+    return source, model.with_facts(given) if given else model
+
+
+def _counted(
+    units: Mapping[str, Any], subgroup_size: int, known: Mapping[str, float], bar: Bar
+) -> tuple[dict[str, KernelCounts], dict[str, str]]:
+    """Return the counts of variants, and the reasons why others cannot be counted."""
+    from perfmodel.counts import count
+
+    counts, uncounted = {}, {}
+    for name, unit in units.items():
+        try:
+            counts[name] = count(unit, subgroup_size, check=True, statistics=known)
+        except PerfModelError as error:
+            uncounted[name] = str(error)
+        bar.advance(name.replace(":", " "))  # a colon would mean a failure
+    return counts, uncounted
+
+
+def _made(kernel: Path | None) -> dict[str, str]:
+    """Return when, by which versions and by which command the report is made."""
+    import platform
+    from datetime import datetime, timezone
+    from importlib.metadata import version
+
+    libraries = ("numpy", "loopy", "islpy", "jinja2", "plotly")
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in libraries)]
+    return {
+        "written": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "version of perfmodel": version("perfmodel"),
+        "command": shlex.join(["perfmodel", *sys.argv[1:]]),
+        **({"kernels": str(kernel)} if kernel else {}),
+        "libraries of this report": ", ".join(versions),
+    }
+
+
+def _document(data: ReportData, out: Path, size: int) -> dict[str, Any]:
+    """Return what was written, for JSON."""
+    return {
+        "schema": SCHEMA,
+        "report": str(out),
+        "bytes": size,
+        "device": data.device,
+        "family": data.family,
+        "cases": data.figures.cases,
+        "verdict": data.verdict.text if data.verdict else None,
+        "variants": [one.name for one in data.ranking],
+        "withheld": dict(data.withheld),
+    }

@@ -1,0 +1,1 @@
+"""The report of a device as one HTML file, which needs no server and no other file."""

@@ -1,0 +1,180 @@
+"""The tables of the report, as texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from perfmodel.analyses.term_words import term_words
+from perfmodel.display import interval_text, percent, rate_text, seconds_text
+from perfmodel.report.html.scatter_figures import LOWEST
+from perfmodel.report.html.values import Cell, Table, table
+
+if TYPE_CHECKING:
+    from perfmodel.analyses.report_families import FamilyLine
+    from perfmodel.analyses.report_values import FactLine, ReportData, WeightLine
+    from perfmodel.analyses.roofline import KernelPoint
+    from perfmodel.compare import Comparison
+    from perfmodel.ranked import Ranking
+
+_TIMES = ("measured", "predicted", "error", "interval")
+_SOURCES = (
+    ("Measured facts", ("measured",)),
+    ("Told by the driver and the operating system", ("CL_", "told", "preferred", "OpenCL")),
+    ("Assumed: put them into facts.yaml where you know better", ("assumed",)),
+)
+_MADE = {
+    "folder": "data", "measured": "measured kernels", "taken": "measured on", "fitted to": "weights fitted to",
+    "condition": "condition number of the fit", "libraries": "libraries and settings of the measurements",
+}  # fmt: skip
+"""Names of :func:`perfmodel.analyses.report_lines.how_made` that need more words beside those of the report."""
+MOST_ROWS = 300
+"""Most cases of a table."""
+GIVEN = "Given by data sheets and by users"
+
+
+def comparisons_table(rows: Sequence[Comparison], caption: str) -> Table:
+    """Return a row for each case with its measured and its predicted time; of very many, those with large errors."""
+    kept = worst(rows, MOST_ROWS)
+    found = table(caption, ("kernel", *_TIMES), [(_kernel(row), *_times(row)) for row in kept], (1, 2, 3, 4))
+    return replace(found, note=left_out(len(rows) - len(kept), "cases"))
+
+
+def worst(rows: Sequence[Comparison], most: int) -> Sequence[Comparison]:
+    """Return those of the rows whose error is largest, in their order; one without a prediction has the largest."""
+    if len(rows) <= most:
+        return rows
+    errors = [math.inf if row.relative_error is None else row.relative_error for row in rows]
+    kept = sorted(sorted(range(len(rows)), key=lambda place: -errors[place])[:most])
+    return [rows[place] for place in kept]
+
+
+def left_out(count: int, what: str) -> str:
+    """Return that so many were left out; empty for none."""
+    return f"{count} {what} with smaller errors are left out, which keeps this file small." if count else ""
+
+
+def unmeasured_table(data: ReportData) -> Table:
+    """Return the features without a weight, and the kernels that need them."""
+    rows = [
+        (Cell(term_words(data.family, one.feature), code=one.feature), ", ".join(one.kernels))
+        for one in data.unmeasured
+    ]
+    return table("features that no measurement exercised", ("feature", "needed by"), rows)
+
+
+def fact_tables(facts: Sequence[FactLine]) -> tuple[Table, ...]:
+    """Return the facts in a table for each kind of source, the measured ones first."""
+    found = []
+    rest = list(facts)
+    for caption, beginnings in _SOURCES:
+        own = [fact for fact in rest if fact.source.startswith(beginnings)]
+        rest = [fact for fact in rest if fact not in own]
+        found.append((caption, own))
+    found.insert(1, (GIVEN, rest))
+    head = ("fact", "value", "source")
+    return tuple(table(caption, head, map(_fact, own), (1,), "facts") for caption, own in found if own)
+
+
+def weights_table(weights: Sequence[WeightLine], level: float) -> Table:
+    """Return each weight in words with its interval: the largest costs first, what costs nothing last."""
+    ordered = sorted(weights, key=lambda line: (not line.unit.startswith("s"), -line.value))
+    rows = [
+        (Cell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), _interval(line))
+        for line in ordered
+    ]
+    return table("weights", ("what it costs", f"{100 * level:g} % interval"), rows, (1,), "narrow")
+
+
+def families_table(families: Sequence[FamilyLine], chosen: str) -> Table:
+    """Return the figures of each family; those without say why."""
+    rows = []
+    for one in families:
+        mark = "the family of this report" if one.name == chosen else ""
+        name = Cell(one.name.replace("_", " "), small=one.problem or one.citation, code=mark)
+        if one.figures is None:
+            rows.append((name, *["-"] * 6))
+            continue
+        f = one.figures
+        numbers = (percent(f.error), percent(f.factor), _plain(f.regret), _plain(f.tau), str(one.weights))
+        rows.append((name, *numbers, str(one.withheld)))
+    head = ("family", "error", "factor - 1", "regret", "tau", "weights", "withheld")
+    return table("families, the one with the smallest error first", head, rows, (1, 2, 3, 4, 5, 6))
+
+
+def ranking_table(ranking: Ranking) -> Table:
+    """Return a row for each variant, the one predicted fastest first; with ties, where they are known."""
+    known = any(one.fastest is not None for one in ranking)
+    rows = []
+    for place, one in enumerate(ranking, 1):
+        best = ranking[0].seconds
+        times = f"{one.seconds / best:.2f}" if best > 0 else "-"
+        ties = (percent(one.fastest), "tie" if one.tied else "no") if known else ()
+        cells = (seconds_text(one.seconds), times, *ties, interval_text(one.interval))
+        rows.append((f"{place}. {one.name}", *cells))
+    ties_head = ("is the fastest with", "tie") if known else ()
+    head = ("variant", "predicted", "times the best", *ties_head, "interval")
+    return table("variants, the one predicted fastest first", head, rows, tuple(range(1, len(head))))
+
+
+def roofline_table(points: Sequence[KernelPoint], own: bool) -> Table:
+    """Return the place of each kernel below the roofs."""
+    rows = [
+        (
+            Cell(point.kernel, small=_join(point.form, point.sizes)),
+            f"{point.intensity:.3g}" if math.isfinite(point.intensity) else "moves no data",
+            rate_text(point.rate, "op/s"),
+            LOWEST[point.bound][0],
+            percent(point.share),
+        )
+        for point in points
+    ]
+    rate = "rate at the predicted time" if own else "measured rate"
+    head = ("kernel", "operations for each byte", rate, "lowest roof", "share of it reached")
+    return table("kernels below the roofs", head, rows, (1, 2, 4))
+
+
+def withheld_table(data: ReportData) -> Table:
+    """Return the user's variants without a prediction, and why."""
+    return table("variants without a prediction", ("variant", "reason"), data.withheld.items(), kind="pairs")
+
+
+def made_table(pairs: Iterable[tuple[str, str]]) -> Table:
+    """Return how weights and the report were made."""
+    rows = [(_sentence(_MADE.get(name, name)), text) for name, text in pairs]
+    return table("how this report was made", ("what", "value"), rows, kind="pairs")
+
+
+def _kernel(row: Comparison) -> Cell:
+    return Cell(row.kernel, small=_join(row.form, row.sizes))
+
+
+def _times(row: Comparison) -> tuple[str, ...]:
+    predicted = "withheld" if row.predicted is None else seconds_text(row.predicted)
+    return seconds_text(row.measured), predicted, percent(row.relative_error), interval_text(row.interval)
+
+
+def _fact(fact: FactLine) -> tuple[Cell, str, str]:
+    words = fact.meaning or fact.key.replace("_", " ")
+    return Cell(_sentence(words), code=fact.key), fact.value, fact.source
+
+
+def _interval(line: WeightLine) -> str:
+    if line.interval is None or not line.unit.startswith("s"):
+        return "-" if line.interval is None else f"{line.interval[0]:.3g} to {line.interval[1]:.3g} {line.unit}"
+    return interval_text(line.interval)
+
+
+def _plain(value: float) -> str:
+    return f"{value:.2f}" if math.isfinite(value) else "-"
+
+
+def _join(*texts: str) -> str:
+    return ", ".join(filter(None, texts))
+
+
+def _sentence(text: str) -> str:
+    """Return a text whose first letter is a capital one, unless it is a symbol."""
+    return text if text[1:2] == " " and not text.startswith("a ") else text[:1].upper() + text[1:]

@@ -1,0 +1,136 @@
+"""``perfmodel report``: the file that it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from perfmodel import store
+from perfmodel.predict import fit
+from tests.recorded import SIMULATED
+from tests.report.html.reported import Tree
+
+QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+STRANGE = '''
+from variants import scale
+
+def variants():
+    return {
+        "good": scale("out[i] = a[i] + 1", 128),
+        "unmeasured": scale("out[i] = fmax(a[i], 1)", 128),
+        "<b>outside</b>": scale("out[i] = a[i + 1]", 128),
+    }
+'''
+
+
+@pytest.fixture
+def run(perfmodel):
+    """A runner of commands beside kernel files and the folder of a device: ``device``."""
+    shutil.copytree(QUICKSTART, "device")
+    fit(store.read(QUICKSTART)).save("device/stevens_kloeckner_2016.json")
+    return perfmodel
+
+
+def told(found, status: int = 2) -> str:
+    assert status == found.exit_code, found.output
+    return " ".join(found.stderr.split())
+
+
+def test_a_devices_report(run):
+    found = run("report", "--from", "device", "--out", "new/report.html")
+    assert 0 == found.exit_code, found.output
+    text = Path("new/report.html").read_text(encoding="utf-8")
+    assert f"report: new/report.html ({len(text.encode()) / 1e6:.1f} MB)" in found.stdout
+    tree = Tree(text).root
+    assert "Version of perfmodel" in tree.text
+    assert "usable neither to time nor to rank" in tree.text  # as the README says
+    assert "own" not in {one.attributes.get("id") for one in tree.every("section")}
+
+
+def test_a_users_variants_stand_first_and_json_says_so(run):
+    found = run("report", "variants.py", "-p", "n=1Ki", "--from", "device", "--out", "report.html", "--json")
+    document = json.loads(found.stdout)
+    assert {"small", "large", "product"} == set(document["variants"])
+    assert ("perfmodel.report/1", "report.html") == (document["schema"], document["report"])
+    assert Path("report.html").stat().st_size == document["bytes"]
+    root = Tree(Path("report.html").read_text(encoding="utf-8")).root
+    assert ["own", "overview"] == [one.attributes["id"] for one in root.every("section")][:2]
+
+
+def test_what_cannot_be_predicted_is_shown_and_ends_nothing(run):
+    Path("strange.py").write_text(STRANGE)
+    found = run("report", "strange.py", "-p", "n=1024", "--from", "device", "--json")
+    document = json.loads(found.stdout)
+    assert ["good"] == document["variants"]
+    assert {"unmeasured", "<b>outside</b>"} == set(document["withheld"])
+    tree = Tree(Path("report.html").read_text(encoding="utf-8")).root
+    assert [] == tree.every("b")
+    assert "<b>outside</b>" in tree.text
+    assert document["withheld"]["unmeasured"] in tree.text
+    # A size that a variant does not allow is a reason too.
+    found = run("report", "variants.py", "-p", "n=100", "--from", "device", "--json")
+    assert ([], 3) == (json.loads(found.stdout)["variants"], len(json.loads(found.stdout)["withheld"]))
+
+
+def test_one_variant_and_another_family(run):
+    fit(store.read(QUICKSTART), family="overlap").save("device/overlap.json")
+    asked = ("variants.py", "--variant", "small", "-p", "n=1024", "--from", "device", "--family", "overlap")
+    found = run("report", *asked, "--json")
+    document = json.loads(found.stdout)
+    assert (["small"], "overlap") == (document["variants"], document["family"])
+
+
+def test_a_folder_without_test_kernels_or_probes(run):
+    Path("device/test.jsonl").unlink()
+    assert 0 == run("report", "--from", "device").exit_code
+    text = Tree(Path("report.html").read_text(encoding="utf-8")).root.text
+    assert "There are no test kernels in the folder" in text
+    assert "Families are compared on test kernels" in text
+    assert "have no place below roofs" in text
+
+
+@pytest.mark.slow
+def test_a_simulators_report_says_so(run):
+    found = run("report", "--from", str(SIMULATED), "--json")
+    assert "multithreaded" == json.loads(found.stdout)["family"]
+    assert "A simulator counted these times" in Path("report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--from", "missing"), "no measurements at 'missing'; give"),
+        (("--from", "device", "--family", "roofline"), "'device' holds no weights of the family 'roofline'; choose"),
+        (("--from", "device", "--out", "device"), "cannot write 'device': it is a folder; name a file in it"),
+        (("--from", "device", "--out", "kernel.py/x.html"), "cannot write 'kernel.py/x.html'"),
+        (("--from", "device", "-p", "n=8"), "none was given; name it first: perfmodel report KERNEL.PY"),
+        (("--from", "device", "--level", "2"), "between 0 and 1"),
+        (("missing.py", "--from", "device"), "no kernel file at 'missing.py'"),
+        (("kernel.py", "--from", "device"), "size parameter 'n' is missing"),
+        (("kernel.py", "-p", "n=1..8", "--from", "device"), "give one size here"),
+        (("--from", "device", "--json", "--out", "-"), "both write to standard output"),
+        ((), "no OpenCL device was found to take the weights of"),
+    ],
+)
+def test_what_is_refused(run, arguments, expected):
+    assert expected in told(run("report", *arguments))
+    assert not Path("report.html").exists()
+
+
+def test_a_folder_of_a_newer_schema_or_of_another_device(run):
+    rows = Path("device/measurements.jsonl")
+    rows.write_text(rows.read_text().replace('"perfmodel.measurement/', '"perfmodel.measurement/9'))
+    Path("report.html").write_text("old")
+    assert "newest known here" in told(run("report", "--from", "device"))
+    assert "old" == Path("report.html").read_text()
+    shutil.copy(SIMULATED / "measurements.jsonl", rows)
+    assert "device" in told(run("report", "--from", "device"))
+
+
+def test_standard_output_gets_the_page_alone(run):
+    found = run("report", "--from", "device", "--out", "-")
+    assert found.stdout.startswith("<!DOCTYPE html>")
+    assert found.stdout.rstrip().endswith("</html>")

@@ -1,0 +1,144 @@
+"""The report in a browser: at the width of a phone and of a desk, light and dark, by pointer and by keyboard.
+
+``scripts/nightly`` runs it; ``pytest -m nightly tests/report/html`` alone needs Chromium, playwright and axe-core.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from perfmodel.analyses.report_data import report_data
+from perfmodel.predict import load
+from perfmodel.report.html.page import report_page
+from tests.recorded import POCL
+from tests.report.html.browser import opened
+from tests.report.html.reported import MADE, page
+
+pytestmark = pytest.mark.nightly
+WIDTHS, SCHEMES = (400, 1400), ("light", "dark")
+OPEN = "document.querySelectorAll('.panel:not([hidden]) details').forEach((one) => (one.open = true))"
+PANELS = "[...document.querySelectorAll('.panel')].filter((one) => !one.hidden).map((one) => one.id)"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[str, Path]:
+    """Reports of a simulator with a user's kernels of hostile names, of a CPU, and of a folder without test kernels."""
+    folder = tmp_path_factory.mktemp("reports")
+    bare = folder / "bare"
+    bare.mkdir()
+    for name in ("measurements.jsonl", "counts.jsonl"):
+        (bare / name).symlink_to(POCL / name)
+    pages = {
+        "own": page(),
+        "cpu": report_page(report_data(load(POCL / "bottleneck.json"), POCL), MADE),
+        "bare": report_page(report_data(load(POCL / "stevens_kloeckner_2016.json"), bare), MADE),
+    }
+    for name, text in pages.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in pages}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["own", "cpu", "bare"])
+def test_every_tab_can_be_read(files, name, width, scheme):
+    with opened(files[name], width, scheme) as found:
+        assert len(found.tabs()) == 7 + (name == "own")
+        for tab in found.tabs():
+            tab.click()
+            found.settle()
+            assert [tab.get_attribute("aria-controls")] == found.page.evaluate(PANELS)
+            assert "true" == tab.get_attribute("aria-selected")
+            assert [] == found.overflow()
+            assert [] == found.violations()
+            found.page.evaluate(OPEN)
+            assert [] == found.overflow()
+        assert [] == found.complaints
+        assert [files[name].as_uri()] == [url.partition("#")[0] for url in found.requests]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_open_details_are_accessible(files, scheme):
+    with opened(files["own"], 400, scheme) as found:
+        for tab in found.tabs():
+            tab.click()
+            found.settle()
+            found.page.evaluate(OPEN)
+            assert [] == found.violations()
+
+
+def test_arrow_keys_move_between_tabs(files):
+    with opened(files["own"], 1400, "light") as found:
+        names = [tab.get_attribute("aria-controls") for tab in found.tabs()]
+        found.page.keyboard.press("Tab")  # the link to the content
+        found.page.keyboard.press("Tab")
+        for key, place in (("ArrowRight", 1), ("ArrowRight", 2), ("End", -1), ("ArrowRight", 0), ("ArrowLeft", -1),
+                           ("Home", 0)):  # fmt: skip
+            found.page.keyboard.press(key)
+            assert [names[place]] == found.page.evaluate(PANELS)
+            assert f"tab-{names[place]}" == found.page.evaluate("document.activeElement.id")
+            assert 1 == len(found.page.query_selector_all("[role=tab][tabindex='0']"))
+        found.page.keyboard.press("Tab")
+        assert names[0] == found.page.evaluate("document.activeElement.id")  # the panel
+
+
+def test_a_part_has_an_address(files):
+    with opened(files["own"], 1400, "light") as found:
+        found.page.goto(f"{files['own'].as_uri()}#costs")
+        found.page.reload()
+        found.settle()
+        assert ["costs"] == found.page.evaluate(PANELS)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_point_says_what_it_is_and_a_kernel_can_be_chosen(files, width):
+    with opened(files["own"], width, "light") as found:
+        found.page.click("#tab-accuracy")
+        found.settle()
+        point = found.page.query_selector("#plot-accuracy .scatterlayer .points path").bounding_box()
+        found.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+        found.page.wait_for_selector(".hoverlayer .hovertext")
+        text = found.page.text_content(".hoverlayer .hovertext")
+        assert re.search(r"measured: [\d.]+ \w+predicted: [\d.]+ \w+error: [\d.]+ %90 % interval: ", text)
+        box = found.page.query_selector(".hoverlayer .hovertext").bounding_box()
+        assert -1 <= box["x"] <= box["x"] + box["width"] <= width + 1
+        paths = "[...document.querySelectorAll('#plot-accuracy .points path')]"
+        count = f"{paths}.filter((one) => one.style.opacity < 0.5).length"
+        assert 0 == found.page.evaluate(count)
+        found.page.select_option("#choose-accuracy", "nbody")
+        found.page.wait_for_function(f"{count} > 0")
+
+
+def test_hostile_names_are_shown_and_do_not_run(files):
+    with opened(files["own"], 1400, "light") as found:
+        assert "<script>alert(1)</script>" in found.page.text_content("#own")
+        labels = found.page.evaluate("[...document.querySelectorAll('.ytick')].map((one) => one.textContent).join('')")
+        assert "<script>alert(1" in labels
+        assert [] == found.complaints
+
+
+def test_plots_follow_the_colour_scheme(files):
+    colour = "getComputedStyle(document.querySelector('.xtick text')).fill"
+    with opened(files["own"], 1400, "light") as found:
+        before = found.page.evaluate(colour)
+        found.page.emulate_media(color_scheme="dark")
+        found.page.wait_for_function(f"{colour} !== '{before}'")
+        assert [] == found.violations()
+
+
+def test_without_scripts_everything_is_there(files):
+    from playwright.sync_api import sync_playwright
+
+    from tests.report.html.browser import chromium
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        shown = browser.new_context(java_script_enabled=False).new_page()
+        shown.goto(files["own"].as_uri())
+        assert 8 == len([one for one in shown.query_selector_all(".panel") if one.is_visible()])
+        assert not shown.is_visible(".tabs")
+        assert shown.is_visible("noscript p")
+        browser.close()

@@ -1,0 +1,57 @@
+"""Cards of kernels, from values by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from perfmodel.analyses.report_values import KernelTerms, Share
+from perfmodel.report.html.cards import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels
+
+ISSUE, FAR, SMALL = Share("issue_time", 0.9, 0.9), Share("far_time", -0.2, -0.2), Share("near_time", 1e-4, 1e-4)
+KERNEL = KernelTerms("k", "form=a", "n=8", 1.0, 0.8, (ISSUE, FAR, SMALL), False, ("a warning",))
+FAMILY = "bottleneck"
+
+
+def card(one: KernelTerms):
+    return kernel_card(FAMILY, one, None, term_keys(FAMILY, [one]))
+
+
+def test_terms_have_words_and_bars():
+    found = card(KERNEL)
+    assert ("k", "form=a, n=8") == (found.title, found.detail)
+    assert "predicted 1 s, measured 800 ms, error 25.0 %" == found.times
+    assert [("issuing instructions", "90.0 %", "900 ms", False), (
+        "cache lines from the second-level cache on, and from memory", "-20.0 %", "-200 ms", True,
+    )] == [(bar.words, bar.share, bar.seconds, bar.negative) for bar in found.terms]  # fmt: skip
+    assert [90.0, 20.0] == [round(bar.length, 6) for bar in found.terms]
+    assert "1 smaller term is left out" in found.terms_note
+    assert "do not add up" in found.terms_note
+    assert "its largest term is issuing instructions, 90.0 %" in found.bounds[0]
+    assert found.advice[0].startswith("Issue fewer instructions")
+    assert ("a warning",) == found.warnings
+
+
+def test_bars_fit_where_a_term_is_larger_than_the_time():
+    """A saving makes another term larger than the whole: 2.0 of a time of 1."""
+    found = card(replace(KERNEL, terms=(Share("issue_time", 2.0, 2.0), Share("far_time", -1.0, -1.0)), adds_up=True))
+    assert [100.0, 50.0] == [bar.length for bar in found.terms]
+
+
+def test_a_kernel_without_terms_has_a_card():
+    found = card(replace(KERNEL, terms=(), measured=None))
+    assert ((), (), "predicted 1 s") == (found.terms, found.advice, found.times)
+
+
+def test_a_term_has_one_colour_on_all_cards_and_the_smallest_share_one():
+    many = [replace(KERNEL, terms=tuple(Share(f"part_{i}", 1.0 / i, 1.0 / i) for i in range(1, 9)))]
+    keys = term_keys("mine", many)
+    assert ["part 1", "part 7"] == [keys["part_1"].words, keys["part_7"].words]
+    assert 8 == len({key.colour for key in keys.values()})
+    assert REST == keys["part_8"].colour
+    assert "smaller terms" == legend(keys)[-1].words
+    assert 8 == len(legend(keys))
+
+
+def test_of_many_kernels_the_worst_have_cards():
+    many = [replace(KERNEL, kernel=str(place), seconds=0.8 + 0.01 * place) for place in range(MOST_CARDS + 5)]
+    assert [str(place) for place in range(5, MOST_CARDS + 5)] == [one.kernel for one in worst_kernels(many)]

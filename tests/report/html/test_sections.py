@@ -1,0 +1,45 @@
+"""What stands on each tab, of recorded measurements."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import plotly.graph_objects as go
+
+from perfmodel.analyses.report_values import FITTED
+from perfmodel.report.html.sections import contents
+from perfmodel.report.html.values import Plot
+from tests.report.html.reported import HOSTILE, MADE, reported
+
+
+def test_everything_is_shown():
+    data = reported()
+    shown = contents(data, MADE)
+    assert len(data.comparisons) == len(shown.comparisons.rows)
+    assert len(data.kernels) == len(shown.cards)
+    assert len(data.weights) == len(shown.weights.rows)
+    assert len(data.facts) == sum(len(table.rows) for table in shown.fact_tables)
+    assert len(data.families) == len(shown.families_table.rows)
+    assert sorted(HOSTILE) == sorted(card.title for card in shown.own_cards)
+    assert ["<i>broken</i>"] == [row[0].text for row in shown.withheld.rows]
+    assert len(MADE) + len(data.made) == len(shown.made.rows)
+    assert shown.tested
+    assert not contents(replace(data, judged_on=FITTED), MADE).tested
+
+
+def test_cards_say_what_bounds_kernels_by_all_three_models():
+    cards = contents(reported(), MADE).cards
+    for beginning in ("By this model: ", "Below the roofs: ", "By work and depth: "):
+        assert all(any(line.startswith(beginning) for line in card.bounds) for card in cards)
+    assert all(card.advice for card in cards)
+    assert any("gpuperf expects" in line for card in cards for line in card.advice)
+
+
+def test_plotly_accepts_every_plot():
+    shown = contents(reported(), MADE)
+    plots = [value for one in fields(shown) if isinstance(value := getattr(shown, one.name), Plot)]
+    assert 5 == len(plots)
+    for plot in plots:
+        figure = go.Figure(plot.specification)
+        assert len(plot.specification["data"]) == len(figure.data)
+        assert plot.alternative
