@@ -111,6 +111,22 @@ class VariantError(PerfModelError, ValueError):
     message = "variant '{name}': {problem} Or leave this variant out of the file."
 
 
+class SpaceError(PerfModelError, ValueError):
+    """A space of transformations has no variants, or a part of it makes no sense."""
+
+    problem: str
+    advice: str
+    message = "{problem}; {advice}."
+
+
+class TuningError(PerfModelError, ValueError):
+    """A search for the fastest variant cannot begin."""
+
+    problem: str
+    advice: str
+    message = "{problem}; {advice}."
+
+
 class KernelArgumentError(PerfModelError, ValueError):
     """Values were given for other scalar arguments than a kernel has."""
 
@@ -123,3 +139,23 @@ class KernelArgumentError(PerfModelError, ValueError):
             f"kernel '{self.kernel}' has the scalar arguments ({', '.join(sorted(self.wanted))}), but values "
             f"were given for ({', '.join(sorted(self.given))}); name them all in sizes and scalars."
         )
+
+
+class GivenArgumentError(PerfModelError, ValueError):
+    """A user's function ``arguments()`` gives something else than an argument of the kernel."""
+
+    kernel: str
+    name: str
+    found: str  # as "is of type list"
+    allowed: str
+    message = """arguments() gives '{name}' for the kernel '{kernel}', and it {found}; give {allowed}, or leave it out
+    and it is made from the kernel's own types and shapes."""
+
+
+class TrialError(PerfModelError, RuntimeError):
+    """A variant cannot be built, counted or run."""
+
+    variant: str
+    status: str  # of a record: compile, runtime, ...
+    problem: str
+    message = "variant '{variant}' failed ({status}: {problem}); mend it, or leave it out."

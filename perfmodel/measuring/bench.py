@@ -46,7 +46,7 @@ class Bench:
     def __init__(self, device: Device, campaign: Campaign) -> None:
         self.device = device
         self.campaign = campaign
-        self._compiled: dict[str, CompiledCode] = {}
+        self._compiled: dict[tuple[str, ...], CompiledCode] = {}
         self._blocks: dict[np.dtype[Any], Any] = {}
 
     @cached_property
@@ -63,12 +63,13 @@ class Bench:
         return int(self.device.facts.value(key))
 
     def compiled(self, subject: Subject) -> CompiledCode:
-        """Compile the subject's code for the device, once."""
+        """Compile the subject's code for the device, once with each set of the compiler's options."""
         generated = subject.generated
-        if generated.hash not in self._compiled:
+        key = (generated.hash, *generated.kernel.options.build_options)
+        if key not in self._compiled:
             with stage("compile"):
-                self._compiled[generated.hash] = generated.compile(self._opened[0])
-        return self._compiled[generated.hash]
+                self._compiled[key] = generated.compile(self._opened[0])
+        return self._compiled[key]
 
     def fits(self, subject: Subject, parameters: Parameters) -> bool:
         """Whether the subject's arrays fit into the share of the memory that the campaign may fill."""

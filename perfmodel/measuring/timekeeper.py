@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from perfmodel.measuring.timing import sample
 from perfmodel.store import Measurement, Visit
 
 if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
     from perfmodel.counts import KernelCounts
 
 
@@ -28,10 +31,13 @@ class Timekeeper:
         The opened device, and the campaign's settings.
     overhead_s : float
         The launch overhead on the device [s].
+    statistics : mapping
+        Of what depends on data, as of :func:`perfmodel.counts.count`.
     """
 
     bench: Bench
     overhead_s: float
+    statistics: Mapping[str, float] = field(default_factory=dict)
     counted: dict[str, KernelCounts] = field(default_factory=dict)
     checked: dict[tuple[str, str], FailedError | None] = field(default_factory=dict)
 
@@ -85,14 +91,18 @@ class Timekeeper:
 
     def count(self, subject: Subject) -> KernelCounts:
         """Count the variant, once: counts hold for all sizes."""
-        from perfmodel.counts import count
-
         generated = subject.generated
         if generated.hash not in self.counted:
             with stage("constraint"):
-                counts = count(generated.t_unit, subgroup_size=self.bench.fact("subgroup_size"), check=True)
+                counts = self.count_unit(generated.t_unit)
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
+
+    def count_unit(self, unit: TranslationUnit, check: bool = True) -> KernelCounts:
+        """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
+        from perfmodel.counts import count
+
+        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=self.statistics, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
         """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.

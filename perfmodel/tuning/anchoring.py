@@ -13,17 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.anchors import Anchor, AnchoredModel
-from perfmodel.errors import AnchorDeviceError, AnchorError, ParameterError
-from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring.bench import Bench
+from perfmodel.errors import AnchorDeviceError, AnchorError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.lock import locked
 from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.measuring.size_plan import PlanError, plan_sizes
-from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.predict import check_launch
 from perfmodel.tuning.smaller_sizes import smaller_sizes
+from perfmodel.tuning.trials import Arguments, Trials
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -99,12 +94,23 @@ def anchor_variants(
     allow_unmeasured: bool = False,
     campaign: Campaign = ANCHOR,
     progress: Progress | None = None,
+    arguments: Arguments | None = None,
+    statistics: Mapping[str, float] | None = None,
 ) -> dict[str, Anchor]:
     """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
 
     At that size the quickest variant stands out from the launch overhead. For the rest see :func:`anchor`.
+
+    Parameters
+    ----------
+    model, variants, sizes, allow_unmeasured, campaign, progress
+        As of :func:`anchor`; variants by name.
+    arguments
+        ``arguments(**sizes)`` gives the kernel's arguments by name, as of :class:`perfmodel.tuning.trials.Trials`.
+    statistics
+        Of what depends on data, as of :func:`perfmodel.counts.count`; they must hold for the arguments at all sizes.
     """
-    counted = {name: _counted(model, name, unit) for name, unit in variants.items()}
+    counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
         if np.ndim(value):
             raise ParameterError(name, "is an array; a kernel is anchored for one size", tuple(sizes))
@@ -114,7 +120,9 @@ def anchor_variants(
     for counts in counted.values():
         check_launch(counts, device.facts)
     points = smaller_sizes(tuple(counted.values()), sizes)
-    rows = _visit(Bench(device, campaign), _class_of(variants, sizes, points), progress or Silent())
+    asked: dict[str, Any] = {"compare": False, "progress": progress, "ladder": points, "statistics": statistics}
+    with Trials(device, variants, sizes, campaign, arguments, kernel="anchor", **asked) as trials:
+        rows = _visit(trials, progress or Silent())
     anchors = {}
     for name, row in rows.items():
         found = model.predict(counted[name], row.parameters, allow_unmeasured=allow_unmeasured)
@@ -143,64 +151,36 @@ def device_of(model: FittedModel) -> Device:
     raise AnchorDeviceError(model.device, tuple(f"{one.name} ({one.platform})" for one in listed))
 
 
-def _visit(bench: Bench, kernel: KernelClass, progress: Progress) -> dict[str, Measurement]:
-    """Choose the size of the class, and visit each of its variants there once; those that are flagged again."""
-    subjects = {str(variant["variant"]): Subject(kernel, variant) for variant in kernel.variants}
+def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
+    """Choose the size of the variants, and visit each there once; those that are flagged again."""
     found: dict[str, Measurement] = {}
-    with locked(bench.device.facts, progress, bench.campaign.wait_s):
-        timekeeper = Timekeeper(bench, bench.launch_overhead())
-        with task(progress, "running anchors", len(subjects)):
-            try:
-                plan = plan_sizes(timekeeper, tuple(subjects.values()))
-            except PlanError as error:
-                raise _refusal(str(error.subject.variant["variant"]), error.failure) from error
-            for visit in range(bench.campaign.most_visits):
-                for name, subject in subjects.items():
-                    if visit == 0 or found[name].flags:
-                        configuration = timekeeper.configuration(subject, plan.parameters[0], plan.seconds[0])
-                        row = timekeeper.measured(configuration)
-                        if row.status != "ok":
-                            raise _refusal(name, FailedError(row.status, row.message))
-                        found[name] = row.after(found.get(name))
-                    if visit == 0:
-                        progress.advance(name)
+    with task(progress, "running anchors", len(trials.variants)):
+        try:
+            trials.settle()
+        except TrialError as error:
+            raise AnchorError(error.variant, f"its run failed ({error.status}: {error.problem})") from error
+        for visit in range(trials.campaign.most_visits):
+            for name in trials.variants:
+                if visit == 0 or found[name].flags:
+                    row = trials.visit(name)
+                    if row.status != "ok":
+                        raise AnchorError(name, f"its run failed ({row.status}: {row.message})")
+                    found[name] = row.after(found.get(name))
+                if visit == 0:
+                    progress.advance(name)
     return found
 
 
-def _refusal(name: str, failure: FailedError) -> AnchorError:
-    return AnchorError(name, f"its run failed ({failure.status}: {failure.message})")
-
-
-def _class_of(
-    variants: Mapping[str, TranslationUnit], sizes: Mapping[str, int], points: tuple[Mapping[str, int], ...]
-) -> KernelClass:
-    """Return a class of the variants with the sizes of its ladder; its output is compared with nothing."""
-    return KernelClass(
-        name="anchor",
-        group="anchor",
-        build=lambda variant: variants[variant],
-        sizes=Ladder(lambda exponent: points[exponent : exponent + 1], start=0, rungs=1),
-        reference=lambda arguments, variant: {},
-        variants=tuple({"variant": name} for name in variants),
-        scalars=lambda variant: _scalars(variants[variant], sizes),
-        ranked=True,
-    )
-
-
-def _scalars(unit: TranslationUnit, sizes: Mapping[str, int]) -> dict[str, float]:
-    """Return 1 for each scalar argument that is no size."""
-    from loopy import ValueArg
-
-    arguments = unit.default_entrypoint.args
-    return {one.name: 1 for one in arguments if isinstance(one, ValueArg) and one.name not in sizes}
-
-
-def _counted(model: FittedModel, name: str, kernel: Any) -> KernelCounts:
+def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str, float] | None) -> KernelCounts:
     from loopy import TranslationUnit
+
+    from perfmodel.counts import count
 
     if not isinstance(kernel, TranslationUnit):
         given = type(kernel).__name__
         raise AnchorError(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
+    if statistics:
+        return count(kernel, model.fitted.subgroup_size, statistics=statistics, check=True)
     return model.counted(kernel)
 
 

@@ -1,0 +1,500 @@
+"""Runs of the variants of one user's kernel, each timed as a campaign times its kernels.
+
+A visit goes as one of a campaign: the same arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as
+those of the measured rows that models are fitted to. Outputs are compared between variants, since a user's kernel
+has no reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
+
+from perfmodel import store
+from perfmodel.errors import TrialError, UnknownVariantError
+from perfmodel.kernels import KernelClass, Ladder, Parameters
+from perfmodel.measuring.arguments import BLOCK
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.session import NO_END
+from perfmodel.measuring.size_plan import PlanError, plan_sizes
+from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.measuring.supervised import command_began, spent_s, under_way
+from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.store import Measurement, canonical
+from perfmodel.tuning.given_arguments import check_given
+from perfmodel.tuning.outputs import differences, output_names
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+    from perfmodel.counts import KernelCounts
+    from perfmodel.opencl import Device
+
+Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
+Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
+
+#: Visits of ten runs at the user's own sizes, which may take long: three far apart, more where these disagree.
+TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0)
+#: A visit has fewer runs if they would take longer together [s], down to one more than those that are dropped.
+VISIT_S = 3.0
+
+
+def runs_of(run_s: float, campaign: Campaign) -> int:
+    """Return how many runs a visit has if one takes so long [s]: at least one more than those that are dropped.
+
+    Examples
+    --------
+    >>> runs_of(1e-3, TRIALS), runs_of(0.5, TRIALS), runs_of(20.0, TRIALS)
+    (10, 6, 3)
+    """
+    return max(campaign.dropped + 1, min(campaign.runs, int(VISIT_S / run_s) if run_s > 0 else campaign.runs))
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Time that one variant took so far.
+
+    Parameters
+    ----------
+    building_s
+        Its making, code, compilation, and first run, at which some drivers compile, with the check of its output [s].
+    running_s
+        Its timed visits, with the filling of its arrays [s].
+    """
+
+    building_s: float = 0.0
+    running_s: float = 0.0
+
+    @property
+    def total_s(self) -> float:
+        """All of it [s]."""
+        return self.building_s + self.running_s
+
+
+class Trials:
+    """Runs variants of one kernel on a device, one visit at a time; a context manager that holds the device's lock.
+
+    Parameters
+    ----------
+    device
+        The device. To measure as campaigns do, call :func:`perfmodel.measuring.pin_threads` before devices are listed.
+    variants
+        Translation units by name, or functions without arguments that make them, called at the first visit or count.
+    sizes
+        The size parameters, integers.
+    campaign
+        How a visit is made: its runs, its arguments' seed, its bounds.
+    arguments
+        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
+        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
+    kernel
+        Name of the kernel in records.
+    statistics
+        Of what depends on data, as of :func:`perfmodel.counts.count`.
+    progress
+        Is told when another campaign uses the device.
+    compare
+        Whether outputs are compared: the first variant that runs well at some sizes is the reference there.
+    tolerance
+        Largest relative difference of floating-point outputs [1]; by their type if left out
+        (:data:`perfmodel.tuning.outputs.TOLERANCE`).
+    keep
+        A store, to which each visit's record is added when it ends.
+    ladder
+        Sizes from small to large, among which :meth:`settle` chooses.
+
+    Attributes
+    ----------
+    kernel
+        Name of the kernel in records.
+    rows
+        By variant and sizes as :func:`perfmodel.store.canonical` writes them, the record of all its visits joined.
+    uncompared
+        Why a variant's output was not compared, by name.
+
+    Raises
+    ------
+    BrokenDeviceError, DeviceBusyError
+        On entering: the device runs nothing, or a campaign on it does not end in time.
+
+    Examples
+    --------
+    ::
+
+        with Trials(device, {"naive": naive, "tiled": lambda: tile(naive, 16)}, {"n": 1024}) as trials:
+            row = trials.visit("tiled")
+            print(row.status, row.seconds, row.flags, trials.spent("tiled").building_s)
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        variants: Mapping[str, Variant],
+        sizes: Mapping[str, int],
+        campaign: Campaign = TRIALS,
+        arguments: Arguments | None = None,
+        *,
+        kernel: str = "kernel",
+        statistics: Mapping[str, float] | None = None,
+        progress: Progress | None = None,
+        compare: bool = True,
+        tolerance: float | None = None,
+        keep: Path | None = None,
+        ladder: Sequence[Mapping[str, int]] = (),
+    ) -> None:
+        self.device, self.variants, self.sizes, self.campaign = device, dict(variants), dict(sizes), campaign
+        self.rows: dict[tuple[str, str], Measurement] = {}
+        self.uncompared: dict[str, str] = {}
+        self._arguments, self.kernel, self._compare, self._tolerance = arguments, kernel, compare, tolerance
+        self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
+        self._ladder = tuple(dict(one) for one in ladder) or (self.sizes,)
+        self._subjects: dict[str, Subject | FailedError] = {}
+        self._counts: dict[str, KernelCounts] = {}
+        self._tried: dict[tuple[str, str], float | FailedError] = {}
+        self._expected: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._given: tuple[str, Mapping[str, Any]] = ("", {})
+        self._spent: dict[str, Spent] = {}
+        self._earlier: dict[tuple[str, str], list[Measurement]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Trials:
+        if self._keep is not None:
+            store.prepare(self._keep, self.device.facts)
+            self._earlier = _rows_of_this_command(self._keep, self.kernel)
+        with ExitStack() as stack:
+            stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
+            self.bench = Bench(self.device, self.campaign)
+            self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), self._statistics)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._stack.close()
+
+    def visit(
+        self, name: str, sizes: Mapping[str, int] | None = None, *, enough_s: float | None = None
+    ) -> Measurement:
+        """Visit a variant now, and return the record of this visit; a failure is a record too.
+
+        At its first visit it is built, and at the first one at these sizes its output is compared.
+
+        Parameters
+        ----------
+        name
+            The variant.
+        sizes
+            Other size parameters than those of the trials.
+        enough_s
+            Make fewer runs, once they took this long together [s] (:class:`perfmodel.measuring.campaign.Campaign`).
+
+        Raises
+        ------
+        UnknownVariantError
+            If there is no such variant.
+        BrokenDeviceError
+            If the device runs nothing any more, also after it was opened again.
+        OutputError
+            If the store cannot be written.
+        """
+        self._check_name(name)
+        at = self.sizes if sizes is None else dict(sizes)
+        self._ask_for_arguments(at)
+        key = (name, canonical(at))
+        earlier = self._earlier.get(key)
+        row = earlier.pop(0) if earlier else None
+        if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
+            ending = partial(self._failed, name, NO_END, at)
+            with under_way(self._keep, ending) if self._keep else nullcontext():
+                found = self._visited(name, at, enough_s, row)
+            if self._keep is not None and found is not row:
+                store.append(self._keep, found, self.timekeeper.counted.get(found.kernel_hash))
+            row = found
+        self.rows[key] = row.after(self.rows.get(key))
+        return row
+
+    def count(self, name: str) -> KernelCounts:
+        """Count a variant for the device; its code is neither generated nor checked before it is visited.
+
+        Raises
+        ------
+        UnknownVariantError
+            If there is no such variant.
+        TrialError
+            If it cannot be made.
+        CountingError, ...
+            As of :func:`perfmodel.counts.count`.
+        """
+        self._check_name(name)
+        if name not in self._counts:
+            try:
+                unit = self._subject(name).kernel.build()
+            except FailedError as failure:
+                raise TrialError(name, failure.status, failure.message) from failure
+            self._counts[name] = self.timekeeper.count_unit(unit, check=False)
+        return self._counts[name]
+
+    def joined(self, name: str) -> Measurement:
+        """Return the record of all visits to a variant at the sizes of the trials, joined; it must have one."""
+        return self.rows[name, canonical(self.sizes)]
+
+    def recall(self, row: Measurement) -> bool:
+        """Take an earlier record, as if it were a visit made now; whether it is of a variant as it is now.
+
+        It is if the device, its driver, the sizes and the code are the same. To know that, the code is generated.
+        """
+        name = str(row.variant.get("variant"))
+        if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
+            return False
+        try:
+            subject = self._subject(name)
+        except FailedError:
+            return False
+        if not subject.hash or self.timekeeper.failed(subject, NO_END, self.sizes).key != row.key:
+            return False
+        key = (name, canonical(self.sizes))
+        self.rows[key] = row.after(self.rows.get(key))
+        return True
+
+    def code(self, name: str) -> str:
+        """Return a variant's OpenCL code.
+
+        Raises
+        ------
+        UnknownVariantError
+            If there is no such variant.
+        TrialError
+            If no code can be generated.
+        """
+        self._check_name(name)
+        try:
+            return self._subject(name).generated.text
+        except FailedError as failure:
+            raise TrialError(name, failure.status, failure.message) from failure
+
+    def spent(self, name: str) -> Spent:
+        """Return the time that a variant took so far."""
+        return self._spent.get(name, Spent())
+
+    def settle(self) -> Parameters:
+        """Choose sizes for the visits: the first of the ladder at which all variants run long enough, as campaigns do.
+
+        Raises
+        ------
+        TrialError
+            If a variant cannot be built, counted or run, or no sizes fit into the memory.
+        """
+        try:
+            team = tuple(self._named(name) for name in self.variants)
+            self.sizes = dict(plan_sizes(self.timekeeper, team, self._trial_s).parameters[0])
+        except PlanError as error:
+            raise TrialError(_name_of(error.subject), error.failure.status, error.failure.message) from error
+        return self.sizes
+
+    def _trial_s(self, subject: Subject, at: Parameters) -> float:
+        """Return the time of a trial run with the user's arguments, where there are some [s]."""
+        self._ask_for_arguments(at)
+        with stage("constraint"):
+            check_given(subject.generated.kernel, self._given[1], at)
+        return self.bench.trial(subject, at)
+
+    def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
+        """Build and check a variant if that is due, and time it unless its record is known."""
+        began = perf_counter()
+        try:
+            try:
+                first_s = self._first_run(name, at)
+            finally:
+                self._add(name, building_s=perf_counter() - began)
+                began = perf_counter()
+            return known or self._timed(name, at, first_s, enough_s)
+        except FailedError as failure:
+            if failure.status == "runtime":
+                self.bench.see_that_it_works()
+            return self._failed(name, failure, at)
+        finally:
+            self._add(name, running_s=perf_counter() - began)
+
+    def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
+        subject = self._subject(name)
+        self.timekeeper.checked[subject.kernel.name, subject.generated.hash] = None  # by _first_run
+        self.bench.campaign = replace(self._shortened(name, at), enough_s=enough_s)
+        try:
+            return self.timekeeper.measured(self.timekeeper.configuration(subject, at, first_s))
+        finally:
+            self.bench.campaign = self.campaign
+
+    def _first_run(self, name: str, at: Parameters) -> float:
+        """Build a variant, check that it can run at these sizes and compare its output, once; return the time [s]."""
+        key = (name, canonical(at))
+        if key not in self._tried:
+            began = perf_counter()
+            try:
+                self._try(name, self._subject(name), at)
+                self._tried[key] = perf_counter() - began
+            except FailedError as failure:
+                self._tried[key] = failure
+        found = self._tried[key]
+        if isinstance(found, FailedError):
+            raise found
+        return found
+
+    def _try(self, name: str, subject: Subject, at: Parameters) -> None:
+        from perfmodel.predict import check_launch
+
+        with stage("constraint"):
+            counts = self.count(name)  # before its code is generated: it tells more of what is wrong
+            self.timekeeper.counted[subject.generated.hash] = counts
+            counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
+            check_launch(counts, self.device.facts)
+            check_given(subject.generated.kernel, self._given[1], at)
+            self._check_memory(subject, at)
+        if not self._compare:
+            self.bench.compiled(subject)
+            return
+        _, after = self.bench.output(subject, at)
+        with stage("correctness"):
+            self._compare_output(name, {one: after[one] for one in output_names(subject.generated.kernel)}, at)
+
+    def _compare_output(self, name: str, outputs: dict[str, Any], at: Parameters) -> None:
+        reference, expected = self._expected.setdefault(canonical(at), (name, outputs))
+        if set(outputs) != set(expected):
+            others = f"it writes {', '.join(outputs)}, and '{reference}' writes {', '.join(expected)}"
+            self.uncompared[name] = others
+            return
+        found = differences(outputs, expected, self._tolerance)
+        if found:
+            raise FailedError("correctness", f"its output differs from that of '{reference}': {'; '.join(found)}")
+
+    def _check_memory(self, subject: Subject, at: Parameters) -> None:
+        if self.bench.fits(subject, at):
+            return
+        arrays = sorted(subject.arrays(at), key=lambda one: -one.octets)
+        needs = ", ".join(f"{one.name} {one.octets} B" for one in arrays)
+        total, most = sum(one.octets for one in arrays), self.campaign.memory_fraction
+        memory, single = self.bench.fact("global_memory_bytes"), self.bench.fact("max_alloc_bytes")
+        raise FailedError(
+            "constraint",
+            f"its arrays need {total} bytes ({needs}); of the device's {memory} bytes {most:.0%} may be filled, "
+            f"{single} by one array, and an array may have 2**31 - 1 elements: choose smaller sizes",
+        )
+
+    def _shortened(self, name: str, at: Parameters) -> Campaign:
+        """Return the campaign with fewer runs where they would take too long."""
+        if runs_of(self._first_run(name, at), self.campaign) == self.campaign.runs:
+            return self.campaign
+        return replace(self.campaign, runs=runs_of(self._single_s(name, at), self.campaign))
+
+    def _single_s(self, name: str, at: Parameters) -> float:
+        """Return the time of one run [s], compiled before."""
+        key = (name, canonical(at))
+        self._tried[key] = found = self.bench.trial(self._named(name), at)
+        return found
+
+    def _subject(self, name: str) -> Subject:
+        """Return a variant, made at the first call; raise again what that raised."""
+        if name not in self._subjects:
+            try:
+                self._subjects[name] = self._made(name)
+            except FailedError as failure:
+                self._subjects[name] = failure
+        found = self._subjects[name]
+        if isinstance(found, FailedError):
+            raise found
+        return found
+
+    def _named(self, name: str) -> Subject:
+        """Return a variant; a failure names it."""
+        try:
+            return self._subject(name)
+        except FailedError as failure:
+            raise PlanError(self._stand_in(name), failure) from failure
+
+    def _made(self, name: str) -> Subject:
+        from loopy import TranslationUnit
+        from loopy.kernel.array import ArrayBase
+
+        given = self.variants[name]
+        with stage("compile"):
+            unit = given if isinstance(given, TranslationUnit) else given()
+            if not isinstance(unit, TranslationUnit):
+                raise FailedError("compile", f"it is of type {type(unit).__name__}, and not a loopy.TranslationUnit")
+            arguments = unit.default_entrypoint.args
+        arrays = [one.name for one in arguments if isinstance(one, ArrayBase)]
+        scalars = [one.name for one in arguments if not isinstance(one, ArrayBase) and one.name not in self.sizes]
+        return Subject(
+            replace(
+                self._stand_in(name).kernel,
+                build=lambda **variant: unit,
+                scalars=lambda **variant: {one: self._given[1].get(one, 1) for one in scalars},
+                contents={one: partial(self._contents, one) for one in arrays},
+            ),
+            {"variant": name},
+        )
+
+    def _stand_in(self, name: str) -> Subject:
+        """Return a variant that is never built, to describe it in a record."""
+        kernel = KernelClass(
+            name=self.kernel,
+            group=self.kernel,
+            build=lambda **variant: None,
+            sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
+            reference=lambda arguments, **variant: {},
+            variants=tuple({"variant": one} for one in self.variants),
+            ranked=True,
+        )
+        return Subject(kernel, {"variant": name}).unbuilt
+
+    def _contents(self, name: str, generator: Any, shape: tuple[int, ...]) -> Any:
+        """Return what an array holds before a run: what was given, else numbers by its name, as each variant has it."""
+        given = self._given[1].get(name)
+        if given is not None:
+            return given
+        drawn = np.random.default_rng([self.campaign.seed, crc32(name.encode())])
+        return np.resize(drawn.uniform(0.5, 2.0, BLOCK), shape)
+
+    def _ask_for_arguments(self, at: Parameters) -> None:
+        """Call the user's function for the arguments, once while the sizes stay the same."""
+        if self._arguments is not None and self._given[0] != canonical(at):
+            self._given = (canonical(at), self._arguments(**at))
+
+    def _failed(self, name: str, failure: FailedError, at: Parameters) -> Measurement:
+        """Make the record of a failure; of a variant without code, without its hash."""
+        found = self._subjects.get(name)
+        subject = found if isinstance(found, Subject) and "generated" in vars(found) else self._stand_in(name)
+        return self.timekeeper.failed(subject, failure, at)
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.variants:
+            raise UnknownVariantError(name, tuple(self.variants))
+
+    def _add(self, name: str, building_s: float = 0.0, running_s: float = 0.0) -> None:
+        before = self.spent(name)
+        self._spent[name] = Spent(before.building_s + building_s, before.running_s + running_s)
+
+
+def _rows_of_this_command(keep: Path, kernel: str) -> dict[tuple[str, str], list[Measurement]]:
+    """Return what earlier processes of a supervised command kept, by variant and sizes: a kernel ended them."""
+    if not spent_s():
+        return {}
+    began = command_began()
+    found: dict[tuple[str, str], list[Measurement]] = {}
+    for row in store.read(keep).rows:
+        if row.kernel == kernel and row.taken_at and datetime.fromisoformat(row.taken_at) >= began:
+            found.setdefault((str(row.variant.get("variant")), canonical(row.parameters)), []).append(row)
+    return found
+
+
+def _name_of(subject: Subject) -> str:
+    return str(subject.variant["variant"])
