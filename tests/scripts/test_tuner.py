@@ -22,7 +22,8 @@ def table(factor: float = 1.0) -> Table:
         )
         for place, values in enumerate(STENCIL.space.configurations)
     ]  # fmt: skip
-    return Table("stencil", {"n": 64}, "a device", "a family", {"deviation": 0.1, "freedom": 4, "cells": 9}, tuple(rows))
+    scatter = {"deviation": 0.1, "freedom": 4, "cells": 9}
+    return Table("stencil", {"n": 64}, "a device", "a family", scatter, tuple(rows))
 
 
 def test_exact_predictions_need_one_run_and_all_counts():
