@@ -18,7 +18,8 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.predict import check_launch
 from perfmodel.tuning.smaller_sizes import smaller_sizes
-from perfmodel.tuning.trials import Arguments, Trials
+from perfmodel.tuning.trials import Trials
+from perfmodel.tuning.user_kernel import Arguments
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

@@ -7,22 +7,18 @@ has no reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeAlias
-from zlib import crc32
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from perfmodel import store
-from perfmodel.errors import TrialError, UnknownVariantError
-from perfmodel.kernels import KernelClass, Ladder, Parameters
-from perfmodel.measuring.arguments import BLOCK
+from perfmodel.errors import TrialError
+from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import locked
@@ -35,15 +31,11 @@ from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.given_arguments import check_given
 from perfmodel.tuning.outputs import differences, output_names
+from perfmodel.tuning.user_kernel import Arguments, UserKernel, Variant
 
 if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
     from perfmodel.counts import KernelCounts
     from perfmodel.opencl import Device
-
-Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
-Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
 
 #: Visits of ten runs at the user's own sizes, which may take long: three far apart, more where these disagree.
 TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0)
@@ -118,7 +110,7 @@ class Trials:
     Attributes
     ----------
     kernel
-        Name of the kernel in records.
+        Its variants.
     rows
         By variant and sizes as :func:`perfmodel.store.canonical` writes them, the record of all its visits joined.
     uncompared
@@ -154,17 +146,16 @@ class Trials:
         keep: Path | None = None,
         ladder: Sequence[Mapping[str, int]] = (),
     ) -> None:
-        self.device, self.variants, self.sizes, self.campaign = device, dict(variants), dict(sizes), campaign
+        self.device, self.sizes, self.campaign = device, dict(sizes), campaign
+        self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
+        self.variants = self.kernel.variants
         self.rows: dict[tuple[str, str], Measurement] = {}
         self.uncompared: dict[str, str] = {}
-        self._arguments, self.kernel, self._compare, self._tolerance = arguments, kernel, compare, tolerance
+        self._compare, self._tolerance = compare, tolerance
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
-        self._ladder = tuple(dict(one) for one in ladder) or (self.sizes,)
-        self._subjects: dict[str, Subject | FailedError] = {}
         self._counts: dict[str, KernelCounts] = {}
         self._tried: dict[tuple[str, str], float | FailedError] = {}
         self._expected: dict[str, tuple[str, dict[str, Any]]] = {}
-        self._given: tuple[str, Mapping[str, Any]] = ("", {})
         self._spent: dict[str, Spent] = {}
         self._earlier: dict[tuple[str, str], list[Measurement]] = {}
         self._stack = ExitStack()
@@ -172,7 +163,7 @@ class Trials:
     def __enter__(self) -> Trials:
         if self._keep is not None:
             store.prepare(self._keep, self.device.facts)
-            self._earlier = _rows_of_this_command(self._keep, self.kernel)
+            self._earlier = _rows_of_this_command(self._keep, self.kernel.name)
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
@@ -208,9 +199,9 @@ class Trials:
         OutputError
             If the store cannot be written.
         """
-        self._check_name(name)
+        self.kernel.check_name(name)
         at = self.sizes if sizes is None else dict(sizes)
-        self._ask_for_arguments(at)
+        self.kernel.ask_for_arguments(at)
         key = (name, canonical(at))
         earlier = self._earlier.get(key)
         row = earlier.pop(0) if earlier else None
@@ -236,13 +227,8 @@ class Trials:
         CountingError, ...
             As of :func:`perfmodel.counts.count`.
         """
-        self._check_name(name)
         if name not in self._counts:
-            try:
-                unit = self._subject(name).kernel.build()
-            except FailedError as failure:
-                raise TrialError(name, failure.status, failure.message) from failure
-            self._counts[name] = self.timekeeper.count_unit(unit, check=False)
+            self._counts[name] = self._counted(name, check=False)
         return self._counts[name]
 
     def joined(self, name: str) -> Measurement:
@@ -258,7 +244,7 @@ class Trials:
         if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
             return False
         try:
-            subject = self._subject(name)
+            subject = self.kernel.subject(name)
         except FailedError:
             return False
         if not subject.hash or self.timekeeper.failed(subject, NO_END, self.sizes).key != row.key:
@@ -277,9 +263,9 @@ class Trials:
         TrialError
             If no code can be generated.
         """
-        self._check_name(name)
+        self.kernel.check_name(name)
         try:
-            return self._subject(name).generated.text
+            return self.kernel.subject(name).generated.text
         except FailedError as failure:
             raise TrialError(name, failure.status, failure.message) from failure
 
@@ -304,9 +290,9 @@ class Trials:
 
     def _trial_s(self, subject: Subject, at: Parameters) -> float:
         """Return the time of a trial run with the user's arguments, where there are some [s]."""
-        self._ask_for_arguments(at)
+        self.kernel.ask_for_arguments(at)
         with stage("constraint"):
-            check_given(subject.generated.kernel, self._given[1], at)
+            check_given(subject.generated.kernel, self.kernel.given, at)
         return self.bench.trial(subject, at)
 
     def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
@@ -326,8 +312,15 @@ class Trials:
         finally:
             self._add(name, running_s=perf_counter() - began)
 
+    def _counted(self, name: str, check: bool) -> KernelCounts:
+        try:
+            unit = self.kernel.subject(name).kernel.build()
+        except FailedError as failure:
+            raise TrialError(name, failure.status, failure.message) from failure
+        return self.timekeeper.count_unit(unit, check)
+
     def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
-        subject = self._subject(name)
+        subject = self.kernel.subject(name)
         self.timekeeper.checked[subject.kernel.name, subject.generated.hash] = None  # by _first_run
         self.bench.campaign = replace(self._shortened(name, at), enough_s=enough_s)
         try:
@@ -341,7 +334,7 @@ class Trials:
         if key not in self._tried:
             began = perf_counter()
             try:
-                self._try(name, self._subject(name), at)
+                self._try(name, self.kernel.subject(name), at)
                 self._tried[key] = perf_counter() - began
             except FailedError as failure:
                 self._tried[key] = failure
@@ -354,11 +347,11 @@ class Trials:
         from perfmodel.predict import check_launch
 
         with stage("constraint"):
-            counts = self.count(name)  # before its code is generated: it tells more of what is wrong
-            self.timekeeper.counted[subject.generated.hash] = counts
+            counts = self._counted(name, check=True)  # before its code is generated: it tells more of what is wrong
+            self.timekeeper.counted[subject.generated.hash] = self._counts[name] = counts
             counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
             check_launch(counts, self.device.facts)
-            check_given(subject.generated.kernel, self._given[1], at)
+            check_given(subject.generated.kernel, self.kernel.given, at)
             self._check_memory(subject, at)
         if not self._compare:
             self.bench.compiled(subject)
@@ -402,82 +395,16 @@ class Trials:
         self._tried[key] = found = self.bench.trial(self._named(name), at)
         return found
 
-    def _subject(self, name: str) -> Subject:
-        """Return a variant, made at the first call; raise again what that raised."""
-        if name not in self._subjects:
-            try:
-                self._subjects[name] = self._made(name)
-            except FailedError as failure:
-                self._subjects[name] = failure
-        found = self._subjects[name]
-        if isinstance(found, FailedError):
-            raise found
-        return found
-
     def _named(self, name: str) -> Subject:
         """Return a variant; a failure names it."""
         try:
-            return self._subject(name)
+            return self.kernel.subject(name)
         except FailedError as failure:
-            raise PlanError(self._stand_in(name), failure) from failure
-
-    def _made(self, name: str) -> Subject:
-        from loopy import TranslationUnit
-        from loopy.kernel.array import ArrayBase
-
-        given = self.variants[name]
-        with stage("compile"):
-            unit = given if isinstance(given, TranslationUnit) else given()
-            if not isinstance(unit, TranslationUnit):
-                raise FailedError("compile", f"it is of type {type(unit).__name__}, and not a loopy.TranslationUnit")
-            arguments = unit.default_entrypoint.args
-        arrays = [one.name for one in arguments if isinstance(one, ArrayBase)]
-        scalars = [one.name for one in arguments if not isinstance(one, ArrayBase) and one.name not in self.sizes]
-        return Subject(
-            replace(
-                self._stand_in(name).kernel,
-                build=lambda **variant: unit,
-                scalars=lambda **variant: {one: self._given[1].get(one, 1) for one in scalars},
-                contents={one: partial(self._contents, one) for one in arrays},
-            ),
-            {"variant": name},
-        )
-
-    def _stand_in(self, name: str) -> Subject:
-        """Return a variant that is never built, to describe it in a record."""
-        kernel = KernelClass(
-            name=self.kernel,
-            group=self.kernel,
-            build=lambda **variant: None,
-            sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
-            reference=lambda arguments, **variant: {},
-            variants=tuple({"variant": one} for one in self.variants),
-            ranked=True,
-        )
-        return Subject(kernel, {"variant": name}).unbuilt
-
-    def _contents(self, name: str, generator: Any, shape: tuple[int, ...]) -> Any:
-        """Return what an array holds before a run: what was given, else numbers by its name, as each variant has it."""
-        given = self._given[1].get(name)
-        if given is not None:
-            return given
-        drawn = np.random.default_rng([self.campaign.seed, crc32(name.encode())])
-        return np.resize(drawn.uniform(0.5, 2.0, BLOCK), shape)
-
-    def _ask_for_arguments(self, at: Parameters) -> None:
-        """Call the user's function for the arguments, once while the sizes stay the same."""
-        if self._arguments is not None and self._given[0] != canonical(at):
-            self._given = (canonical(at), self._arguments(**at))
+            raise PlanError(self.kernel.stand_in(name), failure) from failure
 
     def _failed(self, name: str, failure: FailedError, at: Parameters) -> Measurement:
         """Make the record of a failure; of a variant without code, without its hash."""
-        found = self._subjects.get(name)
-        subject = found if isinstance(found, Subject) and "generated" in vars(found) else self._stand_in(name)
-        return self.timekeeper.failed(subject, failure, at)
-
-    def _check_name(self, name: str) -> None:
-        if name not in self.variants:
-            raise UnknownVariantError(name, tuple(self.variants))
+        return self.timekeeper.failed(self.kernel.described(name), failure, at)
 
     def _add(self, name: str, building_s: float = 0.0, running_s: float = 0.0) -> None:
         before = self.spent(name)

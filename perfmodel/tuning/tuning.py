@@ -19,8 +19,9 @@ from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.prior import belief_of
 from perfmodel.tuning.search import Race
-from perfmodel.tuning.trials import TRIALS, Arguments, Trials, Variant
+from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
+from perfmodel.tuning.user_kernel import Arguments, Variant
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -220,7 +221,7 @@ class _Course:
         """Take earlier records of the same code at the same sizes, as if the variants had run now."""
         for row in rows:
             name = str(row.variant.get("variant"))
-            if row.kernel == self.trials.kernel and name in self.names and self.trials.recall(row):
+            if row.kernel == self.trials.kernel.name and name in self.names and self.trials.recall(row):
                 self._note(name)
 
     def finished(self, level: float, most: int | None) -> Tuned:

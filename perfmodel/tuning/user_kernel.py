@@ -1,0 +1,141 @@
+"""The variants of one user's kernel as kernel classes, which campaigns know how to build and to run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+from zlib import crc32
+
+import numpy as np
+
+from perfmodel.errors import UnknownVariantError
+from perfmodel.kernels import KernelClass, Ladder, Parameters
+from perfmodel.measuring.arguments import BLOCK
+from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.store import canonical
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
+Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
+
+
+class UserKernel:
+    """Makes each variant of a kernel once, and the contents of its arguments.
+
+    Parameters
+    ----------
+    name
+        Name of the kernel in records.
+    variants
+        Translation units by name, or functions without arguments that make them.
+    arguments
+        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
+        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
+    ladder
+        Sizes at which the kernel may run, from small to large.
+    seed
+        Seed of the arrays' contents.
+
+    Attributes
+    ----------
+    given
+        What ``arguments`` gave for the sizes that were asked for last.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        variants: Mapping[str, Variant],
+        arguments: Arguments | None,
+        ladder: Sequence[Mapping[str, int]],
+        seed: int,
+    ) -> None:
+        self.name, self.variants, self.given = name, dict(variants), dict[str, Any]()
+        self._arguments, self._ladder, self._seed = arguments, tuple(dict(one) for one in ladder), seed
+        self._subjects: dict[str, Subject | FailedError] = {}
+        self._given_at = ""
+
+    def subject(self, name: str) -> Subject:
+        """Return a variant, made at the first call; raise again what that raised.
+
+        Raises
+        ------
+        UnknownVariantError
+            If there is no such variant.
+        FailedError
+            If it cannot be made.
+        """
+        self.check_name(name)
+        if name not in self._subjects:
+            try:
+                self._subjects[name] = self._made(name)
+            except FailedError as failure:
+                self._subjects[name] = failure
+        found = self._subjects[name]
+        if isinstance(found, FailedError):
+            raise found
+        return found
+
+    def described(self, name: str) -> Subject:
+        """Return a variant for the record of a failure: with its code where that exists, else one never built."""
+        found = self._subjects.get(name)
+        has_code = isinstance(found, Subject) and "generated" in vars(found)
+        return found if isinstance(found, Subject) and has_code else self.stand_in(name)
+
+    def stand_in(self, name: str) -> Subject:
+        """Return a variant that is never built, to describe it in a record."""
+        kernel = KernelClass(
+            name=self.name,
+            group=self.name,
+            build=lambda **variant: None,
+            sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
+            reference=lambda arguments, **variant: {},
+            variants=tuple({"variant": one} for one in self.variants),
+            ranked=True,
+        )
+        return Subject(kernel, {"variant": name}).unbuilt
+
+    def ask_for_arguments(self, at: Parameters) -> None:
+        """Call the user's function for the arguments, once while the sizes stay the same."""
+        if self._arguments is not None and self._given_at != canonical(at):
+            self._given_at, self.given = canonical(at), dict(self._arguments(**at))
+
+    def check_name(self, name: str) -> None:
+        """Raise UnknownVariantError if there is no such variant."""
+        if name not in self.variants:
+            raise UnknownVariantError(name, tuple(self.variants))
+
+    def _made(self, name: str) -> Subject:
+        from loopy import TranslationUnit
+        from loopy.kernel.array import ArrayBase
+
+        given = self.variants[name]
+        with stage("compile"):
+            unit = given if isinstance(given, TranslationUnit) else given()
+            if not isinstance(unit, TranslationUnit):
+                raise FailedError("compile", f"it is of type {type(unit).__name__}, and not a loopy.TranslationUnit")
+            arguments = unit.default_entrypoint.args
+        sizes = {parameter for point in self._ladder for parameter in point}
+        arrays = [one.name for one in arguments if isinstance(one, ArrayBase)]
+        scalars = [one.name for one in arguments if not isinstance(one, ArrayBase) and one.name not in sizes]
+        return Subject(
+            replace(
+                self.stand_in(name).kernel,
+                build=lambda **variant: unit,
+                scalars=lambda **variant: {one: self.given.get(one, 1) for one in scalars},
+                contents={one: partial(self._contents, one) for one in arrays},
+            ),
+            {"variant": name},
+        )
+
+    def _contents(self, name: str, generator: Any, shape: tuple[int, ...]) -> Any:
+        """Return what an array holds before a run: what was given, else numbers by its name, as each variant has it."""
+        given = self.given.get(name)
+        if given is not None:
+            return given
+        drawn = np.random.default_rng([self._seed, crc32(name.encode())])
+        return np.resize(drawn.uniform(0.5, 2.0, BLOCK), shape)
