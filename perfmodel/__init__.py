@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfmodel.calibration.found_weights import load
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
+    from perfmodel.kernels.space import Space
     from perfmodel.measuring.run import measure
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from perfmodel.report.sizes_picture import plot_sizes
     from perfmodel.report.terms_picture import plot_terms
     from perfmodel.tuning import anchor
+    from perfmodel.tuning.tuned import Tuned
+    from perfmodel.tuning.tuning import tune
 
 _HOMES = {
     "Count": "counts",
@@ -41,6 +44,8 @@ _HOMES = {
     "Prediction": "prediction",
     "RankedVariant": "ranked",
     "Ranking": "ranked",
+    "Space": "kernels.space",
+    "Tuned": "tuning.tuned",
     "Weight": "models.model",
     "anchor": "tuning",
     "count": "counts",
@@ -55,6 +60,7 @@ _HOMES = {
     "plot_sizes": "report.sizes_picture",
     "plot_terms": "report.terms_picture",
     "rank": "ranking",
+    "tune": "tuning.tuning",
 }
 
 __all__ = [
@@ -66,6 +72,8 @@ __all__ = [
     "Prediction",
     "RankedVariant",
     "Ranking",
+    "Space",
+    "Tuned",
     "Weight",
     "anchor",
     "count",
@@ -80,6 +88,7 @@ __all__ = [
     "plot_sizes",
     "plot_terms",
     "rank",
+    "tune",
 ]
 __version__ = "0.1.0"
 

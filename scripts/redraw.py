@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perfmodel.calibration.pages import draw_choice, draw_isolation, draw_probes
+from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
-from perfmodel.predict import fit
+from perfmodel.predict import fit, load
 from perfmodel.report import error_table, picture_predicted_measured, weights_table
 from perfmodel.store import read
 from tests import notebooks
@@ -26,18 +27,18 @@ PARTS = ("quickstart", "isolation", "probes", "choice", "notebooks", "papers")
 
 
 def quickstart(data: Path, picture: Path) -> None:
-    measured = read(data / "measurements.jsonl")
-    model = fit(measured)
-    rows = compare(model, read(data / "test.jsonl"))
+    tests, weights = read(data / "test.jsonl"), recommended_weights(data)
+    model = fit(read(data)) if weights is None else load(weights)
+    rows = compare(model, tests)
     print(f"{weights_table(model.weights, model.units)}\n\n{error_table(rows)}")
-    picture_predicted_measured(rows, picture, f"{model.family.name}\n{measured.device}")
+    picture_predicted_measured(rows, picture, f"{model.family.name}\n{tests.device}")
     print(f"\nwrote {picture}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/redraw", description=__doc__)
     parser.add_argument("part", nargs="?", choices=PARTS, help="by default quickstart, isolation and probes")
-    parser.add_argument("--data", type=Path, default=ROOT / "docs" / "data" / "quickstart", help="for quickstart")
+    parser.add_argument("--data", type=Path, default=ROOT / "docs" / "data" / "calibrate-quick", help="for quickstart")
     parser.add_argument("--devices", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--draws", type=int, default=100, help="for choice: random shares of each size")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the pages and pictures")

@@ -17,7 +17,7 @@ ORDER = (
     ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("anchors",), ("crossovers",),
     ("ranked",), ("ranking", "compare"), ("sweeps",), ("analyses",),
-    ("report",), ("calibration",), ("tuning",), ("cli",), ("__main__",),
+    ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {
@@ -27,7 +27,7 @@ BESIDE = {
     },
 }  # fmt: skip
 #: These bring both lines together.
-MEETING = {"calibration", "tuning", "cli"}
+MEETING = {"calibration", "tuning", "hooks", "cli"}
 #: Inside of counts: each folder imports only what stands to its left.
 INSIDE_COUNTS = ("points", "quasipoly", "program", "reading", "counters", "flow", "nests", "traffic", "trace")
 

@@ -95,7 +95,13 @@ def files_of_all(folder: Path) -> tuple[Path, ...]:
     return (*(folder / f"{name}.json" for name in families()), folder / RECOMMENDED_FILE, folder / VERDICT_FILE)
 
 
-def fit_device(folder: Path, out: Path | None = None, progress: Progress | None = None) -> FittedDevice:
+def fit_device(
+    folder: Path,
+    out: Path | None = None,
+    progress: Progress | None = None,
+    names: Sequence[str] = (),
+    given: Mapping[str, Fact] | None = None,
+) -> FittedDevice:
     """Fit every family to a device's folder; write ``<family>.json`` for each, which to use, and ``verdict.txt``.
 
     A family that cannot be fitted is reported in the result; the others are fitted all the same.
@@ -108,6 +114,10 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
         Folder for the files that are written; `folder` by default.
     progress
         Listener to the fits.
+    names
+        The families; all of them by default.
+    given
+        Facts of the device, by key; they replace what is known.
 
     Raises
     ------
@@ -117,11 +127,12 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
         If a file cannot be written.
     """
     bar, target = progress or Silent(), out or folder
-    measured, tests = measured_folder(folder, measured_facts=False)
-    with task(bar, "fitting families", len(families())):
-        models, problems, fits = _fit_families(measured, tests, target, bar.advance)
+    measured, tests = measured_folder(folder, measured_facts=False, given=given)
+    wanted = {name: family for name, family in families().items() if not names or name in names}
+    with task(bar, "fitting families", len(wanted)):
+        models, problems, fits = _fit_families(measured, tests, wanted, target, bar.advance)
     try:
-        rivals = contenders(folder, begin=bar.start, advance=bar.advance, made=fits)
+        rivals = contenders(folder, tuple(wanted), begin=bar.start, advance=bar.advance, made=fits)
     finally:
         bar.stop()
     possible = [name for name in candidates(measured.facts) if name in models]
@@ -134,11 +145,12 @@ def fit_device(folder: Path, out: Path | None = None, progress: Progress | None 
 
 
 def _fit_families(
-    measured: Measurements, tests: Measurements, target: Path, advance: Callable[[str], None]
+    measured: Measurements, tests: Measurements, wanted: Mapping[str, Family], target: Path,
+    advance: Callable[[str], None],
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
-    """Fit and save every family; return the models, the problem of each that cannot be fitted, and the fits."""
+    """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
-    for name, family in families().items():
+    for name, family in wanted.items():
         fits[name] = FamilyFits(measured, family, FitOptions(), tests)
         try:
             models[name] = fitted_model(fits[name])

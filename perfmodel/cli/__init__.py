@@ -22,9 +22,11 @@ from perfmodel.cli.streams import careful_streams
 from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
 COMMANDS = (
-    "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "rank", "evaluate", "compare",
-    "roofline", "report", "export", "recount",
+    "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "time", "rank", "tune",
+    "evaluate", "compare", "roofline", "report", "export", "import", "recount",
 )  # fmt: skip
+#: Modules of the commands that Python cannot name as they are.
+MODULES = {"import": "import_results"}
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -58,7 +60,7 @@ def application() -> typer.Typer:
     )
     app.callback()(_options)
     for name in COMMANDS:
-        app.command(name)(_guarded(import_module(f"perfmodel.cli.{name}").command))
+        app.command(name)(_guarded(import_module(f"perfmodel.cli.{MODULES.get(name, name)}").command))
     return app
 
 

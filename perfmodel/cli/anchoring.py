@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.cli.options import count_units, ranked, units_of
+from perfmodel.cli.options import check_anchored, count_units, kernel_file_of, ranked
 from perfmodel.cli.output import sizes_text
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.fitting.uncertainty.scatter import Scatter
+    from perfmodel.kernels.files import KernelFile
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
 
@@ -61,12 +62,15 @@ def ranked_variants(
     """
     from perfmodel.ranking import scatter_of
 
-    units = units_of(path, variant)
+    loaded = kernel_file_of(path, variant)
+    units = loaded.variants
+    check_anchored(anchored, statistics or {}, loaded)
     counted = count_units(units, model.fitted.subgroup_size, statistics=statistics)
     variants, withheld = ranked(counted, model, at, level, allow_unmeasured)
     anchors: dict[str, Anchor] = {}
     if anchored:
-        anchors = run_anchors({one.name: units[one.name] for one in variants}, model, at, allow_unmeasured)
+        kept = loaded.only([one.name for one in variants])
+        anchors = run_anchors(kept, model, at, allow_unmeasured, statistics)
         own = {name: counted[name] for name in anchors}
         variants, _ = ranked(own, model, at, level, allow_unmeasured, anchors)
     return Ranking(counted, variants, withheld, anchors, scatter_of(model, anchored))
@@ -83,7 +87,11 @@ def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
 
 
 def run_anchors(
-    units: Mapping[str, object], model: FittedModel, at: Mapping[str, int], allow_unmeasured: bool
+    loaded: KernelFile,
+    model: FittedModel,
+    at: Mapping[str, int],
+    allow_unmeasured: bool,
+    statistics: Mapping[str, float] | None = None,
 ) -> dict[str, Anchor]:
     """Run each of a kernel's variants once at a small size; for the errors see :func:`perfmodel.tuning.anchor`."""
     from perfmodel.cli.progress import Bar
@@ -91,4 +99,5 @@ def run_anchors(
     from perfmodel.tuning import anchor_variants
 
     pin_threads()
-    return anchor_variants(model, units, at, allow_unmeasured=allow_unmeasured, progress=Bar())
+    asked: dict[str, Any] = {"allow_unmeasured": allow_unmeasured, "progress": Bar()}
+    return anchor_variants(model, loaded.variants, at, **asked, arguments=loaded.arguments, statistics=statistics)

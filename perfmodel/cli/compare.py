@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.options import Json
+from perfmodel.cli.options import DeviceFile, Json, given_facts_of
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from perfmodel.compare import Contender
+    from perfmodel.facts import Fact
 
 STORES = Path("fitted_weights")
 
@@ -40,15 +43,20 @@ def command(
     source: Folders = None,
     family: Names = None,
     given_facts: Given = False,
+    facts: DeviceFile = None,
     csv: Csv = False,
     json: Json = False,
 ) -> None:
-    """Fit every model family to the same measurements and print one table of how good each is."""
+    """Fit every model family to the same measurements and print one table of how good each is.
+
+    It takes one to two minutes for each device.
+    """
     from perfmodel.fitting.device_folder import measured_folders
     from perfmodel.report import families_csv, families_document, families_table
 
     folders = source or measured_folders(STORES, tuple(device or ()))
-    found = [_judged(folder, tuple(family or ()), given_facts) for folder in folders]
+    given = given_facts_of(facts)
+    found = [_judged(folder, tuple(family or ()), given_facts, given) for folder in folders]
     every = [one for each in found for one in each]
     if json:
         print_document(families_document(every))
@@ -58,12 +66,14 @@ def command(
         print_text("\n\n".join(families_table(one, table_width()) for one in found))
 
 
-def _judged(folder: Path, names: tuple[str, ...], given_facts: bool) -> tuple[Contender, ...]:
+def _judged(
+    folder: Path, names: tuple[str, ...], given_facts: bool, given: Mapping[str, Fact]
+) -> tuple[Contender, ...]:
     from perfmodel.cli.progress import Bar
     from perfmodel.compare.contenders import contenders
 
     bar = Bar()
     try:
-        return contenders(folder, names, given_facts, bar.start, bar.advance)
+        return contenders(folder, names, given_facts, bar.start, bar.advance, given=given)
     finally:
         bar.stop()

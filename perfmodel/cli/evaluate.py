@@ -63,7 +63,10 @@ def command(
     csv: Csv = "",
     json: Json = False,
 ) -> None:
-    """Print predicted and measured times of the test kernels, the weights, and how good the model is."""
+    """Print predicted and measured times of the test kernels, the weights, and how good the model is.
+
+    The linear model takes seconds, and bottleneck half a minute for each folder.
+    """
     from perfmodel.calibration.fitted_device import CORE, judge_family
     from perfmodel.fitting import FitOptions
     from perfmodel.fitting.device_folder import refuse_mixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +15,10 @@ from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
+    from perfmodel.facts import Fact
     from perfmodel.predict import FittedModel
 
-All = Annotated[bool, typer.Option("--all", help="Fit every family, write all weights files and verdict.txt.")]
+All = Annotated[bool, typer.Option("--all", help="Fit every family, write all weights files and the verdict.")]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -45,16 +46,20 @@ def command(
     no_merge: NoMerge = False,
     json: Json = False,
 ) -> None:
-    """Fit a model family, or all of them, to measurements and save the weights."""
+    """Fit a model family, or all of them, to measurements and save the weights.
+
+    The linear model takes seconds, bottleneck half a minute, and --all about two minutes.
+    """
     from perfmodel.calibration.fitted_device import CORE, fit_family
     from perfmodel.fitting import FitOptions
     from perfmodel.io import is_standard_output
     from perfmodel.models import find_family
 
     if every:
-        if family != CORE or nonnegative or given_facts or measured_facts or facts or no_merge:
-            raise OptionError("--all was given with an option of a single fit", "give --all with --from and --out only")
-        _fit_all(source, out, json)
+        if family != CORE or nonnegative or given_facts or measured_facts or no_merge:
+            advice = "give --all with --from, --out and --facts only"
+            raise OptionError("--all was given with an option of a single fit", advice)
+        _fit_all(source, out, given_facts_of(facts), json)
         return
     chosen = find_family(family)
     path = out or (source if source.is_dir() else source.parent) / f"{chosen.name}.json"
@@ -70,7 +75,7 @@ def command(
             _print_model(model, path)
 
 
-def _fit_all(folder: Path, out: Path | None, json: bool) -> None:
+def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact], json: bool) -> None:
     from perfmodel.calibration.fitted_device import files_of_all, fit_device
     from perfmodel.cli.calibrate import fitted_document
     from perfmodel.cli.progress import Bar
@@ -79,7 +84,7 @@ def _fit_all(folder: Path, out: Path | None, json: bool) -> None:
         raise OptionError(f"--all was given with '{folder}', which is no folder", "give a device's folder with --from")
     if out is None:
         _check_new(files_of_all(folder), "--out FOLDER")
-    found = fit_device(folder, out, Bar())
+    found = fit_device(folder, out, Bar(), given=given)
     if json:
         print_document(fitted_document(found))
     else:

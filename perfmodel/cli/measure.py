@@ -84,7 +84,10 @@ def command(
     size: Sizes = None,
     json: Json = False,
 ) -> None:
-    """Measure what the store does not hold yet; stopped at any time, it resumes."""
+    """Measure what the store does not hold yet; stopped at any time, it resumes.
+
+    On a processor with two cores it takes about 90 seconds with --quick, 4 minutes without and 40 with --full.
+    """
     if size and wanted is None:
         raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
     supervise_command(context)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.facts import DeviceFacts, Fact
+    from perfmodel.kernels.files import KernelFile as LoadedFile
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
 
@@ -66,11 +67,11 @@ Statistics = Annotated[
 DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
 Kernels = Annotated[list[Path] | None, typer.Option("--kernels", help="Folder of kernel classes; repeat for more.")]
 Classes = Annotated[list[str] | None, typer.Option("--class", help="Only this class; repeat for more.")]
-Quick = Annotated[bool, typer.Option("--quick", help="The paper's classes in short runs: under a minute.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Three variants of each class, in short runs: 90 seconds.")]
 Full = Annotated[bool, typer.Option("--full", help="Every variant, work-group shape and size.")]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", min=0, help="Begin no measurement later than so many seconds; each class in turn."),
+    typer.Option("--budget", min=0, help="Begin no measurement after so many seconds; each class in turn."),
 ]
 DeviceFile = Annotated[
     str | None,
@@ -294,14 +295,19 @@ def counted_variants(
 
 def units_of(path: Path, variant: Collection[str] | str | None) -> dict[str, TranslationUnit]:
     """Return a kernel file's variants, or only those asked for; for the errors see :func:`counted_variants`."""
-    from perfmodel.kernels import load_file
+    return dict(kernel_file_of(path, variant).variants)
 
-    units = load_file(path)
-    wanted = (variant,) if isinstance(variant, str) else tuple(variant or units)
+
+def kernel_file_of(path: Path, variant: Collection[str] | str | None) -> LoadedFile:
+    """Return a kernel file with all variants, or only those asked for; for the errors see :func:`counted_variants`."""
+    from perfmodel.kernels.files import load_kernel_file
+
+    loaded = load_kernel_file(path)
+    wanted = (variant,) if isinstance(variant, str) else tuple(variant or loaded.builders)
     for name in wanted:
-        if name not in units:
-            raise UnknownVariantError(name, tuple(units))
-    return {name: units[name] for name in units if name in wanted}
+        if name not in loaded.builders:
+            raise UnknownVariantError(name, tuple(loaded.builders))
+    return loaded.only(wanted)
 
 
 def count_units(
@@ -409,15 +415,16 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
     return {} if found is None else dict(found.facts)
 
 
-def check_anchored(anchored: bool, known: Mapping[str, float]) -> None:
+def check_anchored(anchored: bool, known: Mapping[str, float], loaded: LoadedFile) -> None:
     """Refuse to run a kernel whose work depends on data that only its statistics describe.
 
     Raises
     ------
     OptionError
-        If ``--anchor`` and ``--statistics`` are both given.
+        If ``--anchor`` and ``--statistics`` are both given, and the kernel file has no ``arguments()``.
     """
-    if anchored and known:
+    if anchored and known and loaded.arguments is None:
         raise OptionError(
-            "--anchor and --statistics were both given", "give one of them: a run would need the data themselves"
+            "--anchor and --statistics were both given, and the run needs the data themselves",
+            "give one of them, or add arguments(**sizes) to the kernel file: a dict of argument name to numpy array",
         )

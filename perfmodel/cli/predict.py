@@ -25,7 +25,6 @@ from perfmodel.cli.options import (
     Statistics,
     Variant,
     WeightsFile,
-    check_anchored,
     model_of,
     size_points,
     statistics,
@@ -91,7 +90,6 @@ def command(
     if picture is not None and is_standard_output(picture):  # where the text goes
         raise PictureFormatError(picture, (".png", ".svg"))
     points, known = size_points(size, paired), statistics(statistic)
-    check_anchored(anchor, known)
     model = model_of(weights, family, facts, device, told=not json)
     if len(points) > 1 or csv or (picture is not None and not why):
         if why:

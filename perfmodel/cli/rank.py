@@ -23,7 +23,6 @@ from perfmodel.cli.options import (
     Statistics,
     Variant,
     WeightsFile,
-    check_anchored,
     counted_variants,
     model_of,
     size_points,
@@ -85,7 +84,6 @@ def command(
     With several sizes, the fastest variant at each.
     """
     points, known = size_points(size, paired), statistics(statistic)
-    check_anchored(anchor, known)
     if crossover is not None:
         if anchor or picture is not None or csv:
             other = "--anchor" if anchor else "--csv" if csv else "--picture"

@@ -35,7 +35,10 @@ Write = Annotated[
 
 
 def command(stores: Stores, kernels: Kernels = None, write: Write = False, json: Json = False) -> None:
-    """Count measured kernels again, and list which counts differ from the stored ones."""
+    """Count measured kernels again, and list which counts differ from the stored ones.
+
+    It takes about a minute for a device's folder.
+    """
     from perfmodel.calibration import recounting
     from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered
     from perfmodel.cli.progress import Bar

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
+
+#: Environment variable: the folder that holds the records of a command without ``--keep`` until it ends.
+SCRATCH = "PERFMODEL_SCRATCH"
 
 
 def supervise_command(context: typer.Context) -> None:
@@ -17,3 +23,17 @@ def supervise_command(context: typer.Context) -> None:
 
     if context.obj and not follow_supervisor():
         raise typer.Exit(supervise(context.obj, partial(typer.echo, err=True)))
+
+
+def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
+    """Run this command in a child process, which a kernel may end; return the store of its records in the child.
+
+    Without ``--keep`` they lie in a folder that is removed in the end: a child that takes over reads them.
+    """
+    if keep is not None or not context.obj or SCRATCH in os.environ:
+        supervise_command(context)
+        return keep or (Path(os.environ[SCRATCH]) if context.obj else None)
+    with TemporaryDirectory(prefix="perfmodel-") as folder:
+        os.environ[SCRATCH] = folder
+        supervise_command(context)  # ends this process's command
+    return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.cli.anchoring import anchor_lines, run_anchors
 from perfmodel.cli.drawings import check_format
-from perfmodel.cli.options import count_units, units_of
+from perfmodel.cli.options import check_anchored, count_units, kernel_file_of
 from perfmodel.cli.output import (
     anchor_document,
     print_document,
@@ -76,8 +76,9 @@ def swept_variants(asked: Asked) -> Swept:
     """Predict the variants at all sizes; for the errors see :func:`perfmodel.sweeps.sweep`."""
     from perfmodel.sweeps import sweep
 
-    units = units_of(asked.kernel, asked.variant)
-    counted = count_units(units, asked.model.fitted.subgroup_size, statistics=asked.statistics)
+    loaded = kernel_file_of(asked.kernel, asked.variant)
+    check_anchored(asked.anchored, asked.statistics, loaded)
+    counted = count_units(loaded.variants, asked.model.fitted.subgroup_size, statistics=asked.statistics)
     options: dict[str, Any] = {"level": asked.level, "allow_unmeasured": asked.allow_unmeasured}
     points, withheld = sweep(counted, asked.model, asked.points, **options)
     anchors: dict[str, Anchor] = {}
@@ -86,8 +87,8 @@ def swept_variants(asked: Asked) -> Swept:
         if not whole:
             raise OptionError("--anchor runs all variants at one size, and each breaks some assumption", "give another")
         largest = max(whole, key=lambda one: math.prod(one.sizes.values()))
-        kept = {one.name: units[one.name] for one in largest.variants}
-        anchors = run_anchors(kept, asked.model, largest.sizes, asked.allow_unmeasured)
+        kept = loaded.only([one.name for one in largest.variants])
+        anchors = run_anchors(kept, asked.model, largest.sizes, asked.allow_unmeasured, asked.statistics)
         own = {name: counted[name] for name in anchors}
         points, _ = sweep(own, asked.model, asked.points, anchors=anchors, **options)
     return Swept(counted, points, withheld, anchors)

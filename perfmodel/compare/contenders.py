@@ -17,6 +17,7 @@ from perfmodel.fitting.options import FitOptions
 from perfmodel.models import families, find_family
 
 if TYPE_CHECKING:
+    from perfmodel.facts import Fact
     from perfmodel.models import Family
     from perfmodel.store import Measurements
 
@@ -28,6 +29,7 @@ def contenders(
     begin: Callable[[str, int], None] = lambda title, total: None,
     advance: Callable[[str], None] = lambda note: None,
     made: Mapping[str, FamilyFits] = MappingProxyType({}),
+    given: Mapping[str, Fact] | None = None,
 ) -> Contenders:
     """Fit families to a folder's measurements and judge them on the same cases.
 
@@ -48,10 +50,12 @@ def contenders(
     made
         Fits of families to the folder's measurements, with its test kernels, by the family's name. They are used, and
         the folder is not read again; of other families fits are made.
+    given
+        Facts of the device, by key, where the folder is read; they replace what is known.
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=not given_facts)
     some = next(iter(made.values()), None)
-    plain, tests = (some.measured, some.tests) if some else measured_folder(folder, measured_facts=False)
+    plain, tests = (some.measured, some.tests) if some else measured_folder(folder, measured_facts=False, given=given)
     fits = [made.get(one.name) or FamilyFits(plain, one, options, tests) for one in chosen]
     known = with_measured_facts(plain)
     tests = tests and tests.with_facts(known.facts)

@@ -212,9 +212,9 @@ class KernelCounts:
     def utilization(self, array: str, direction: str = "load") -> Utilization:
         """Return the share of cells used among those that lie between the used ones.
 
-        That is |F| / |F with its gaps along the unit-stride axis filled|, for the largest lane
-        stride with which the array is accessed; 1 where no stride exceeds 1. Called with sizes
-        it gives a Fraction; its two counts are attributes.
+        That is the number of cells over the number of cells with the gaps along the unit-stride axis filled,
+        for the largest lane stride with which the array is accessed; 1 where no stride exceeds 1. Called with
+        sizes it gives a Fraction; its two counts are attributes.
         """
         cells = self.footprint(array, direction)
         rows = (row for row in self.access_table if matches(row, {"array": array, "direction": direction}))

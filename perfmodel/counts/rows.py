@@ -44,7 +44,7 @@ class AccessCount:
     count : Count
         Executions by work-items.
     footprint, filled : Count or None
-        Distinct cells |F| of the array in this direction, and |F| with its gaps filled for this
+        Distinct cells F of the array in this direction, and F with its gaps filled for this
         stride (None where the stride is below 2, or they are not known). They are counted when
         they are first read.
     """

@@ -10,6 +10,7 @@ from perfmodel.errors.counts import *
 from perfmodel.errors.devices import *
 from perfmodel.errors.files import *
 from perfmodel.errors.fits import *
+from perfmodel.errors.hooks import *
 from perfmodel.errors.kernel_files import *
 from perfmodel.errors.models import *
 from perfmodel.errors.options import *

@@ -111,6 +111,22 @@ class VariantError(PerfModelError, ValueError):
     message = "variant '{name}': {problem} Or leave this variant out of the file."
 
 
+class SpaceError(PerfModelError, ValueError):
+    """A space of transformations has no variants, or a part of it makes no sense."""
+
+    problem: str
+    advice: str
+    message = "{problem}; {advice}."
+
+
+class TuningError(PerfModelError, ValueError):
+    """A search for the fastest variant cannot begin."""
+
+    problem: str
+    advice: str
+    message = "{problem}; {advice}."
+
+
 class KernelArgumentError(PerfModelError, ValueError):
     """Values were given for other scalar arguments than a kernel has."""
 

@@ -1,21 +1,28 @@
 """Reading kernel files: folders of kernel classes, and a user's file of kernels.
 
-A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``.
+A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
+and may have ``arguments()``.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import (
     DuplicateKernelError,
     KernelFileContentError,
     KernelFileMissingError,
     KernelFileTypeError,
+    SpaceError,
 )
 from perfmodel.kernels.execution import execute, surroundings
 from perfmodel.kernels.kernel_class import KernelClass
+from perfmodel.kernels.space import Space
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -51,11 +58,41 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
     return tuple(sorted(found, key=lambda kernel: kernel.name))
 
 
+@dataclass(frozen=True, eq=False)
+class KernelFile:
+    """What a user's kernel file defines.
+
+    Parameters
+    ----------
+    builders
+        By the name of each variant a function without arguments that returns its translation unit.
+    arguments
+        Its function ``arguments(**sizes)``, which gives arrays and scalars by argument name; None where it has none.
+    space
+        The space that all variants make; None where the file has no ``space()``, or some variants are left out.
+    """
+
+    builders: Mapping[str, Callable[[], TranslationUnit]]
+    arguments: Callable[..., Mapping[str, Any]] | None = None
+    space: Space | None = None
+
+    @cached_property
+    def variants(self) -> dict[str, TranslationUnit]:
+        """Translation units by name, all of them built."""
+        return {name: build() for name, build in self.builders.items()}
+
+    def only(self, names: Collection[str]) -> KernelFile:
+        """Return the file with these variants alone."""
+        chosen = {name: build for name, build in self.builders.items() if name in names}
+        return KernelFile(chosen, self.arguments, self.space if len(chosen) == len(self.builders) else None)
+
+
 def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     """Load the translation units of a user's kernel file, by variant name.
 
-    The file defines ``kernel()``, which returns a :class:`loopy.TranslationUnit`, or
-    ``variants()``, which returns a dict of name to TranslationUnit.
+    The file defines ``kernel()``, which returns a :class:`loopy.TranslationUnit`, or ``variants()``, which returns a
+    dict of name to TranslationUnit. Or ``kernel(tile, ...)`` takes parameters, and ``space()`` returns a dict of the
+    values of each; ``allowed(tile, ...)``, if there is one, leaves out the configurations for which it returns false.
 
     Raises
     ------
@@ -69,6 +106,21 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
         The file defines neither function.
     KernelFileTypeError
         A function returned something else.
+    SpaceError
+        ``space()`` makes no sense, or ``kernel()`` takes parameters without it.
+    """
+    return dict(load_kernel_file(path).variants)
+
+
+def load_kernel_file(path: Path | str) -> KernelFile:
+    """Load a user's kernel file: its variants or its space, and its function ``arguments()`` if it has one.
+
+    The variants of a space are built when they are used.
+
+    ``arguments(**sizes)`` gets the sizes by their names, or those that it names, and returns a dict of argument name
+    to numpy array or number. It raises as :func:`load_file` does, when it is called.
+
+    For the errors see :func:`load_file`.
     """
     path = Path(path)
     if not path.is_file():
@@ -80,9 +132,76 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
             break
     else:
         raise KernelFileContentError(path, ("kernel()", "variants()"))
+    given = names.get("arguments")
+    arguments = _asking(path, given) if callable(given) else None
+    if name == "kernel" and callable(names.get("space")):
+        space = _space(path, names)
+        return KernelFile(space.variants, arguments, space)
+    if name == "kernel" and (parameters := _needed(function)):
+        told = f"kernel() of '{path}' takes {', '.join(parameters)}, and the file has no space()"
+        raise SpaceError(told, "add space(), which returns a dict of the values of each parameter")
     with surroundings(path):
         value = function()
-    return _translation_units(path, name, value)
+    units = _translation_units(path, name, value)
+    return KernelFile({one: partial(_itself, unit) for one, unit in units.items()}, arguments)
+
+
+def _itself(unit: TranslationUnit) -> TranslationUnit:
+    return unit
+
+
+def _needed(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the parameters of a function that have no default."""
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    found = inspect.signature(function).parameters.values()
+    return tuple(one.name for one in found if one.default is one.empty and one.kind not in kinds)
+
+
+def _space(path: Path, names: Mapping[str, Any]) -> Space:
+    """Return the space of a file with ``kernel(tile, ...)``, ``space()`` and perhaps ``allowed(tile, ...)``."""
+    from loopy import TranslationUnit
+
+    def build(**configuration: Any) -> TranslationUnit:
+        with surroundings(path):
+            value = names["kernel"](**configuration)
+        if not isinstance(value, TranslationUnit):
+            raise KernelFileTypeError(path, "kernel()", type(value).__name__, "a loopy.TranslationUnit")
+        return value
+
+    with surroundings(path):
+        values = names["space"]()
+    if not isinstance(values, dict) or not all(isinstance(one, list | tuple | range) for one in values.values()):
+        found = type(values).__name__
+        raise KernelFileTypeError(path, "space()", found, "a dict of each parameter's name to a tuple of its values")
+    allowed = names.get("allowed")
+    return Space(build, values, [_surrounded(path, allowed)] if callable(allowed) else [])
+
+
+def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a user's file that runs as the file does; its parameters stay visible."""
+
+    @wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        with surroundings(path):
+            return function(*given, **named)
+
+    return call
+
+
+def _asking(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[str, Any]]:
+    """Return a user's function ``arguments()`` that takes all sizes and is checked to return a dict of names."""
+
+    def arguments(**sizes: int) -> Mapping[str, Any]:
+        with surroundings(path):
+            wanted = inspect.signature(function).parameters
+            every = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in wanted.values())
+            value = function(**{name: size for name, size in sizes.items() if every or name in wanted})
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+            allowed = "a dict of argument name to numpy array or number"
+            raise KernelFileTypeError(path, "arguments()", type(value).__name__, allowed)
+        return value
+
+    return arguments
 
 
 def _translation_units(path: Path, name: str, value: object) -> dict[str, TranslationUnit]:

@@ -19,7 +19,9 @@ class Campaign:
     tags : tuple of str
         Only classes with one of these tags are measured; all of them if empty.
     variants : int or None
-        Number of variants of each class, from the first; None for all.
+        Number of variants of each class; None for all.
+    from_all : bool
+        Whether these variants are taken from all over the class's list, its ends first; else the first ones are.
     shapes : int
         Work-group shapes of each variant (paper: 3).
     rungs : int or None
@@ -44,8 +46,10 @@ class Campaign:
         Runs of each visit, and how many of the first are dropped (paper: one visit of 30, 4 of them dropped).
     spread : float
         A visit whose median is further above its minimum is flagged [1].
+    enough_s : float or None
+        A visit is cut short after the first run that counts, once its runs took this long together [s]; None: never.
     timeout_s : float
-        No further run is begun once the runs of a visit took this long together [s].
+        No further run is begun once the runs of a visit took this long together, and the visit has failed [s].
     budget_s : float or None
         No visit is begun later than this after the start [s]; None for no limit.
     wait_s : float
@@ -57,6 +61,7 @@ class Campaign:
     name: str
     tags: tuple[str, ...] = ()
     variants: int | None = None
+    from_all: bool = False
     shapes: int = 3
     rungs: int | None = None
     points: int | None = None
@@ -71,6 +76,7 @@ class Campaign:
     runs: int = 10
     dropped: int = 2
     spread: float = 0.2
+    enough_s: float | None = None
     timeout_s: float = 20.0
     budget_s: float | None = None
     wait_s: float = 3600.0
@@ -83,8 +89,28 @@ class Campaign:
 
     def variants_of(self, kernel: KernelClass, max_work_group_size: int) -> tuple[Variant, ...]:
         """Variants of a class that it measures, on a device with this limit [work-items]."""
-        capped = replace(kernel, variants=kernel.variants[: self.variants])
-        return capped.variants_on(max_work_group_size, self.shapes)
+        taken = kernel.variants[: self.variants]
+        if self.from_all and self.variants:
+            taken = tuple(kernel.variants[i] for i in places(len(kernel.variants), self.variants))
+        return replace(kernel, variants=taken).variants_on(max_work_group_size, self.shapes)
+
+    @property
+    def enough(self) -> tuple[float, int]:
+        """After which time [s] a visit of how many runs is cut short."""
+        return (float("inf") if self.enough_s is None else self.enough_s, self.dropped + 1)
+
+    def visit_s(self, run_s: float) -> float:
+        """Time that the runs of a visit take together, where one takes `run_s` [s].
+
+        Examples
+        --------
+        >>> Campaign("c", enough_s=1.0).visit_s(0.01), Campaign("c", enough_s=1.0).visit_s(2.0)
+        (0.1, 6.0)
+        """
+        runs = float(self.runs)
+        if self.enough_s is not None and run_s > 0:
+            runs = min(runs, max(self.dropped + 1, self.enough_s / run_s))
+        return runs * run_s
 
     @property
     def sizing(self) -> tuple[float | None, ...]:
@@ -100,14 +126,32 @@ class Campaign:
         )
 
 
+def places(count: int, wanted: int) -> tuple[int, ...]:
+    """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between.
+
+    Examples
+    --------
+    >>> places(8, 3), places(2, 3), places(8, 1), places(0, 3)
+    ((0, 7, 4), (0, 1), (0,), ())
+    """
+    wanted = min(count, wanted)
+    found = dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))
+    first, *rest = found or (None,)
+    return () if first is None else (first, *rest[-1:], *rest[:-1])
+
+
 #: The longest run of campaigns that are to be short [s].
 SHORT_S = 0.02
 
-#: The paper's classes in one work-group shape and short runs: under 60 seconds on two cores.
-QUICK = Campaign("quick", tags=("paper",), shapes=1, rungs=4, longest_s=SHORT_S, apart_s=2.0)
+#: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 80
+#: seconds on two cores. docs/choosing.md says how it was chosen.
+QUICK = Campaign(
+    "quick", variants=3, from_all=True, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0,
+    enough_s=0.25,
+)  # fmt: skip
 
-#: The paper's test kernels at four sizes each, to check the fit of a quick campaign against.
-QUICK_CHECK = replace(QUICK, name="test", points=1, longest_s=0.2)
+#: Two sizes of three variants of each test kernel, to check the fit of a quick campaign against.
+QUICK_CHECK = replace(QUICK, name="test", rungs=2, points=1, over_launch=1.5, longest_s=0.05)
 
 #: Every class with its first variants in one shape and three sizes: under 8 minutes on two cores.
 DEFAULT = Campaign("default", variants=8, shapes=1, rungs=3, longest_s=SHORT_S)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 Team: TypeAlias = tuple[Subject, ...]
 
 #: Time that a visit takes beside its runs, on a common machine [s]; the first of a variant takes longer.
-SETUP_S = 0.01
+SETUP_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Configuration:
 
     def expected_s(self, campaign: Campaign) -> float:
         """Time that one visit to it may take [s]."""
-        return SETUP_S + campaign.runs * self.seconds
+        return SETUP_S + campaign.visit_s(self.seconds)
 
     @property
     def name(self) -> tuple[str, str, str]:

@@ -42,7 +42,7 @@ class Repeatability:
 
     @property
     def changes(self) -> tuple[float, ...]:
-        """The relative change |t1 - t2|/t1 of each configuration [1]."""
+        """The relative change ``|t1 - t2|/t1`` of each configuration [1]."""
         return tuple(abs(a.seconds - b.seconds) / a.seconds for a, b in self.pairs)
 
     def quantile(self, share: float) -> float:

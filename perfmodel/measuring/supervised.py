@@ -19,6 +19,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -33,6 +34,8 @@ PIPE, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_SPENT_S"
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 #: Status of a process that was interrupted.
 INTERRUPTED = 128 + signal.SIGINT
+#: When this process imported this module, which a command does first [s].
+_STARTED_S = monotonic()
 #: Messages of such records begin with this text.
 DIED = "the process died of "
 
@@ -144,6 +147,11 @@ def under_way(path: Path, record: Callable[[], Measurement]) -> Iterator[None]:
 def spent_s() -> float:
     """Time of a budget that processes before this one used [s]."""
     return float(os.environ.get(SPENT, "0"))
+
+
+def command_began() -> datetime:
+    """Return when the first process of this command began; a second earlier, as records hold whole seconds."""
+    return datetime.now(timezone.utc) - timedelta(seconds=spent_s() + monotonic() - _STARTED_S + 1)
 
 
 def died(row: Measurement) -> bool:

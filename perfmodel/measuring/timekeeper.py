@@ -73,7 +73,7 @@ class Timekeeper:
             fields["counts_hash"] = counts.hash
             with self.bench.ready(subject, parameters) as enqueues:
                 began_at = now("milliseconds")
-                samples = sample(self.bench.queue, enqueues, campaign.runs, campaign.timeout_s)
+                samples = sample(self.bench.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()
@@ -98,11 +98,11 @@ class Timekeeper:
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 
-    def count_unit(self, unit: TranslationUnit) -> KernelCounts:
-        """Count a translation unit for the device; its code need not be generated."""
+    def count_unit(self, unit: TranslationUnit, check: bool = True) -> KernelCounts:
+        """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
         from perfmodel.counts import count
 
-        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=self.statistics, check=True)
+        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=self.statistics, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
         """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.

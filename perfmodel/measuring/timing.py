@@ -38,7 +38,10 @@ class Samples:
         return self.median(dropped) / min(self.host_s[dropped:]) - 1
 
 
-def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf")) -> Samples:
+def sample(
+    queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf"),
+    enough: tuple[float, int] = (float("inf"), 0),
+) -> Samples:  # fmt: skip
     """Run a kernel `runs` times, each on an idle queue, and note the times.
 
     Parameters
@@ -51,6 +54,8 @@ def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: floa
         Number of runs.
     timeout_s : float
         No run is begun when those before took longer [s].
+    enough : (float, int)
+        So many runs suffice once they took longer than this [s].
     """
     host: list[float] = []
     device: list[float] = []
@@ -59,6 +64,8 @@ def sample(queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: floa
     try:
         queue.finish()
         for _ in range(runs):
+            if sum(host) > enough[0] and len(host) >= enough[1]:
+                break
             if sum(host) > timeout_s:
                 return Samples(tuple(host), tuple(device), complete=False)
             before = perf_counter()

@@ -18,7 +18,7 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.predict import check_launch
 from perfmodel.tuning.smaller_sizes import smaller_sizes
-from perfmodel.tuning.trials import Trials
+from perfmodel.tuning.trials import Arguments, Trials
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -94,12 +94,23 @@ def anchor_variants(
     allow_unmeasured: bool = False,
     campaign: Campaign = ANCHOR,
     progress: Progress | None = None,
+    arguments: Arguments | None = None,
+    statistics: Mapping[str, float] | None = None,
 ) -> dict[str, Anchor]:
     """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
 
     At that size the quickest variant stands out from the launch overhead. For the rest see :func:`anchor`.
+
+    Parameters
+    ----------
+    model, variants, sizes, allow_unmeasured, campaign, progress
+        As of :func:`anchor`; variants by name.
+    arguments
+        ``arguments(**sizes)`` gives the kernel's arguments by name, as of :class:`perfmodel.tuning.trials.Trials`.
+    statistics
+        Of what depends on data, as of :func:`perfmodel.counts.count`; they must hold for the arguments at all sizes.
     """
-    counted = {name: _counted(model, name, unit) for name, unit in variants.items()}
+    counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
         if np.ndim(value):
             raise ParameterError(name, "is an array; a kernel is anchored for one size", tuple(sizes))
@@ -109,8 +120,8 @@ def anchor_variants(
     for counts in counted.values():
         check_launch(counts, device.facts)
     points = smaller_sizes(tuple(counted.values()), sizes)
-    asked: dict[str, Any] = {"kernel": "anchor", "compare": False, "progress": progress, "ladder": points}
-    with Trials(device, variants, sizes, campaign, **asked) as trials:
+    asked: dict[str, Any] = {"compare": False, "progress": progress, "ladder": points, "statistics": statistics}
+    with Trials(device, variants, sizes, campaign, arguments, kernel="anchor", **asked) as trials:
         rows = _visit(trials, progress or Silent())
     anchors = {}
     for name, row in rows.items():
@@ -160,12 +171,16 @@ def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
     return found
 
 
-def _counted(model: FittedModel, name: str, kernel: Any) -> KernelCounts:
+def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str, float] | None) -> KernelCounts:
     from loopy import TranslationUnit
+
+    from perfmodel.counts import count
 
     if not isinstance(kernel, TranslationUnit):
         given = type(kernel).__name__
         raise AnchorError(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
+    if statistics:
+        return count(kernel, model.fitted.subgroup_size, statistics=statistics, check=True)
     return model.counted(kernel)
 
 

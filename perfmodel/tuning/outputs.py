@@ -64,14 +64,15 @@ def _difference(name: str, found: Any, expected: Any, tolerance: float | None) -
         apart = np.abs(one - other)
         scale = np.maximum(np.abs(other), _mean(np.abs(other)))
         most = tolerance_of(found.dtype) if tolerance is None or found.dtype.kind not in "fc" else tolerance
-        same = (apart <= most * scale) | (found == expected) | (np.isnan(one) & np.isnan(other))
+        near = (apart <= most * scale) & np.isfinite(other)
+        same = near | (found == expected) | (np.isnan(one) & np.isnan(other))
     if same.all():
         return ""
     apart = np.where(same, 0, np.where(np.isnan(apart), np.inf, apart))
     first = tuple(int(place) for place in np.unravel_index(int(np.argmin(same)), same.shape))
     worst = np.unravel_index(int(np.argmax(apart)), same.shape)
     where = f"{name}[{', '.join(map(str, first))}]" if first else name
-    share = float(apart[worst] / scale[worst]) if scale[worst] else float("inf")
+    share = float(apart[worst] / scale[worst]) if scale[worst] and np.isfinite(apart[worst]) else float("inf")
     return (
         f"'{name}' by up to {float(apart[worst]):.3g} ({100 * share:.3g} %), in {np.count_nonzero(~same)} of "
         f"{same.size} elements, first {where} = {found[first]!s} instead of {expected[first]!s}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -30,7 +30,7 @@ from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
-from perfmodel.measuring.supervised import spent_s, under_way
+from perfmodel.measuring.supervised import command_began, spent_s, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.given_arguments import check_given
@@ -49,6 +49,17 @@ Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
 TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0)
 #: A visit has fewer runs if they would take longer together [s], down to one more than those that are dropped.
 VISIT_S = 3.0
+
+
+def runs_of(run_s: float, campaign: Campaign) -> int:
+    """Return how many runs a visit has if one takes so long [s]: at least one more than those that are dropped.
+
+    Examples
+    --------
+    >>> runs_of(1e-3, TRIALS), runs_of(0.5, TRIALS), runs_of(20.0, TRIALS)
+    (10, 6, 3)
+    """
+    return max(campaign.dropped + 1, min(campaign.runs, int(VISIT_S / run_s) if run_s > 0 else campaign.runs))
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,8 @@ class Trials:
 
     Attributes
     ----------
+    kernel
+        Name of the kernel in records.
     rows
         By variant and sizes as :func:`perfmodel.store.canonical` writes them, the record of all its visits joined.
     uncompared
@@ -144,7 +157,7 @@ class Trials:
         self.device, self.variants, self.sizes, self.campaign = device, dict(variants), dict(sizes), campaign
         self.rows: dict[tuple[str, str], Measurement] = {}
         self.uncompared: dict[str, str] = {}
-        self._arguments, self._kernel, self._compare, self._tolerance = arguments, kernel, compare, tolerance
+        self._arguments, self.kernel, self._compare, self._tolerance = arguments, kernel, compare, tolerance
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
         self._ladder = tuple(dict(one) for one in ladder) or (self.sizes,)
         self._subjects: dict[str, Subject | FailedError] = {}
@@ -159,7 +172,7 @@ class Trials:
     def __enter__(self) -> Trials:
         if self._keep is not None:
             store.prepare(self._keep, self.device.facts)
-            self._earlier = _rows_of_this_command(self._keep, self._kernel)
+            self._earlier = _rows_of_this_command(self._keep, self.kernel)
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
@@ -171,7 +184,7 @@ class Trials:
         self._stack.close()
 
     def visit(
-        self, name: str, sizes: Mapping[str, int] | None = None, *, give_up_s: float | None = None
+        self, name: str, sizes: Mapping[str, int] | None = None, *, enough_s: float | None = None
     ) -> Measurement:
         """Visit a variant now, and return the record of this visit; a failure is a record too.
 
@@ -183,8 +196,8 @@ class Trials:
             The variant.
         sizes
             Other size parameters than those of the trials.
-        give_up_s
-            Time one run, and no more of them if it takes longer [s]: the record says ``timeout``.
+        enough_s
+            Make fewer runs, once they took this long together [s] (:class:`perfmodel.measuring.campaign.Campaign`).
 
         Raises
         ------
@@ -204,7 +217,7 @@ class Trials:
         if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
             ending = partial(self._failed, name, NO_END, at)
             with under_way(self._keep, ending) if self._keep else nullcontext():
-                found = self._visited(name, at, give_up_s, row)
+                found = self._visited(name, at, enough_s, row)
             if self._keep is not None and found is not row:
                 store.append(self._keep, found, self.timekeeper.counted.get(found.kernel_hash))
             row = found
@@ -212,7 +225,7 @@ class Trials:
         return row
 
     def count(self, name: str) -> KernelCounts:
-        """Count a variant for the device; its code is not generated.
+        """Count a variant for the device; its code is neither generated nor checked before it is visited.
 
         Raises
         ------
@@ -229,8 +242,46 @@ class Trials:
                 unit = self._subject(name).kernel.build()
             except FailedError as failure:
                 raise TrialError(name, failure.status, failure.message) from failure
-            self._counts[name] = self.timekeeper.count_unit(unit)
+            self._counts[name] = self.timekeeper.count_unit(unit, check=False)
         return self._counts[name]
+
+    def joined(self, name: str) -> Measurement:
+        """Return the record of all visits to a variant at the sizes of the trials, joined; it must have one."""
+        return self.rows[name, canonical(self.sizes)]
+
+    def recall(self, row: Measurement) -> bool:
+        """Take an earlier record, as if it were a visit made now; whether it is of a variant as it is now.
+
+        It is if the device, its driver, the sizes and the code are the same. To know that, the code is generated.
+        """
+        name = str(row.variant.get("variant"))
+        if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
+            return False
+        try:
+            subject = self._subject(name)
+        except FailedError:
+            return False
+        if not subject.hash or self.timekeeper.failed(subject, NO_END, self.sizes).key != row.key:
+            return False
+        key = (name, canonical(self.sizes))
+        self.rows[key] = row.after(self.rows.get(key))
+        return True
+
+    def code(self, name: str) -> str:
+        """Return a variant's OpenCL code.
+
+        Raises
+        ------
+        UnknownVariantError
+            If there is no such variant.
+        TrialError
+            If no code can be generated.
+        """
+        self._check_name(name)
+        try:
+            return self._subject(name).generated.text
+        except FailedError as failure:
+            raise TrialError(name, failure.status, failure.message) from failure
 
     def spent(self, name: str) -> Spent:
         """Return the time that a variant took so far."""
@@ -246,12 +297,19 @@ class Trials:
         """
         try:
             team = tuple(self._named(name) for name in self.variants)
-            self.sizes = dict(plan_sizes(self.timekeeper, team).parameters[0])
+            self.sizes = dict(plan_sizes(self.timekeeper, team, self._trial_s).parameters[0])
         except PlanError as error:
             raise TrialError(_name_of(error.subject), error.failure.status, error.failure.message) from error
         return self.sizes
 
-    def _visited(self, name: str, at: Parameters, give_up_s: float | None, known: Measurement | None) -> Measurement:
+    def _trial_s(self, subject: Subject, at: Parameters) -> float:
+        """Return the time of a trial run with the user's arguments, where there are some [s]."""
+        self._ask_for_arguments(at)
+        with stage("constraint"):
+            check_given(subject.generated.kernel, self._given[1], at)
+        return self.bench.trial(subject, at)
+
+    def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
         """Build and check a variant if that is due, and time it unless its record is known."""
         began = perf_counter()
         try:
@@ -260,7 +318,7 @@ class Trials:
             finally:
                 self._add(name, building_s=perf_counter() - began)
                 began = perf_counter()
-            return known or self._timed(name, at, first_s, give_up_s)
+            return known or self._timed(name, at, first_s, enough_s)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()
@@ -268,13 +326,10 @@ class Trials:
         finally:
             self._add(name, running_s=perf_counter() - began)
 
-    def _timed(self, name: str, at: Parameters, first_s: float, give_up_s: float | None) -> Measurement:
+    def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
         subject = self._subject(name)
-        most = float("inf") if give_up_s is None else give_up_s
-        if first_s > most and (single := self._single_s(name, at)) > most:
-            raise FailedError("timeout", f"a run takes {single:.3g} s, and at most {most:.3g} s were of interest")
         self.timekeeper.checked[subject.kernel.name, subject.generated.hash] = None  # by _first_run
-        self.bench.campaign = self._shortened(name, at)
+        self.bench.campaign = replace(self._shortened(name, at), enough_s=enough_s)
         try:
             return self.timekeeper.measured(self.timekeeper.configuration(subject, at, first_s))
         finally:
@@ -299,13 +354,12 @@ class Trials:
         from perfmodel.predict import check_launch
 
         with stage("constraint"):
-            if name in self._counts:
-                self.timekeeper.counted[subject.generated.hash] = self._counts[name]
-            counts = self._counts[name] = self.timekeeper.count(subject)
-            self.timekeeper.work_groups(subject, at)
+            counts = self.count(name)  # before its code is generated: it tells more of what is wrong
+            self.timekeeper.counted[subject.generated.hash] = counts
+            counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
             check_launch(counts, self.device.facts)
             check_given(subject.generated.kernel, self._given[1], at)
-        self._check_memory(subject, at)
+            self._check_memory(subject, at)
         if not self._compare:
             self.bench.compiled(subject)
             return
@@ -338,11 +392,9 @@ class Trials:
 
     def _shortened(self, name: str, at: Parameters) -> Campaign:
         """Return the campaign with fewer runs where they would take too long."""
-        first = self._first_run(name, at)
-        if first * self.campaign.runs <= VISIT_S:
+        if runs_of(self._first_run(name, at), self.campaign) == self.campaign.runs:
             return self.campaign
-        least = self.campaign.dropped + 1
-        return replace(self.campaign, runs=max(least, min(self.campaign.runs, int(VISIT_S / self._single_s(name, at)))))
+        return replace(self.campaign, runs=runs_of(self._single_s(name, at), self.campaign))
 
     def _single_s(self, name: str, at: Parameters) -> float:
         """Return the time of one run [s], compiled before."""
@@ -394,8 +446,8 @@ class Trials:
     def _stand_in(self, name: str) -> Subject:
         """Return a variant that is never built, to describe it in a record."""
         kernel = KernelClass(
-            name=self._kernel,
-            group=self._kernel,
+            name=self.kernel,
+            group=self.kernel,
             build=lambda **variant: None,
             sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
             reference=lambda arguments, **variant: {},
@@ -436,7 +488,7 @@ def _rows_of_this_command(keep: Path, kernel: str) -> dict[tuple[str, str], list
     """Return what earlier processes of a supervised command kept, by variant and sizes: a kernel ended them."""
     if not spent_s():
         return {}
-    began = datetime.now(timezone.utc) - timedelta(seconds=spent_s() + 1)
+    began = command_began()
     found: dict[tuple[str, str], list[Measurement]] = {}
     for row in store.read(keep).rows:
         if row.kernel == kernel and row.taken_at and datetime.fromisoformat(row.taken_at) >= began:

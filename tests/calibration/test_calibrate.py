@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from perfmodel import measuring
 from perfmodel.calibration import calibrate
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK
 
 
-def test_a_budget_shortens_only_the_campaign():
+def test_a_budget_shortens_what_is_measured_and_no_fit():
     for campaign in (QUICK, DEFAULT, FULL):
         whole, rest = calibrate.EXPECTED_S[campaign.name]
         assert whole + rest == calibrate.expected_s(campaign)
@@ -29,3 +31,34 @@ def test_measurement_kernels_and_then_test_kernels(monkeypatch, tmp_path, campai
     assert ["device", tmp_path / "test.jsonl", "bar", check] == second
     assert "empty" in [kernel.name for kernel in kernels]
     assert "stencil" in [kernel.name for kernel in tests]
+
+
+@pytest.mark.parametrize(("took", "left"), [(80.0, 20.0), (30.0, 70.0), (95.0, 20.0)])
+def test_test_kernels_get_what_the_others_leave_of_a_budget_and_at_least_a_fifth(monkeypatch, tmp_path, took, left):
+    now, budgets = [1000.0], []
+
+    def measure(kernels, device, path, progress, campaign):
+        budgets.append(campaign.budget_s)
+        now[0] += took
+
+    monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
+    monkeypatch.setattr(measuring, "measure", measure)
+    calibrate.measure_device("device", tmp_path, replace(QUICK, budget_s=100.0))
+    assert [pytest.approx(80.0), pytest.approx(left)] == budgets
+
+
+def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended(monkeypatch, tmp_path):
+    now, seen = [0.0], {}
+    monkeypatch.setattr(calibrate, "monotonic", lambda: now[0])
+    monkeypatch.setattr(calibrate, "probe_device", lambda *_: now.__setitem__(0, 12.0))
+    monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
+    monkeypatch.setattr(calibrate, "fit_device", lambda folder, **given: seen.update(folder=folder, **given))
+    facts = DeviceFacts("D", "P", "1", (("lane_order", Fact("serial", "", "made up")),))
+    monkeypatch.setattr(calibrate, "read", lambda folder: SimpleNamespace(facts=facts))
+    known = {"clock_hz": Fact(2e9, "Hz", "somebody")}
+    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=100.0), given=known)
+    assert 88.0 == seen["campaign"].budget_s
+    assert (tmp_path, known) == (seen["folder"], seen["given"])
+    assert ("bottleneck", "stevens_kloeckner_2016") == seen["names"]
+    calibrate.calibrate("device", tmp_path, DEFAULT)
+    assert (DEFAULT, ()) == (seen["campaign"], seen["names"])

@@ -56,14 +56,14 @@ def test_a_device_in_one_command(place):
     assert measured.facts == checked.facts
     assert {"l1_told_bytes", "max_groups_per_unit"} <= set(measured.facts)
     assert {"chase", "lanes", "barriers", "overlap"} <= {run.probe for run in read_probes(folder)}
-    assert "threaded_manycore.json" in {path.name for path in folder.iterdir()}  # its facts are assumed
+    assert "overlap.json" not in {path.name for path in folder.iterdir()}  # only what can be recommended is fitted
     assert {"empty", "scale_add", "stride1"} == {row.kernel for row in measured}
     assert {"stencil"} == {row.kernel for row in checked}
     model = load(folder / "stevens_kloeckner_2016.json")
     assert (len(measured), device.name) == (model.fitted.rows, model.device)
     assert f"device that builds and runs a kernel: {device.name} ({device.platform})" in done.stdout
     assert "campaign 'quick' into " in done.stdout.splitlines()[1]
-    assert "about 1 min on" in done.stdout.splitlines()[1]
+    assert "about 2.3 min on" in done.stdout.splitlines()[1]
     text = (folder / "verdict.txt").read_text()
     assert text in done.stdout
     assert "verdict: usable neither to time nor to rank" in text  # one test kernel is not enough for more
@@ -76,7 +76,8 @@ def test_a_device_in_one_command(place):
     assert (device.name, "quick") == (document["device"], document["campaign"])
     assert again.stderr.count("measuring: 0 steps") == 2
     assert len(measured) == len(store.read(folder))
-    assert str(Path("out") / device.slug / "overlap.json") == document["weights_files"]["overlap"]
+    assert str(Path("out") / device.slug / "bottleneck.json") == document["weights_files"]["bottleneck"]
+    assert document["family"] == json.loads((folder / "recommended.json").read_text())["family"]
     assert (False, False) == (document["verdict"]["to_time"], document["verdict"]["to_rank"])
     assert "stevens_kloeckner_2016" in [row["family"] for row in document["comparison"]]
 
@@ -107,6 +108,13 @@ def test_quick_and_full_are_one_choice(place):
     result = calibrate("--quick", "--full", "--out", "out")
     assert 2 == result.exit_code
     assert "--quick and --full were both given" in result.stderr
+
+
+def test_probes_take_no_facts_for_fits(place):
+    result = calibrate("--probes", "--facts", "gtx-480", "--out", "out")
+    assert 2 == result.exit_code
+    assert "--probes and --facts were both given" in result.stderr
+    assert not Path("out").exists()
 
 
 def test_the_store_of_another_device_is_left_alone(place):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -104,3 +105,9 @@ def test_interruption_is_status_130():
 
 def test_a_bug_keeps_its_traceback():
     assert isinstance(run_guarded(ZeroDivisionError()).exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("command", ["calibrate", "measure", "fit", "evaluate", "compare", "isolate", "recount"])
+def test_the_help_of_a_long_command_says_how_long_it_takes(command):
+    text = CliRunner().invoke(cli.application(), [command, "--help"]).stdout
+    assert re.search(r"takes? [^.]*(seconds|minutes?)\b", " ".join(text.split()))

@@ -39,3 +39,12 @@ def test_devices_are_found_by_a_part_of_their_name(tmp_path, monkeypatch):
     refused = run("compare", "--device", "gpu", *family)
     assert 2 == refused.exit_code
     assert "'gpu' (there are: other-two, pocl-one)" in refused.stderr.splitlines()[-1]
+
+
+def test_facts_that_are_given_take_the_place_of_unknown_ones():
+    asked = ("compare", "--from", str(DATA), "--family", "roofline")
+    assert "needs the fact 'global_transaction_bytes'" in run(*asked).stdout
+    with_facts = run(*asked, "--facts", "gtx-480").stdout
+    assert "needs the fact" not in with_facts
+    assert "\nroofline " in with_facts
+    assert 2 == run(*asked, "--facts", "no-such-device").exit_code

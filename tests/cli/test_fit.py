@@ -86,6 +86,16 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families):
     assert alone == json.loads((out / f"{CORE}.json").read_text())
 
 
+def test_all_families_with_given_facts(folder, monkeypatch):
+    monkeypatch.setattr(fitted_device, "families", lambda: {name: families()[name] for name in (CORE, "roofline")})
+    result = run("--all", "--from", str(folder), "--facts", "gtx-480")
+    assert 0 == result.exit_code, result.stderr
+    written = json.loads((folder / "roofline.json").read_text())
+    assert "global_transaction_bytes" in written["facts"]["facts"]
+    result = run("--all", "--from", str(folder), "--out", str(folder.parent / "without"))
+    assert "not fitted: roofline: the family 'roofline' needs the fact 'global_transaction_bytes'" in result.stdout
+
+
 def test_all_families_as_a_document(folder, two_families):
     document = json.loads(run("--all", "--from", str(folder), "--json").stdout)
     assert "perfmodel.calibration/1" == document["schema"]

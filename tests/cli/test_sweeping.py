@@ -101,7 +101,7 @@ def test_a_picture(perfmodel, form):
         (("-p", "n=128,256", "-p", "m=1"), "'m'"),
         (("-p", "n=128,256", "--crossover", "n=1:9"), "--crossover was given with several sizes"),
         (("--crossover", "n=1:9", "--csv"), "--csv and --crossover were both given"),
-        (("-p", "n=128", "--anchor", "--statistics", "j=2"), "--anchor and --statistics were both given"),
+        (("-p", "n=128", "--anchor", "--statistics", "j=2"), "--anchor and --statistics were both given, and the run"),
     ],
 )
 def test_bad_input_is_one_line(perfmodel, options, part):

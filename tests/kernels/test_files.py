@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from perfmodel import errors
+from perfmodel.errors import KernelFileExecutionError, KernelFileTypeError, SpaceError
 from perfmodel.kernels import discover, load_file
+from perfmodel.kernels.files import load_kernel_file
 
 KERNEL = """
 import loopy as lp
@@ -129,3 +131,86 @@ def test_discover_names_a_file_that_holds_no_class(file, tmp_path, text, error):
 def test_discover_of_an_empty_folder_is_an_error(tmp_path):
     with pytest.raises(errors.KernelFileMissingError):
         discover(tmp_path)
+
+
+SPACE = """
+from loopy import make_kernel
+
+def kernel(tile, unroll=1):
+    return make_kernel("{[i]: 0 <= i < %d}" % (tile * unroll), "out[i] = i", lang_version=(2018, 2))
+
+def space():
+    return {"tile": (8, 16), "unroll": (1, 2)}
+
+def allowed(tile, unroll):
+    return tile * unroll < 32
+"""
+
+
+def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(SPACE)
+    loaded = load_kernel_file(file)
+    assert loaded.space is not None
+    assert list(load_file(file)) == list(loaded.builders) == ["tile=8 unroll=1", "tile=8 unroll=2", "tile=16 unroll=1"]
+    sizes = [unit.default_entrypoint.get_constant_iname_length("i") for unit in loaded.variants.values()]
+    assert sizes == [8, 16, 16]
+    some = loaded.only(["tile=8 unroll=2"])
+    assert (list(some.builders), some.space) == (["tile=8 unroll=2"], None)
+    assert loaded.only(list(loaded.builders)).space is loaded.space
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        (("def space", "def spaces"), SpaceError, "takes tile, and the file has no space(); add space()"),
+        (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileTypeError, "space() is or returns int"),
+        (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileTypeError, "a dict of each parameter"),
+        (("tile * unroll < 32", "False"), SpaceError, "no configuration meets all restrictions"),
+        (("tile * unroll < 32", "1 / 0"), KernelFileExecutionError, "ZeroDivisionError"),
+        (("allowed(tile, unroll)", "allowed(tile, lanes)"), SpaceError, "a restriction takes 'lanes'"),
+    ],
+)
+def test_a_space_that_makes_no_sense(tmp_path, change, error, said):
+    file = tmp_path / "mine.py"
+    file.write_text(SPACE.replace(*change))
+    with pytest.raises(error) as raised:
+        load_kernel_file(file)
+    assert said in str(raised.value)
+
+
+def test_a_configuration_that_cannot_be_built_says_so_when_it_is_used(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(SPACE.replace("    return make_kernel", "    return None\n    return make_kernel"))
+    loaded = load_kernel_file(file)
+    with pytest.raises(KernelFileTypeError, match=r"kernel\(\) is or returns NoneType"):
+        loaded.builders["tile=8 unroll=1"]()
+
+
+def test_arguments_get_the_sizes_that_they_name(file):
+    found = load_kernel_file(file(KERNEL + "\ndef arguments(n):\n    return {'p': n}\n"))
+    assert ["kernel"] == list(found.variants)
+    assert found.arguments is not None
+    assert {"p": 8} == found.arguments(n=8, m=3)
+    every = load_kernel_file(file(KERNEL + "\ndef arguments(**sizes):\n    return sizes\n"))
+    assert every.arguments is not None
+    assert {"n": 8, "m": 3} == every.arguments(n=8, m=3)
+    assert load_kernel_file(file(KERNEL)).arguments is None
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("return [1]", errors.KernelFileTypeError, "arguments() is or returns list; it must be a dict of"),
+        ("return {1: 2}", errors.KernelFileTypeError, "arguments() is or returns dict"),
+        ("return n[0]", errors.KernelFileExecutionError, "raised TypeError"),
+    ],
+)
+def test_arguments_that_are_none(file, text, error, said):
+    found = load_kernel_file(file(KERNEL + f"\ndef arguments(n):\n    {text}\n"))
+    assert found.arguments is not None
+    with pytest.raises(error) as caught:
+        found.arguments(n=8)
+    assert said in str(caught.value)
+    with pytest.raises(errors.KernelFileExecutionError, match="missing 1 required positional argument: 'n'"):
+        found.arguments(m=8)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, Campaign
+from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
 
 
 def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), dimensions=1) -> KernelClass:
@@ -17,9 +18,10 @@ def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), d
 
 def test_tags_choose_classes_and_no_tags_choose_all():
     kernels = (kernel("a"), kernel("b", tags=("memory", "local")), kernel("c", tags=()))
-    assert ["a"] == [k.name for k in QUICK.chosen(kernels)]
+    assert ["a"] == [k.name for k in Campaign("test", tags=("paper",)).chosen(kernels)]
     assert ["a", "b"] == [k.name for k in Campaign("test", tags=("local", "paper")).chosen(kernels)]
-    assert ["a", "b", "c"] == [k.name for k in DEFAULT.chosen(kernels)]
+    for campaign in (QUICK, DEFAULT):
+        assert ["a", "b", "c"] == [k.name for k in campaign.chosen(kernels)]
 
 
 def test_variants_are_the_first_ones_in_so_many_shapes():
@@ -29,8 +31,25 @@ def test_variants_are_the_first_ones_in_so_many_shapes():
     assert ({"a": 1},) == Campaign("test", variants=1).variants_of(kernel(dimensions=0), 4096)
 
 
+def test_a_few_variants_are_taken_from_all_over_the_list_its_ends_first():
+    seven = kernel(variants=tuple({"a": i} for i in range(7)), dimensions=0)
+    for wanted, expected in ((1, [0]), (2, [0, 6]), (3, [0, 6, 3]), (4, [0, 6, 2, 4]), (9, [0, 6, 1, 2, 3, 4, 5])):
+        found = Campaign("test", variants=wanted, from_all=True).variants_of(seven, 4096)
+        assert expected == [variant["a"] for variant in found]
+    assert FULL.variants_of(seven, 4096) == replace(FULL, from_all=True).variants_of(seven, 4096)
+    assert ({},) == QUICK.variants_of(kernel(variants=({},), dimensions=0), 4096)
+
+
 def test_the_papers_thirty_runs_are_spread_over_three_visits():
-    assert {(3, 10, 2, 8)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (QUICK, DEFAULT, FULL, CHECK)}
+    assert {(3, 10, 2, 8)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (DEFAULT, FULL, CHECK)}
+    assert {(2, 10, 2, 3)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (QUICK, QUICK_CHECK)}
+
+
+def test_runs_of_a_visit_that_is_cut_short():
+    short = Campaign("test", runs=10, dropped=2, enough_s=1.0)
+    assert [0.0, 0.5, 1.0, 1.0, 3.0, 30.0] == [short.visit_s(run_s) for run_s in (0.0, 0.05, 0.1, 0.2, 1.0, 10.0)]
+    assert 100.0 == Campaign("test").visit_s(10.0)
+    assert ((1.0, 3), (math.inf, 3)) == (short.enough, Campaign("test").enough)
 
 
 def test_sizes_depend_on_these_settings_only():

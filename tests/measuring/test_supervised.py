@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 from perfmodel import store
+from perfmodel.measuring import supervised
 from tests.machine import ROOT
 
 pytestmark = pytest.mark.device
@@ -165,3 +168,11 @@ if deaths.stat().st_size <= {times}:
     said: list[str] = []
     assert expected == supervise([sys.executable, "-c", program], said.append)
     assert ["the process died of SIGABRT between configurations; tried again"] == said
+
+
+def test_a_command_began_with_its_first_process(monkeypatch):
+    """Processes before this one took 100 s, and this one imported the module 5 s ago."""
+    monkeypatch.setenv(supervised.SPENT, "100")
+    monkeypatch.setattr(supervised, "_STARTED_S", monotonic() - 5)
+    ago = datetime.now(timezone.utc) - supervised.command_began()
+    assert 106 <= ago.total_seconds() < 107

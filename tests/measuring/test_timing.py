@@ -48,6 +48,15 @@ def test_no_run_is_begun_after_the_time_is_over(clock):
     assert ((1.0, 1.0, 1.0), False) == (found.host_s, found.complete)
 
 
+def test_runs_that_suffice_after_some_time_end_the_visit(clock):
+    found = sample(QUEUE, (enqueue(clock, 1.0),), 10, enough=(1.5, 3))  # the third run is the first that counts
+    assert ((1.0,) * 3, True) == (found.host_s, found.complete)
+    found = sample(QUEUE, (enqueue(clock, 1.0),), 10, enough=(4.5, 3))
+    assert ((1.0,) * 5, True) == (found.host_s, found.complete)
+    found = sample(QUEUE, (enqueue(clock, 1.0),), 10, timeout_s=0.5, enough=(0.2, 3))  # too long even for that
+    assert ((1.0,), False) == (found.host_s, found.complete)
+
+
 def test_the_spread_is_of_the_runs_after_the_drop():
     found = Samples((9.0, 1.0, 1.5, 2.0), ())
     assert (1.5, 0.5) == (found.median(1), found.spread(1))

@@ -160,3 +160,31 @@ def test_a_class_of_the_library_can_be_anchored():
     """A kernel without scalars, with its own assumptions."""
     found = anchor(model(), build(2), n=2**14, allow_unmeasured=True, campaign=SHORT).anchor
     assert "scale" == found.kernel
+
+
+def test_a_kernel_that_depends_on_data_runs_with_arguments_of_ones_own():
+    loop = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < stop}"],
+        """
+        for i
+            <> stop = length[i]
+            out[i] = sum(j, a[j])
+        end
+        """,
+        [
+            lp.GlobalArg("length", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="loop",
+    )  # fmt: skip
+    loop = lp.split_iname(loop, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    asked = []
+
+    def arguments(n):
+        asked.append(n)
+        return {"length": np.full(n, 3, np.int32)}
+
+    given = {"allow_unmeasured": True, "campaign": SHORT, "arguments": arguments, "statistics": {"j": 3}}
+    found = anchor_variants(model(), {"loop": loop}, {"n": 2**16}, **given)
+    assert found["loop"].sizes["n"] in asked
+    assert max(asked) <= 2**16

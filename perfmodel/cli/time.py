@@ -1,0 +1,333 @@
+"""``perfmodel time``: run a kernel's variants, and print their times beside the predicted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perfmodel.cli.options import (
+    AllowUnmeasured,
+    Csv,
+    DeviceFile,
+    DeviceName,
+    Json,
+    KernelFile,
+    Level,
+    OwnFamily,
+    Paired,
+    SizeLists,
+    Statistics,
+    Variant,
+    WeightsFile,
+    count_units,
+    kernel_file_of,
+    model_of,
+    size_points,
+    statistics,
+)
+from perfmodel.cli.output import print_document, print_text, sizes_text
+from perfmodel.cli.settings import table_width
+from perfmodel.cli.supervision import supervised_store
+from perfmodel.errors import (
+    AssumptionError,
+    NoWeightsError,
+    OptionError,
+    ParameterError,
+    PerfModelError,
+    TrialError,
+    UnmeasuredFeatureError,
+)
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+    from perfmodel.counts import KernelCounts
+    from perfmodel.measuring import Campaign
+    from perfmodel.opencl import Device
+    from perfmodel.predict import FittedModel
+    from perfmodel.sweeps import SweptPoint
+    from perfmodel.tuning.timed import TimedPoint
+    from perfmodel.tuning.trials import Trials
+
+SCHEMA = "perfmodel.timing/1"
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep", metavar="FOLDER",
+        help="Add the records and counts to the store in this folder, which `fit` and `evaluate` read.",
+    ),
+]  # fmt: skip
+Terms = Annotated[
+    bool, typer.Option("--terms", help="Print the share of each term of every prediction; one variant has them anyway.")
+]
+Visits = Annotated[
+    int | None, typer.Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance", min=0,
+        help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
+    ),
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What a command found, to be printed."""
+
+    kernel: Path
+    device: Device
+    model: FittedModel | None
+    campaign: Campaign
+    points: tuple[TimedPoint, ...]
+    withheld: Mapping[str, str]
+    uncompared: Mapping[str, str]
+    spent: Mapping[str, tuple[float, float]]
+    keep: Path | None
+    level: float
+    problem: str
+
+
+def command(
+    context: typer.Context,
+    kernel: KernelFile,
+    weights: WeightsFile = None,
+    family: OwnFamily = None,
+    device: DeviceName = None,
+    variant: Variant = None,
+    size: SizeLists = None,
+    paired: Paired = False,
+    statistic: Statistics = None,
+    facts: DeviceFile = None,
+    level: Level = 0.9,
+    allow_unmeasured: AllowUnmeasured = False,
+    terms: Terms = False,
+    visits: Visits = None,
+    tolerance: Tolerance = None,
+    keep: Keep = None,
+    csv: Csv = False,
+    json: Json = False,
+) -> None:
+    """Run a kernel's variants and print measured beside predicted times; compare their outputs.
+
+    Takes a few seconds and, for each variant and size, 30 runs; it says beforehand how long that is.
+    """
+    if csv and json:
+        raise OptionError("--json and --csv both write to standard output", "give one of them")
+    points, known = size_points(size, paired), statistics(statistic)
+    store = supervised_store(context, keep)
+    from perfmodel.cli.progress import Bar
+    from perfmodel.measuring import pin_threads
+    from perfmodel.opencl import find
+    from perfmodel.tuning.trials import TRIALS, Trials
+
+    pin_threads()
+    loaded = kernel_file_of(kernel, variant)
+    model, problem = _model(weights, family, facts, device, told=not json)
+    found = find(device or (_place_of(model) if model else None))
+    subgroup_size = model.fitted.subgroup_size if model else int(found.facts.value("subgroup_size"))
+    counted = _counted(loaded.variants, subgroup_size, known, points)
+    swept, withheld = _predictions(counted, model, points, level, allow_unmeasured) if model else ((), {})
+    campaign = TRIALS if visits is None else replace(TRIALS, visits=visits, most_visits=max(visits, 2 * visits - 1))
+    bar = Bar()
+    asked: dict[str, Any] = {
+        "kernel": kernel.stem, "statistics": known, "progress": bar, "tolerance": tolerance, "keep": store,
+    }  # fmt: skip
+    with Trials(found, loaded.variants, points[0], campaign, loaded.arguments, **asked) as trials:
+        timed = _timed(trials, points, swept, bar)
+        spent = {name: trials.spent(name) for name in trials.variants}
+    outcome = _Outcome(
+        kernel, found, model, campaign, timed, withheld, trials.uncompared,
+        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level, problem,
+    )  # fmt: skip
+    ran = any(point.ran for point in timed)
+    if json:
+        print_document(_document(outcome))
+    elif csv:
+        from perfmodel.cli.timed_tables import timed_csv
+
+        print(timed_csv(timed), end="")
+    elif ran or len(loaded.variants) > 1:
+        print_text("\n".join(_lines(outcome, terms)))
+    if not ran:
+        first = timed[0].variants[0]
+        raise TrialError(first.name, first.row.status, first.row.message)
+
+
+def _model(
+    weights: Path | None, family: str | None, facts: str | None, device: str | None, told: bool
+) -> tuple[FittedModel | None, str]:
+    """Return the model, or why there is none: without weights of the device the command only measures."""
+    try:
+        return model_of(weights, family, facts, device, told), ""
+    except NoWeightsError as error:
+        if family is not None:
+            raise
+        return None, str(error)
+
+
+def _place_of(model: FittedModel) -> str | None:
+    """Return the index of the model's device where this machine has it, and nothing else where it has not."""
+    from perfmodel.opencl import devices
+
+    platform = model.facts.platform if model.facts else None
+    places = [one.index for one in devices() if one.name == model.device and platform in (None, one.platform)]
+    return str(places[0]) if places else None
+
+
+def _counted(
+    units: Mapping[str, TranslationUnit],
+    subgroup_size: int,
+    known: Mapping[str, float],
+    points: tuple[Mapping[str, int], ...],
+) -> dict[str, KernelCounts]:
+    """Return the counts of the variants that can be counted; the records of the others say why they cannot.
+
+    Raises
+    ------
+    ParameterError
+        If a size is missing or unknown.
+    AssumptionError
+        If no variant may run at any of the points.
+    PerfModelError
+        If no variant can be counted.
+    """
+    found: dict[str, KernelCounts] = {}
+    problems: list[PerfModelError] = []
+    broken: list[AssumptionError] = []
+    for name, unit in units.items():
+        try:
+            found[name] = count_units({name: unit}, subgroup_size, statistics=known)[name]
+        except PerfModelError as error:
+            problems.append(error)
+    if not found:
+        raise problems[0]
+    for counts in found.values():
+        for point in points:
+            for name in point:
+                if name not in counts.parameters:
+                    raise ParameterError(name, "is unknown", counts.parameters)
+            try:
+                counts.work_groups()(**point)
+            except AssumptionError as error:
+                broken.append(error)
+    if len(broken) == len(found) * len(points):
+        raise broken[0]
+    return found
+
+
+def _predictions(
+    counted: Mapping[str, KernelCounts],
+    model: FittedModel,
+    points: tuple[Mapping[str, int], ...],
+    level: float,
+    allow_unmeasured: bool,
+) -> tuple[tuple[SweptPoint, ...], dict[str, str]]:
+    """Predict the variants that can be at all points; return why the others cannot be."""
+    from perfmodel.sweeps import sweep
+
+    withheld: Mapping[str, UnmeasuredFeatureError]
+    try:
+        swept, withheld = sweep(counted, model, points, level=level, allow_unmeasured=allow_unmeasured)
+    except UnmeasuredFeatureError:
+        found = {}
+        for name, counts in counted.items():
+            try:
+                sweep({name: counts}, model, points, level=level)
+            except UnmeasuredFeatureError as error:
+                found[name] = str(error)
+        return (), found
+    return swept, {name: str(error) for name, error in withheld.items()}
+
+
+def _timed(
+    trials: Trials, points: tuple[Mapping[str, int], ...], swept: tuple[SweptPoint, ...], bar: Any
+) -> tuple[TimedPoint, ...]:
+    """Say how long it takes, time the variants, and set the records beside the predictions."""
+    from perfmodel.tuning.timed import timed_point
+    from perfmodel.tuning.timing import expected_s, place_of, time_variants
+
+    known = {
+        place_of(one.name, point.sizes): max(one.seconds, 0.0)
+        for point in swept for one in point.variants if point.sizes
+    }  # fmt: skip
+    every = [place_of(name, point) for point in points for name in trials.variants]
+    visits, runs = trials.campaign.visits, trials.campaign.runs
+    some = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
+    told = f"timing {some} on {trials.device.name}: {_several(visits, 'visit')} of up to {runs} runs"
+    if all(place in known for place in every):
+        told += (
+            f", about {max(expected_s([known[place] for place in every], trials.campaign), 1):.0f} s by the predictions"
+        )
+    bar.tell(f"{told}, and building")
+    time_variants(trials, points, bar, known)
+    ranked = {place_of("", point.sizes): point.variants for point in swept}
+    return tuple(
+        timed_point(
+            point, {name: trials.rows[place_of(name, point)] for name in trials.variants},
+            ranked.get(place_of("", point), ()),
+        )
+        for point in points
+    )  # fmt: skip
+
+
+def _several(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count > 1)}"
+
+
+def _lines(found: _Outcome, terms: bool) -> list[str]:
+    from perfmodel.cli.timed_tables import note_lines, order_lines, terms_text, timed_table
+
+    by = f", predicted by {found.model.family.name} at {found.level:.0%}" if found.model else ""
+    points = found.points
+    at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
+    lines = [f"{found.kernel.stem} on {found.device.name}{at}{by}", timed_table(points, table_width())]
+    lines += order_lines(points)
+    alone = len(points) == 1 and len(points[0].variants) == 1
+    for point in points if terms or alone else ():
+        for one in point.variants:
+            if one.predicted is not None:
+                at = f" at {sizes_text(point.sizes)}" * (len(points) > 1)
+                lines += [f"terms of {one.name}{at}:", terms_text(one.predicted)]
+    lines += [f"note: {note}" for note in note_lines(points)]
+    lines += [f"note: {name}: its output was not compared: {why}" for name, why in found.uncompared.items()]
+    lines += [f"note: {name}: {error}" for name, error in found.withheld.items()]
+    if found.model is None:
+        lines.append(f"note: no predictions: {found.problem}")
+    elif found.model.device != found.device.name:
+        lines.append(f"note: the predictions are of another device, '{found.model.device}'")
+    if found.keep is not None:
+        lines.append(f"records: {found.keep}")
+    return lines
+
+
+def _document(found: _Outcome) -> dict[str, Any]:
+    from perfmodel.cli.timed_tables import point_document
+
+    campaign = found.campaign
+    return {
+        "schema": SCHEMA,
+        "kernel": str(found.kernel),
+        "device": found.device.name,
+        "platform": found.device.platform,
+        "family": found.model.family.name if found.model else None,
+        "weights": str(found.model.path) if found.model and found.model.path else None,
+        "predicted_device": found.model.device if found.model else None,
+        "level": found.level,
+        "visits": campaign.visits,
+        "runs": campaign.runs,
+        "dropped": campaign.dropped,
+        "points": [point_document(point) for point in found.points],
+        "withheld": [{"variant": name, "problem": error} for name, error in found.withheld.items()],
+        "uncompared": [{"variant": name, "problem": why} for name, why in found.uncompared.items()],
+        "spent": [
+            {"variant": name, "building_s": building, "running_s": running}
+            for name, (building, running) in found.spent.items()
+        ],
+        "keep": None if found.keep is None else str(found.keep),
+    }

@@ -1,0 +1,200 @@
+"""``perfmodel tune``: run the promising variants of a kernel until the fastest is known."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perfmodel.cli.options import (
+    Csv,
+    DeviceFile,
+    DeviceName,
+    Json,
+    KernelFile,
+    Level,
+    OwnFamily,
+    Sizes,
+    Statistics,
+    Variant,
+    WeightsFile,
+    kernel_file_of,
+    model_of,
+    sizes,
+    statistics,
+)
+from perfmodel.cli.output import model_document, print_document, print_text
+from perfmodel.cli.settings import settings, table_width
+from perfmodel.cli.supervision import supervised_store
+from perfmodel.errors import OptionError, TuningError
+
+if TYPE_CHECKING:
+    from perfmodel.predict import FittedModel
+    from perfmodel.tuning.tuned import Tuned
+
+SCHEMA = "perfmodel.tuning/1"
+
+Within = Annotated[
+    str, typer.Option("--within", metavar="SHARE", help="How much faster a variant has to be to matter: 2%, 0.05.")
+]
+Budget = Annotated[
+    float | None, typer.Option("--budget", min=0, help="Begin no run later than so many seconds, counting included.")
+]
+Most = Annotated[int | None, typer.Option("--most", min=1, help="Run so many variants at most.")]
+Keep = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep", metavar="FOLDER",
+        help="Add all runs to the store in this folder; the same command goes on from there. `fit` reads it too.",
+    ),
+]  # fmt: skip
+Code = Annotated[
+    Path | None, typer.Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")
+]
+
+
+def command(
+    context: typer.Context,
+    kernel: KernelFile,
+    weights: WeightsFile = None,
+    family: OwnFamily = None,
+    device: DeviceName = None,
+    variant: Variant = None,
+    size: Sizes = None,
+    statistic: Statistics = None,
+    facts: DeviceFile = None,
+    level: Level = 0.9,
+    within: Within = "2%",
+    budget: Budget = None,
+    most: Most = None,
+    keep: Keep = None,
+    code: Code = None,
+    csv: Csv = False,
+    json: Json = False,
+) -> None:
+    """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
+
+    Counting takes about 0.2 s for each variant, and each run variant a second or two. Stopped with --keep, the same
+    command goes on.
+    """
+    if csv and json:
+        raise OptionError("--json and --csv both write to standard output", "give one of them")
+    at, known, matters = sizes(size), statistics(statistic), _share(within)
+    store = supervised_store(context, keep)
+    from perfmodel.cli.progress import Bar
+    from perfmodel.measuring import pin_threads
+    from perfmodel.tuning.tuning import tune
+
+    pin_threads()
+    model = model_of(weights, family, facts, device)
+    loaded = kernel_file_of(kernel, variant)
+    bar = Bar()
+    steps = _Steps(len(loaded.builders), file=sys.stderr if csv or json else sys.stdout)
+    found = tune(
+        loaded.space or loaded.builders, at, model=model, level=level, within=matters, budget_s=budget, most=most,
+        keep=store, kernel=kernel.stem, arguments=loaded.arguments, statistics=known,
+        progress=bar, watch=steps.show,
+    )  # fmt: skip
+    if code is not None and found.best is not None:
+        _write_code(code, loaded.builders[found.best.name])
+    if json:
+        print_document(_document(kernel, model, found))
+    elif csv:
+        print(_csv(found), end="")
+    else:
+        print_text("\n".join(_lines(found)))
+    if found.best is None:
+        raise TuningError("no variant ran well", "see the status of each, and try `perfmodel time` with one of them")
+
+
+def _share(text: str) -> float:
+    """Return the share that ``2%`` or ``0.02`` stands for.
+
+    Raises
+    ------
+    OptionError
+        If it is not at least 0 and below 1.
+
+    Examples
+    --------
+    >>> _share("2%"), _share("0.05")
+    (0.02, 0.05)
+    """
+    try:
+        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1:
+        raise OptionError(f"--within '{text}' is no share", "give at least 0 and less than 100%, as in 2% or 0.02")
+    return found
+
+
+class _Steps:
+    """Prints a line for each variant that ran."""
+
+    def __init__(self, count: int, file: Any) -> None:
+        self.count, self.file = count, file
+
+    def show(self, found: Tuned) -> None:
+        """Print what is known after a run."""
+        from perfmodel.display import percent, seconds_text
+
+        if settings().quiet:
+            return
+        last = found.tried[-1]
+        if len(found.tried) == 1 or (self.file is sys.stderr and not self.count):
+            print_text(" run      took  expected      best   known  variant", file=self.file)
+        took = seconds_text(last.seconds) if last.seconds else last.status
+        expected = "-" if last.expected is None else seconds_text(last.expected)
+        best = "-" if found.best is None else seconds_text(found.best.seconds or 0.0)
+        ran = sum(one.expected is not None for one in found.tried)
+        line = f"{ran:4d}  {took:>8}  {expected:>8}  {best:>8}  {percent(found.known):>6}  {last.name}"
+        print_text(line, file=self.file)
+
+
+def _lines(found: Tuned) -> list[str]:
+    from perfmodel.report.fitted import fitted_text
+
+    lines = ["", fitted_text(found.table, 1, ("predicted", "tie"), table_width()), ""]
+    lines += [f"{one.name}: {one.status}: {one.message}" for one in found.tried if one.message]
+    return [*lines, *found.summary]
+
+
+def _csv(found: Tuned) -> str:
+    import csv
+    from io import StringIO
+
+    from perfmodel.tuning.tuned import COLUMNS
+
+
+    text = StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found.records())
+    return text.getvalue()
+
+
+def _document(kernel: Path, model: FittedModel, found: Tuned) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        **model_document(kernel, model, found.sizes),
+        "best": found.best and found.best.name,
+        "seconds": found.best and found.best.seconds,
+        "tied": [one.name for one in found.tied],
+        "known": found.known,
+        "within": found.within,
+        "ended": found.ended,
+        "counting_s": found.counting_s,
+        "spent_s": found.spent_s,
+        "saved_s": found.saved_s,
+        "variants": found.records(),
+    }
+
+
+def _write_code(path: Path, build: Any) -> None:
+    from perfmodel.io import write_whole
+    from perfmodel.measuring.generated_code import GeneratedCode
+
+    write_whole(path, GeneratedCode(build()).text.encode())

@@ -1,0 +1,224 @@
+"""Results that other tuners wrote: cache files of Kernel Tuner, and T4 files.
+
+Kernel Tuner appends a line to its cache for each configuration that it has timed, and closes the file at the end of a
+run: a file of a run that was interrupted lacks its last two braces, and is read as Kernel Tuner reads it
+(``kernel_tuner.util.correct_open_cache``, version 1.5). If the last line is torn too, it is left out. Its times are in
+milliseconds. T4 is described in :mod:`perfmodel.store.export`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from perfmodel.documents import LIMITS, json_document, shortened
+from perfmodel.errors import DocumentError, ResultsFileError
+from perfmodel.store.measurement import Status
+
+KERNEL_TUNER: Final = "Kernel Tuner cache"
+T4: Final = "T4"
+#: What Kernel Tuner says of a configuration that failed, in ``__error__`` or (before version 1.1) as its time.
+_ERRORS: Mapping[str, Status] = {
+    "InvalidConfig": "constraint",
+    "CompilationFailedConfig": "compile",
+    "RuntimeFailedConfig": "runtime",
+    "ErrorConfig": "runtime",
+}
+_INVALIDITY: Mapping[str, Status] = {
+    "correct": "ok",
+    "constraints": "constraint",
+    "compile": "compile",
+    "runtime": "runtime",
+    "timeout": "timeout",
+    "correctness": "correctness",
+}
+#: Seconds of a unit of time, as T4 files write it.
+_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6,
+          "nanoseconds": 1e-9}  # fmt: skip
+_MS = 1e-3
+
+
+@dataclass(frozen=True)
+class TunerResult:
+    """What a tuner found for one configuration.
+
+    ``samples_s`` are its times [s]; none where it failed.
+    """
+
+    configuration: Mapping[str, Any]
+    status: Status
+    samples_s: tuple[float, ...] = ()
+    message: str = ""
+    taken_at: str = ""
+
+
+@dataclass(frozen=True)
+class TunerResults:
+    """The results in a tuner's file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    form
+        :data:`KERNEL_TUNER` or :data:`T4`.
+    device, kernel
+        Names, where the file gives them.
+    results
+        One for each configuration, in the order of the file.
+    refused
+        A sentence for each entry that is no result.
+    notes
+        What else there is to say of the file.
+    """
+
+    path: str
+    form: str
+    device: str | None
+    kernel: str | None
+    results: tuple[TunerResult, ...]
+    refused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_results(path: str | Path) -> TunerResults:
+    """Read a cache file of Kernel Tuner, or a file of T4 results.
+
+    Raises
+    ------
+    ResultsFileError
+        If the file is missing, is no JSON even once it is closed, or is neither of these.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ResultsFileError(path, f"cannot be read ({error.strerror})") from error
+    if len(content) > LIMITS.bytes:
+        raise ResultsFileError(path, f"has more than {LIMITS.bytes} bytes, the most that is read")
+    document, notes = _document(path, content)
+    if isinstance(document, dict) and isinstance(document.get("cache"), dict):
+        return _kernel_tuner(path, document, notes)
+    if isinstance(document, dict) and isinstance(document.get("results"), list):
+        return _t4(path, document)
+    found = f"an object with {', '.join(map(shortened, document)) or 'nothing'}" if isinstance(document, dict) else ""
+    raise ResultsFileError(path, f"is {found or type(document).__name__}: neither 'cache' nor 'results' is in it")
+
+
+def _document(path: Path, content: bytes) -> tuple[Any, tuple[str, ...]]:
+    """Return the file's document, and a note if it had to be closed first."""
+    try:
+        return json_document(content), ()
+    except DocumentError as error:
+        first = error
+    text = content.rstrip()
+    whole, _, torn = text.rpartition(b"\n")
+    closed = [(text, "the file was not closed, as after an interrupted run")]
+    if b'"cache"' in whole:
+        shown = shortened(torn.decode("utf-8", "replace"), 60)
+        closed.append((whole, f"the file was not closed, and its last line is torn: {shown} was left out"))
+    for part, note in closed:
+        try:
+            return json_document(part.rstrip().removesuffix(b",") + b"}\n}"), (note,)
+        except DocumentError:
+            continue
+    raise ResultsFileError(path, first.problem) from first
+
+
+def _kernel_tuner(path: Path, document: Mapping[str, Any], notes: tuple[str, ...]) -> TunerResults:
+    names = document.get("tune_params_keys")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ResultsFileError(path, "does not name its parameters: 'tune_params_keys' must be a list of names")
+    found, refused = [], []
+    for key, entry in document["cache"].items():
+        try:
+            found.append(_entry(entry, names))
+        except DocumentError as error:
+            refused.append(f"the entry {shortened(key)} {error.problem}")
+    device, kernel = document.get("device_name"), document.get("kernel_name")
+    return TunerResults(str(path), KERNEL_TUNER, _text(device), _text(kernel), tuple(found), tuple(refused), notes)
+
+
+def _entry(entry: Any, names: Iterable[str]) -> TunerResult:
+    """Return the result of an entry of Kernel Tuner's cache."""
+    if not isinstance(entry, dict):
+        raise DocumentError(f"is {type(entry).__name__}, and no object")
+    missing = [name for name in names if name not in entry]
+    if missing:
+        raise DocumentError(f"has no value for {', '.join(missing)}")
+    configuration = {name: entry[name] for name in names}
+    taken = str(entry.get("timestamp", ""))
+    failed = entry.get("__error__", entry.get("time"))
+    if isinstance(failed, str):
+        return TunerResult(configuration, _ERRORS.get(failed, "runtime"), (), f"Kernel Tuner: {failed}", taken)
+    times = entry.get("times")
+    if not isinstance(times, list) or not times:
+        times = [entry.get("time")]
+    return TunerResult(configuration, "ok", _seconds(times, _MS), "", taken)
+
+
+def _t4(path: Path, document: Mapping[str, Any]) -> TunerResults:
+    version = document.get("schema_version")
+    if not isinstance(version, str) or version.partition(".")[0] != "1":
+        raise ResultsFileError(path, f"has results of the schema version {version!r}, and version 1 is known here")
+    unit = _metadata_unit(document.get("metadata"))
+    found, refused = [], []
+    for place, entry in enumerate(document["results"], start=1):
+        try:
+            found.append(_t4_result(entry, unit))
+        except DocumentError as error:
+            refused.append(f"result {place} {error.problem}")
+    return TunerResults(str(path), T4, None, None, tuple(found), tuple(refused))
+
+
+def _t4_result(entry: Any, unit: str) -> TunerResult:
+    if not isinstance(entry, dict) or not isinstance(entry.get("configuration"), dict):
+        raise DocumentError("has no 'configuration' that is an object")
+    said = entry.get("invalidity")
+    if not isinstance(said, str) or said not in _INVALIDITY:
+        raise DocumentError(f"has the invalidity {shortened(said)}, which is none of {', '.join(_INVALIDITY)}")
+    status = _INVALIDITY[said]
+    if status == "ok" and entry.get("correctness") == 0:
+        status = "correctness"
+    configuration, taken = entry["configuration"], str(entry.get("timestamp", ""))
+    if status != "ok":
+        return TunerResult(configuration, status, (), f"T4: {said}", taken)
+    times = entry.get("times")
+    runs = times.get("runtimes") if isinstance(times, dict) else None
+    if isinstance(runs, list) and runs:
+        return TunerResult(configuration, status, _seconds(runs, _scale(unit)), "", taken)
+    return TunerResult(configuration, status, _objective(entry, unit), "", taken)
+
+
+def _objective(entry: Mapping[str, Any], unit: str) -> tuple[float, ...]:
+    """Return the measured time of a result without runtimes [s]."""
+    measured = entry.get("measurements")
+    for one in measured if isinstance(measured, list) else ():
+        if isinstance(one, dict) and one.get("name") == "time":
+            return _seconds([one.get("value")], _scale(one.get("unit") or unit))
+    raise DocumentError("has neither runtimes nor a measurement 'time'")
+
+
+def _metadata_unit(metadata: Any) -> str:
+    return str(metadata.get("timeunit", "ms")) if isinstance(metadata, dict) else "ms"
+
+
+def _scale(unit: Any) -> float:
+    if unit not in _UNITS:
+        raise DocumentError(f"has times in {shortened(unit)}, which is none of {', '.join(_UNITS)}")
+    return _UNITS[unit]
+
+
+def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
+    found = []
+    for time in times:
+        if isinstance(time, bool) or not isinstance(time, (int, float)) or not time > 0:
+            raise DocumentError(f"has the time {shortened(time)}, which is no number above 0")
+        found.append(scale * float(time))
+    return tuple(found)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

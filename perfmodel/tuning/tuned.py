@@ -1,0 +1,176 @@
+"""What tuning found, as values that show themselves: which variants ran, which is the best, and what was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.display import data_frame, html_table, in_words, one_line, percent, seconds_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+COLUMNS = ("variant", "status", "seconds", "predicted_s", "expected_s", "best", "tied", "cost_s", "message")
+"""Columns of :meth:`Tuned.to_frame`."""
+
+
+@dataclass(frozen=True)
+class TunedVariant:
+    """A variant, with what was predicted of it, and measured where it ran.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    predicted
+        Time that the model predicts [s]; None where it could not be counted.
+    expected
+        Time that was expected of it before it ran, or in the end where it did not, by all runs before that [s].
+    status
+        ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``, ``constraint``.
+    seconds
+        Its measured time [s]; None where it did not run well.
+    message
+        Why it failed.
+    flags
+        Words for what is suspicious about the time (:mod:`perfmodel.measuring.suspicion`).
+    cost_s
+        Time that building and running it took, or would have taken [s].
+    """
+
+    name: str
+    predicted: float | None = None
+    expected: float | None = None
+    status: str = "skipped"
+    seconds: float | None = None
+    message: str = ""
+    flags: tuple[str, ...] = ()
+    cost_s: float = 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Tuned:
+    """What is known of a kernel's variants after some have run.
+
+    Parameters
+    ----------
+    device
+        Name of the device.
+    sizes
+        The size parameters.
+    tried
+        The variants that ran or failed, in that order.
+    skipped
+        The others, the one expected fastest first.
+    known
+        Probability that none of the skipped is faster than the best by more than `within` [1].
+    within
+        Share by which a variant has to be faster to matter [1].
+    ended
+        Why no more variants ran.
+    counting_s
+        Time for building, counting and predicting all variants [s].
+    """
+
+    device: str
+    sizes: Mapping[str, int] = field(hash=False)
+    tried: tuple[TunedVariant, ...]
+    skipped: tuple[TunedVariant, ...]
+    known: float
+    within: float
+    ended: str
+    counting_s: float = 0.0
+
+    @cached_property
+    def best(self) -> TunedVariant | None:
+        """The fastest variant that ran; None where none ran well."""
+        return min((one for one in self.tried if one.seconds), key=lambda one: one.seconds or 0.0, default=None)
+
+    @cached_property
+    def tied(self) -> tuple[TunedVariant, ...]:
+        """The variants that cannot be told from the best: slower by at most `within`. The best is first."""
+        if self.best is None or self.best.seconds is None:
+            return ()
+        most = (1 + self.within) * self.best.seconds
+        near = (one for one in self.tried if one.seconds and one.seconds <= most)
+        return tuple(sorted(near, key=lambda one: one.seconds or 0.0))
+
+    @property
+    def spent_s(self) -> float:
+        """Time that building and running the variants took [s]."""
+        return sum(one.cost_s for one in self.tried)
+
+    @property
+    def saved_s(self) -> float:
+        """Time that the skipped variants would have taken [s]."""
+        return sum(one.cost_s for one in self.skipped)
+
+    def __repr__(self) -> str:
+        best = f"{self.best.name} takes {seconds_text(self.best.seconds or 0.0)}" if self.best else "nothing ran"
+        count = len(self.tried) + len(self.skipped)
+        return one_line(f"<Tuned: {best}, {len(self.tried)} of {count} variants tried, {self.ended}>")
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """A heading and a row of text for each variant that was tried, the fastest first, failures last."""
+        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", "predicted", "tie")]
+        tied = {one.name for one in self.tied} if len(self.tied) > 1 else set()
+        for one in sorted(self.tried, key=lambda one: (one.seconds is None, one.seconds or 0.0)):
+            predicted = "-" if one.predicted is None else seconds_text(one.predicted)
+            if one.seconds is None or self.best is None or self.best.seconds is None:
+                rows.append((one.name, one.status, "-", predicted, ""))
+            else:
+                times = f"{one.seconds / self.best.seconds:.2f}"
+                rows.append((one.name, seconds_text(one.seconds), times, predicted, "tie" if one.name in tied else ""))
+        return rows
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What came out, one sentence each."""
+        count = len(self.tried) + len(self.skipped)
+        if self.best is None or self.best.seconds is None:
+            return (f"none of {len(self.tried)} variants that were tried runs; the first says: {self._first_failure}",)
+        found = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
+        if len(self.tied) > 1:
+            others = ", ".join(one.name for one in self.tied[1:])
+            found.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")
+        spent = f"{len(self.tried)} of {count} variants were tried in {seconds_text(self.spent_s)}"
+        found.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
+        if self.skipped:
+            sure = f"with {percent(self.known)} none of them is faster by more than {percent(self.within)}"
+            saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
+            found.append(f"{saved}; {sure}")
+        return tuple(found)
+
+    def _repr_html_(self) -> str:
+        """Return the variants that were tried as a table for a notebook, with a summary below it."""
+        title = f"variants that ran on {self.device}" + f", {in_words(self.sizes)}" * bool(self.sizes)
+        return html_table(self.table, title, self.summary)
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        return data_frame(self.records(), COLUMNS)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each variant by :data:`COLUMNS`, those that ran in their order."""
+        tied = {one.name for one in self.tied}
+        return [
+            {
+                "variant": one.name, "status": one.status, "seconds": one.seconds, "predicted_s": one.predicted,
+                "expected_s": one.expected, "best": one == self.best, "tied": one.name in tied, "cost_s": one.cost_s,
+                "message": one.message,
+            }
+            for one in (*self.tried, *self.skipped)
+        ]  # fmt: skip
+
+    @property
+    def _first_failure(self) -> str:
+        return next((f"{one.name}: {one.status}, {one.message}" for one in self.tried), "there are none")

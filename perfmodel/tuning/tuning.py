@@ -1,0 +1,293 @@
+"""Tuning: run the most promising variants of a kernel until the best is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel import store
+from perfmodel.errors import ParameterError, PerfModelError, TuningError
+from perfmodel.fitting.uncertainty.conformal import check_level
+from perfmodel.kernels.space import Space
+from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.tuning.anchoring import device_of
+from perfmodel.tuning.prior import belief_of
+from perfmodel.tuning.search import Race
+from perfmodel.tuning.trials import TRIALS, Arguments, Trials, Variant
+from perfmodel.tuning.tuned import Tuned, TunedVariant
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+    from perfmodel.predict import FittedModel
+    from perfmodel.prediction import Prediction
+    from perfmodel.store import Measurement
+
+#: One visit to each variant; those near the best are visited again in the end.
+TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
+#: Variants up to this factor slower than the best are visited again [1], the fastest of them first, so many at most.
+NEAR, MOST_NEAR = 1.1, 5
+
+KNOWN = "the best is known"
+ALL = "all variants were tried"
+BUDGET = "the budget is used"
+MOST = "as many variants ran as were allowed"
+
+
+def tune(
+    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space,
+    sizes: Mapping[str, int] | None = None,
+    /,
+    *,
+    space: Mapping[str, Sequence[Any]] | None = None,
+    restrictions: Iterable[Callable[..., bool]] = (),
+    model: FittedModel | None = None,
+    level: float = 0.9,
+    within: float = 0.02,
+    budget_s: float | None = None,
+    most: int | None = None,
+    keep: str | Path | None = None,
+    kernel: str = "kernel",
+    arguments: Arguments | None = None,
+    statistics: Mapping[str, float] | None = None,
+    campaign: Campaign = TUNE,
+    progress: Progress | None = None,
+    watch: Callable[[Tuned], None] | None = None,
+    **more_sizes: int,
+) -> Tuned:
+    """Find the fastest variant of a kernel: count and predict all of them, and run the promising ones.
+
+    All variants are counted and predicted. Then the most promising one runs, the belief in all others is updated by
+    what it took, and so on (:mod:`perfmodel.tuning.search`), until the best is known or the budget is used. In the end
+    the variants near the best run again, since times are noisy.
+
+    Parameters
+    ----------
+    variants
+        Translation units by name, or functions without arguments that make them; or a :class:`Space`; or with `space`
+        one function that takes the parameters of the space by name and returns a translation unit.
+    sizes, **more_sizes
+        The size parameters, integers.
+    space
+        The values of each parameter of a transformation, as in ``{"tile": (8, 16, 32), "prefetch": (False, True)}``.
+    restrictions
+        Functions of some of these parameters; configurations for which one returns false are left out.
+    model
+        A fitted model of a device of this machine; by default the one that :func:`perfmodel.load` finds.
+    level
+        Probability with which the best should be known.
+    within
+        Share by which a variant has to be faster than another to matter [1].
+    budget_s
+        No variant is begun later than this after the start [s], counting included; None for no limit.
+    most
+        Number of variants that may run; None for no limit.
+    keep
+        A store of measurements, to which every run is added. Runs of the same code at the same sizes that it holds
+        already are not made again, so that a search that was stopped goes on.
+    kernel
+        The kernel's name in that store.
+    arguments
+        ``arguments(**sizes)`` gives arrays and scalars by argument name; they are made where it is left out.
+    statistics
+        Of what depends on data, as of :func:`perfmodel.count`.
+    campaign
+        How a visit is made.
+    progress
+        Is told how the counting goes.
+    watch
+        Is called with what is known after each run.
+
+    Returns
+    -------
+    Tuned
+        The variants that ran, those that were skipped, the best and its ties. A variant that fails is one of them,
+        with its status and message, and does not end the search.
+
+    Raises
+    ------
+    SpaceError
+        If the space makes no sense.
+    ParameterError
+        If a size is left out, unknown, or no integer.
+    TuningError
+        If there are no variants, none can be predicted, or `within` is no share.
+    LevelError
+        If `level` is not between 0 and 1.
+    AnchorDeviceError, BrokenDeviceError, DeviceBusyError
+        If the model's device is not one of this machine's, runs nothing, or is in use.
+    OutputError
+        If the store cannot be written.
+
+    Examples
+    --------
+    ::
+
+        found = pm.tune(build, {"n": 1024}, space={"tile": (8, 16, 32), "prefetch": (False, True)},
+                        restrictions=[lambda tile, prefetch: prefetch or tile < 32])
+        print(found.best.name, found.best.seconds, len(found.tried), len(found.skipped))
+    """
+    check_level(level)
+    if not 0 <= within < 1:
+        raise TuningError(f"within is {within!r}", "give a share of at least 0 and below 1, as 0.02 for 2 %")
+    began = monotonic()
+    named, coordinates = _named(variants, space, restrictions)
+    if model is None:
+        from perfmodel.calibration.found_weights import load
+
+        model = load()
+    at = {**(sizes or {}), **more_sizes}
+    trials = Trials(
+        device_of(model), named, at, campaign, arguments,
+        kernel=kernel, statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
+    )  # fmt: skip
+    with trials:
+        course = _Course(trials, model, at, within, began, budget_s, watch or (lambda found: None))
+        course.predict(progress or Silent(), coordinates)
+        if keep is not None:
+            course.recall(store.read(keep).current)
+        return course.finished(level, most)
+
+
+def _named(
+    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space,
+    space: Mapping[str, Sequence[Any]] | None,
+    restrictions: Iterable[Callable[..., bool]],
+) -> tuple[Mapping[str, Variant], np.ndarray | None]:
+    """Return the variants by name, and where each stands in its space; None without a space."""
+    if isinstance(variants, Space):
+        return variants.variants, variants.coordinates
+    if callable(variants):
+        if space is None:
+            raise TuningError("a function was given without a space", "give space={name: values, ...} too")
+        found = Space(variants, space, restrictions)
+        return found.variants, found.coordinates
+    if space is not None:
+        raise TuningError("a space was given with variants that have names", "give a function that builds them")
+    if not variants:
+        raise TuningError("there are no variants", "give at least one")
+    return variants, None
+
+
+@dataclass(eq=False)
+class _Course:
+    """One search under way."""
+
+    trials: Trials
+    model: FittedModel
+    at: Mapping[str, int]
+    within: float
+    began: float
+    budget_s: float | None
+    watch: Callable[[Tuned], None]
+    names: list[str] = field(default_factory=list)
+    predictions: list[Prediction] = field(default_factory=list)
+    tried: dict[str, TunedVariant] = field(default_factory=dict)
+    counting_s: float = 0.0
+
+    def predict(self, progress: Progress, coordinates: np.ndarray | None) -> None:
+        """Count and predict all variants; one that cannot be is noted as failed."""
+        failures: list[Exception] = []
+        with task(progress, "counting", len(self.trials.variants)):
+            for name in self.trials.variants:
+                try:
+                    counts = self.trials.count(name)
+                    found = self.model.predict(counts, self.at, allow_unmeasured=True)
+                except ParameterError:
+                    raise
+                except PerfModelError as error:
+                    failures.append(error)
+                    self.tried[name] = TunedVariant(name, status="constraint", message=str(error))
+                else:
+                    self.names.append(name)
+                    self.predictions.append(found)
+                progress.advance(name)
+        if not self.names:
+            raise TuningError(f"no variant can be predicted ({failures[0]})", "mend that first")
+        if coordinates is not None:
+            places = [place for place, name in enumerate(self.trials.variants) if name in set(self.names)]
+            coordinates = coordinates[places]
+        self.race = Race(belief_of(self.predictions, self.model.fitted.scatter, coordinates), self.within)
+        self.counting_s = monotonic() - self.began
+
+    def recall(self, rows: Iterable[Measurement]) -> None:
+        """Take earlier records of the same code at the same sizes, as if the variants had run now."""
+        for row in rows:
+            name = str(row.variant.get("variant"))
+            if row.kernel == self.trials.kernel and name in self.names and self.trials.recall(row):
+                self._note(name)
+
+    def finished(self, level: float, most: int | None) -> Tuned:
+        """Run variants until the best is known, and those near it again."""
+        ended = self._race(level, most)
+        for name in self._near():
+            if self._late:
+                break
+            self._visit(name)
+        return self._known(ended)
+
+    def _race(self, level: float, most: int | None) -> str:
+        while (place := self.race.following) is not None:
+            if self.race.settled >= level:
+                return KNOWN
+            if self._late:
+                return BUDGET
+            if most is not None and len(self.race.times) >= most:
+                return MOST
+            self._visit(self.names[place])
+            self.watch(self._known(""))
+        return ALL
+
+    def _near(self) -> list[str]:
+        """Return the variants near the best; none if it is alone."""
+        good = {name: one.seconds for name, one in self.tried.items() if one.seconds}
+        least = min(good.values(), default=0.0)
+        near = sorted((name for name in good if good[name] <= NEAR * least), key=lambda name: good[name])
+        return near[:MOST_NEAR] if len(near) > 1 else []
+
+    def _visit(self, name: str) -> None:
+        """Visit a variant, no longer than all runs of one near the best would take."""
+        least, runs = self.race.least, self.trials.campaign.runs
+        self.trials.visit(name, enough_s=None if least is None else NEAR * runs * least)
+        self._note(name)
+
+    def _note(self, name: str) -> None:
+        """Note what a variant took in all its visits."""
+        place, row = self.names.index(name), self.trials.joined(name)
+        before = self.tried.get(name)
+        expected = before.expected if before else float(self.race.outlook.seconds[place])
+        seconds = row.seconds if row.status == "ok" else None
+        self.race.note(place, seconds)
+        self.tried[name] = TunedVariant(
+            name, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
+            self.trials.spent(name).total_s,
+        )  # fmt: skip
+
+    def _known(self, ended: str) -> Tuned:
+        """Return what is known now."""
+        costs = [one.cost_s - (one.seconds or 0.0) * self.trials.campaign.runs for one in self.tried.values()]
+        building = max(float(np.mean(costs)), 0.0) if costs else 0.0
+        expected = self.race.outlook.seconds
+        skipped = [
+            TunedVariant(
+                name, self.predictions[place].seconds, float(expected[place]),
+                cost_s=building + self.trials.campaign.runs * float(expected[place]),
+            )
+            for place, name in enumerate(self.names)
+            if place not in self.race.times
+        ]  # fmt: skip
+        return Tuned(
+            self.trials.device.name, self.at, tuple(self.tried.values()),
+            tuple(sorted(skipped, key=lambda one: one.expected or 0.0)),
+            self.race.settled, self.within, ended, self.counting_s,
+        )  # fmt: skip
+
+    @property
+    def _late(self) -> bool:
+        return self.budget_s is not None and monotonic() - self.began >= self.budget_s

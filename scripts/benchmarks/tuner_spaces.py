@@ -1,0 +1,220 @@
+"""Two spaces of configurations that the tuners of the benchmark search: a matrix product and a stencil.
+
+Each is a :class:`Space`: values for each name, restrictions, and ``build(**config)``. No value was chosen by what
+perfmodel predicts of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.kernels.builders.stencil import SOURCE
+
+Config = dict[str, Any]
+SIDES = {"none": "", "a": "a", "b": "b", "ab": "ab"}
+STEPS = frozenset({"i_outer", "j_outer", "k_outer"})
+UNROLLED = 64  # products in one step of an unrolled loop, at most: longer code takes minutes to build
+GROUP = (64, 256)  # work-items of a group, least and most
+
+
+@dataclass(frozen=True)
+class Space:
+    """What a tuner needs: a name, ``build(**config)``, the values of each parameter, restrictions and sizes.
+
+    A configuration is valid if every one of `restrictions`, functions of a configuration, is true.
+    `scalars` are the values of arguments that are no sizes.
+    """
+
+    name: str
+    build: Callable[..., lp.TranslationUnit]
+    values: Mapping[str, tuple[Any, ...]]
+    restrictions: tuple[Callable[[Config], bool], ...]
+    sizes: Mapping[str, int]
+    scalars: Mapping[str, float]
+
+    def configurations(self) -> Iterator[Config]:
+        """Each valid configuration, in the order of the values."""
+        for values in product(*self.values.values()):
+            config = dict(zip(self.values, values, strict=True))
+            if all(allowed(config) for allowed in self.restrictions):
+                yield config
+
+
+# {{{ the matrix product
+
+
+def build_matmul(
+    width: int, height: int, rows: int, columns: int, depth: int, prefetch: str, unroll: bool, order: str
+) -> lp.TranslationUnit:
+    """Form c = a b of n by n matrices.
+
+    A group of `width` by `height` work-items forms a tile of c, each of them `rows` by `columns` elements, from
+    numbers that it holds in registers. The loop over k goes in steps of `depth`, unrolled on demand; `prefetch`
+    names the factors ("none", "a", "b", "ab") of which a tile lies in local memory. With `order` "ij" neighbouring
+    work-items, and groups, take neighbouring columns, with "ji" neighbouring rows.
+    """
+    across, along = ("j", "i") if order == "ij" else ("i", "j")
+    items = {across: width, along: height}
+    tiles = {"i": items["i"] * rows, "j": items["j"] * columns}
+    t_unit = lp.make_kernel(
+        "{[i, j, k]: 0 <= i, j, k < n}",
+        "c[i, j] = sum(k, a[i, k]*b[k, j])",
+        [lp.GlobalArg("a, b, c", np.float32, shape="n, n"), lp.ValueArg("n", np.int32)],
+        assumptions=f"n >= 1 and n mod {max(*tiles.values(), depth)} = 0",
+        name="matmul",
+        lang_version=(2018, 2),
+        silenced_warnings=["v1_scheduler_fallback"],
+    )
+    for axis, place in ((across, 0), (along, 1)):
+        t_unit = lp.split_iname(t_unit, axis, tiles[axis], inner_iname=f"{axis}_in", outer_tag=f"g.{place}")
+    t_unit = lp.split_iname(t_unit, "k", depth, inner_iname="k_in", inner_tag="unr" if unroll else None)
+    for array in SIDES[prefetch]:
+        t_unit = _tile(t_unit, array, width, height)
+    for axis, place in ((across, 0), (along, 1)):
+        outer = {"i": "row", "j": "column"}[axis]
+        t_unit = lp.split_iname(
+            t_unit, f"{axis}_in", items[axis], outer_iname=outer, inner_iname=f"{axis}_item",
+            inner_tag=f"l.{place}", outer_tag="ilp.unr",
+        )  # fmt: skip
+    return _registers(t_unit, prefetch, rows, columns) if rows * columns > 1 else t_unit
+
+
+def _tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int) -> lp.TranslationUnit:
+    """Keep the array's tile in local memory; neighbouring work-items fetch neighbouring elements."""
+    axes = [f"{array}_row", f"{array}_column"]
+    t_unit = lp.add_prefetch(
+        t_unit,
+        array,
+        ["i_in", "k_in"] if array == "a" else ["k_in", "j_in"],
+        fetch_outer_inames=STEPS,
+        temporary_name=f"{array}_tile",
+        dim_arg_names=axes,
+        default_tag=None,
+    )
+    for axis, items, lane in zip(axes, (height, width), ("l.1", "l.0"), strict=True):
+        t_unit = lp.split_iname(t_unit, axis, items, inner_tag=lane)
+    return t_unit
+
+
+def _registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: int) -> lp.TranslationUnit:
+    """Each work-item reads an element of either factor once for all the products that it takes part in."""
+    for array, sweep in (("a", ["row"] * (rows > 1)), ("b", ["column"] * (columns > 1))):
+        t_unit = lp.add_prefetch(
+            t_unit,
+            f"{array}_tile" if array in SIDES[prefetch] else array,
+            sweep,
+            fetch_outer_inames=STEPS | {"k_in", "i_item", "j_item"},
+            temporary_name=f"{array}_registers",
+            temporary_address_space=lp.AddressSpace.PRIVATE,
+            default_tag="unr",
+        )
+    return t_unit
+
+
+def _group_fits(config: Config) -> bool:
+    return config["width"] * config["height"] in range(GROUP[0], GROUP[1] + 1)
+
+
+def _depth_matters(config: Config) -> bool:
+    """Without tiles and unrolling, all depths are one program: only the first is taken."""
+    return bool(config["prefetch"] != "none" or config["unroll"] or config["depth"] == MATMUL.values["depth"][0])
+
+
+def _code_is_short(config: Config) -> bool:
+    return not config["unroll"] or bool(config["depth"] * config["rows"] * config["columns"] <= UNROLLED)
+
+
+MATMUL = Space(
+    "matmul",
+    build_matmul,
+    {
+        "width": (8, 16, 32),
+        "height": (4, 16),
+        "rows": (1, 4),
+        "columns": (1, 2),
+        "depth": (8, 32),
+        "prefetch": tuple(SIDES),
+        "unroll": (False, True),
+        "order": ("ij", "ji"),
+    },
+    (_group_fits, _depth_matters, _code_is_short),
+    {"n": 512},
+    {},
+)
+
+# }}}
+
+
+# {{{ the stencil
+
+
+def build_stencil(width: int, height: int, rows: int, prefetch: bool, unroll: bool) -> lp.TranslationUnit:
+    """Weigh each point of an n by n grid and its eight neighbours.
+
+    A group of `width` by `height` work-items computes a tile of width by height*`rows` points, each work-item `rows`
+    of them in a loop, unrolled on demand; with `prefetch` from a tile with its halo in local memory.
+    """
+    t_unit = lp.make_kernel(
+        "{[i, j]: 0 <= i, j < n}",
+        """
+        result[i, j] = source*u[i+1, j+1] + 0.125*(u[i, j+1] + u[i+2, j+1] + u[i+1, j] + u[i+1, j+2]) \
+            + 0.0625*(u[i, j] + u[i, j+2] + u[i+2, j] + u[i+2, j+2])
+        """,
+        [
+            lp.GlobalArg("u", np.float32, shape="n + 2, n + 2"),
+            lp.GlobalArg("result", np.float32, shape="n, n"),
+            lp.ValueArg("source", np.float32),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions=f"n >= 1 and n mod {max(width, height * rows)} = 0",
+        name="stencil",
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "i", height * rows, inner_iname="i_in", outer_tag="g.1")
+    t_unit = lp.split_iname(t_unit, "j", width, inner_iname="j_in", outer_tag="g.0")
+    if prefetch:
+        t_unit = lp.add_prefetch(
+            t_unit,
+            "u",
+            ["i_in", "j_in"],
+            fetch_bounding_box=True,
+            fetch_outer_inames=frozenset({"i_outer", "j_outer"}),
+            dim_arg_names=["row", "column"],
+            temporary_name="u_tile",
+            default_tag=None,
+        )
+        t_unit = lp.split_iname(t_unit, "row", height, inner_tag="l.1")
+        t_unit = lp.split_iname(t_unit, "column", width, inner_tag="l.0")
+    t_unit = lp.tag_inames(t_unit, "j_in:l.0")
+    return lp.split_iname(t_unit, "i_in", height, inner_tag="l.1", outer_tag="unr" if unroll else None)
+
+
+def _unrolling_matters(config: Config) -> bool:
+    """A loop of one turn is the same program, unrolled or not."""
+    return bool(config["rows"] > 1 or not config["unroll"])
+
+
+STENCIL = Space(
+    "stencil",
+    build_stencil,
+    {
+        "width": (8, 16, 32, 64, 128),
+        "height": (1, 2, 4, 8),
+        "rows": (1, 2, 8),
+        "prefetch": (False, True),
+        "unroll": (False, True),
+    },
+    (_group_fits, _unrolling_matters),
+    {"n": 4096},
+    {"source": SOURCE},
+)
+
+# }}}
+
+SPACES = {space.name: space for space in (MATMUL, STENCIL)}

@@ -1,0 +1,252 @@
+"""``perfmodel time``: what it prints of two kernels that run on the device, and of those that do not."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from perfmodel import store
+from perfmodel.calibration import found_weights
+from perfmodel.cli import time as timing
+from perfmodel.opencl import find
+from tests.cli.conftest import SCALE
+from tests.cli.documents import document, seconds
+from tests.cli.program import RUN
+from tests.machine import device
+from tests.shadow import ROOT
+
+pytestmark = pytest.mark.device
+
+PAIR = SCALE + '''
+
+def variants():
+    return {"small": scale("out[i] = a[i] + 1", 64), "large": scale("out[i] = 1 + a[i]", 128)}
+'''
+WRONG = SCALE + '''
+
+def variants():
+    return {
+        "right": scale("out[i] = a[i] + 1", 64), "wrong": scale("out[i] = a[i] + 2", 128),
+        "odd": scale("out[i] = a[i] + 1", 2**20),
+    }
+'''
+GATHER = '''
+import loopy as lp
+import numpy as np
+
+
+def gather(factor):
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        f"out[i] = a[index[i]*{factor}]",
+        [
+            lp.GlobalArg("out, a", np.float32, shape="n"), lp.GlobalArg("index", np.int32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="gather",
+    )
+    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+
+def arguments(n):
+    return {"index": np.arange(n, dtype=np.int32)}
+'''
+ONCE = ("--visits", "1")
+N = ("-p", "n=4096")
+
+
+@pytest.fixture
+def here(perfmodel, monkeypatch):
+    """The commands; the device is not checked again by each, and no weights are found."""
+    monkeypatch.setattr(found_weights, "places", lambda: ())
+    used = device()
+    monkeypatch.setattr(found_weights, "identify", lambda name=None: used)
+    monkeypatch.setattr("perfmodel.opencl.find", lambda name=None: find(name) if name == "H100" else used)
+    Path("pair.py").write_text(PAIR)
+    Path("wrong.py").write_text(WRONG)
+    return perfmodel
+
+
+def own_weights() -> None:
+    """Let the weights belong to this machine's device."""
+    weights = json.loads(Path("weights.json").read_text())
+    Path("weights.json").write_text(json.dumps({**weights, "device": device().name}))
+
+
+def test_measured_beside_predicted(here):
+    own_weights()
+    found = document(here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--json"))
+    assert (timing.SCHEMA, device().name, "stevens_kloeckner_2016") == (
+        found["schema"], found["device"], found["family"],
+    )  # fmt: skip
+    (point,) = found["points"]
+    assert {"n": 4096} == point["sizes"]
+    rows = {row["variant"]: row for row in point["variants"]}
+    for name, group in (("small", 64), ("large", 128)):
+        row = rows[name]
+        assert ("ok", "") == (row["status"], row["message"])
+        assert pytest.approx(seconds(4096, group), rel=1e-7) == row["predicted"]["seconds"]
+        assert pytest.approx(row["predicted"]["seconds"] / row["seconds"]) == row["factor"]
+        low, high = row["predicted"]["interval"]
+        assert (low <= row["seconds"] <= (high or row["seconds"])) == row["inside"]
+        assert pytest.approx(row["predicted"]["seconds"]) == sum(row["predicted"]["terms"].values())
+    assert sorted(rows, key=lambda name: rows[name]["seconds"]) == point["order_measured"]
+    assert ["large", "small"] == point["order_predicted"]
+    assert pytest.approx(rows["large"]["seconds"] / min(row["seconds"] for row in rows.values()) - 1) == point["regret"]
+    assert all(one["building_s"] > 0 and one["running_s"] > 0 for one in found["spent"])
+
+
+def test_the_table_the_terms_and_what_is_said_beforehand(here):
+    result = here("time", "kernel.py", *N, "-w", "weights.json", *ONCE)
+    assert 0 == result.exit_code, result.stderr
+    head, columns, row, *rest = result.stdout.splitlines()
+    assert f"kernel on {device().name}, n=4096, predicted by stevens_kloeckner_2016 at 90%" == head
+    assert ["variant", "measured", "predicted", "interval", "factor", "inside"] == columns.split()
+    assert "kernel" == row.split()[0]
+    assert "terms of kernel:" == rest[0]
+    assert any(line.split()[0] == "launches" for line in rest[1:])
+    assert "note: the predictions are of another device, 'stand-in'" in rest
+    assert f"timing 1 variant at 1 size on {device().name}: 1 visit of up to 10 runs, about " in result.stderr
+    assert "terms of" not in here("time", "pair.py", *N, "-w", "weights.json", *ONCE).stdout
+    assert "terms of small:" in here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--terms").stdout
+
+
+def test_without_weights_it_only_measures(here):
+    result = here("time", "pair.py", "-p", "n=2048,4096", *ONCE, "--variant", "large")
+    assert 0 == result.exit_code, result.stderr
+    lines = result.stdout.splitlines()
+    assert ["n", "variant", "measured"] == lines[1].split()
+    assert [["2048", "large"], ["4096", "large"]] == [line.split()[:2] for line in lines[2:4]]
+    assert lines[-1].startswith("note: no predictions: no weights were found of the device in use, ")
+    assert "perfmodel calibrate" in lines[-1]
+    found = document(here("time", "pair.py", *N, *ONCE, "--json"))
+    assert (None, None) == (found["family"], found["points"][0]["variants"][0]["predicted"])
+
+
+def test_weights_of_the_device_are_found(here, monkeypatch):
+    own_weights()
+    home = Path("fitted") / device().slug
+    home.mkdir(parents=True)
+    Path("weights.json").rename(home / "stevens_kloeckner_2016.json")
+    (home / "device.json").write_text(json.dumps(device().facts.to_json()))
+    monkeypatch.setattr(found_weights, "places", lambda: (("of the test", Path("fitted")),))
+    found = document(here("time", "kernel.py", *N, *ONCE, "--json"))
+    assert str(home / "stevens_kloeckner_2016.json") == found["weights"]
+    assert found["points"][0]["variants"][0]["factor"] > 0
+    result = here("time", "kernel.py", *N, *ONCE, "--family", "roofline")
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "and the family roofline" in result.stderr
+
+
+def test_csv(here):
+    result = here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--csv")
+    rows = list(csv.DictReader(StringIO(result.stdout)))
+    assert {("4096", "small"), ("4096", "large")} == {(row["n"], row["variant"]) for row in rows}
+    assert all(float(row["seconds"]) > 0 and float(row["term.launches"]) > 0 for row in rows)
+    assert 2 == here("time", "pair.py", *N, "--csv", "--json").exit_code
+
+
+def test_variants_that_fail_are_told_and_the_rest_goes_on(here):
+    result = here("time", "wrong.py", *N, "-w", "weights.json", *ONCE)
+    assert 0 == result.exit_code, result.stderr
+    assert "note: wrong: correctness: its output differs from that of 'right': 'out' by up to 1 (" in result.stdout
+    assert "note: odd: constraint: LaunchLimitError: " in result.stdout or "breaks the kernel's" in result.stdout
+    assert "note: wrong: prediction withheld" not in result.stdout
+
+
+def test_records_are_kept(here):
+    result = here("time", "wrong.py", *N, *ONCE, "--keep", "kept")
+    assert "records: kept" == result.stdout.splitlines()[-1]
+    here("time", "wrong.py", *N, *ONCE, "--keep", "kept", "--variant", "right")
+    read = store.read("kept")
+    (row,) = read
+    assert ("wrong", {"variant": "right"}, {"n": 4096}, 2) == (
+        row.kernel, row.variant, row.parameters, len(row.visits),
+    )  # fmt: skip
+    assert 4096 // 64 == read.counts[row.counts_hash].work_groups()(n=4096)
+    assert ["correctness"] == [one.status for one in read.current if one.variant == {"variant": "wrong"}]
+
+
+def test_kept_records_can_be_fitted_and_evaluated(here):
+    sizes = ",".join(str(128 * 2**k) for k in range(6))
+    here("time", "pair.py", "-p", f"n={sizes}", *ONCE, "--keep", "kept")
+    family = "expr: w_launch*launches + w_group*work_groups"
+    result = here("fit", "--from", "kept", "--family", family, "--out", "own.json")
+    assert 0 == result.exit_code, result.stderr
+    Path("kept/test.jsonl").write_bytes(Path("kept/measurements.jsonl").read_bytes())
+    result = here("evaluate", "--from", "kept", "--family", family)
+    assert 0 == result.exit_code, result.stderr
+    assert "pair" in result.stdout
+
+
+def test_arguments_of_the_kernel_file(here):
+    Path("gather.py").write_text(GATHER + "\ndef variants():\n    return {'a': gather(1), 'b': gather('(2-1)')}\n")
+    result = here("time", "gather.py", *N, *ONCE)
+    assert 0 == result.exit_code, result.stderr
+    for text, said in (
+        ("{'index': np.arange(n)}", "arguments() gives 'index' for the kernel 'gather', and it is an array of int64"),
+        ("{'indices': 1}", "arguments() gives 'indices' for the kernel 'gather', and it is no argument of it"),
+        ("[1]", "arguments() is or returns list; it must be a dict of argument name to numpy array or number"),
+        ("1/0", "raised ZeroDivisionError"),
+    ):
+        own = f"\ndef kernel():\n    return gather(1)\n\n\ndef arguments(n):\n    return {text}\n"
+        Path("bad.py").write_text(GATHER + own)
+        result = here("time", "bad.py", *N, *ONCE)
+        assert 2 == result.exit_code
+        assert said in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("no OpenCL device matches 'H100'", ("pair.py", *N, "--device", "H100")),
+        ("size parameter 'n'", ("pair.py",)),
+        ("'m'", ("pair.py", *N, "-p", "m=1")),
+        ("n=100 breaks the kernel's assumption", ("pair.py", "-p", "n=100")),
+        ("no variant 'huge'", ("pair.py", *N, "--variant", "huge")),
+        ("gone.json", ("pair.py", *N, "-w", "gone.json")),
+        ("gone.py", ("gone.py", *N)),
+        (f"its arrays need {8 * 2**40} bytes", ("kernel.py", "-p", "n=2**40")),
+        ("no type is known for a", ("untyped.py", *N)),
+    ],
+)
+def test_bad_input_ends_in_one_line(here, said, arguments):
+    Path("untyped.py").write_text(PAIR.replace("np.float32", "None"))
+    result = here("time", *arguments, *ONCE)
+    assert 2 == result.exit_code
+    assert "" == result.stdout
+    line = result.stderr.splitlines()[-1]
+    assert line.startswith("perfmodel: error: ")
+    assert said in line
+
+
+@pytest.mark.slow
+def test_a_kernel_that_ends_its_process_is_recorded_and_the_rest_goes_on(here):
+    """The third kernel reads far outside of its array, which the driver does not survive."""
+    Path("deadly.py").write_text(
+        GATHER
+        + "\ndef variants():\n    return {'a': gather(1), 'deadly': gather(-400000000), 'b': gather('(2-1)')}\n"
+    )
+    command = [sys.executable, "-c", RUN, "time", "deadly.py", *N, *ONCE, "--json", "--keep", "kept"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+    )
+    found = document_of(done)
+    status = {row["variant"]: row["status"] for row in found["points"][0]["variants"]}
+    assert {"a": "ok", "b": "ok", "deadly": "runtime"} == status
+    (message,) = [row["message"] for row in found["points"][0]["variants"] if row["variant"] == "deadly"]
+    assert "the process died of SIG" in message
+    assert "recorded, the rest goes on" in done.stderr
+    assert ["a", "deadly", "b"] == [row.variant["variant"] for row in store.read("kept").rows]
+
+
+def document_of(done: subprocess.CompletedProcess[str]) -> dict:
+    assert 0 == done.returncode, done.stderr
+    return json.loads(done.stdout)

@@ -1,0 +1,247 @@
+"""Results of other tuners become records: variants, counts, statuses, units and devices; what does not fit is named."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from perfmodel import store
+from perfmodel.counts import count
+from perfmodel.errors import (
+    ForeignDeviceError,
+    HookError,
+    ImportedDeviceError,
+    KernelFileContentError,
+    KernelFileMissingError,
+    PerfModelError,
+    UnmappedResultsError,
+)
+from perfmodel.facts import DeviceFacts
+from perfmodel.hooks import import_results
+from perfmodel.predict import fit
+from perfmodel.store import t4
+from tests.fuzz.mutations import mutated
+from tests.hooks.spaces import FILE, SIZES, build
+from tests.store.test_files import measurement
+from tests.store.test_tuner_files import ENTRIES, cache
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("kernel.py").write_text(FILE)
+    Path("named.py").write_text(
+        "from tests.hooks.spaces import build as made\n\n\n"
+        'def variants():\n    return {"one": made(32, 1), "two": made(32, 2)}\n'
+    )
+    Path("cache.json").write_text(cache(*ENTRIES))
+    return tmp_path
+
+
+def entry(**values) -> str:
+    return f'"{",".join(map(str, values.values()))}": {json.dumps({**values, "time": 2.0})},'
+
+
+def with_keys(names: list[str], *entries: str, device: str = "A device") -> None:
+    """Write a cache with these parameters."""
+    document = json.loads("{" + "".join(entries)[:-1] + "}")
+    head = {"device_name": device, "kernel_name": "k", "tune_params_keys": names, "cache": document}
+    Path("cache.json").write_text(json.dumps(head))
+
+
+def test_each_configuration_is_a_record_with_its_counts():
+    found = import_results("cache.json", "kernel.py", "store", SIZES)
+    assert ({"ok": 1, "compile": 1, "runtime": 1, "constraint": 1}, 0, ()) == (
+        found.statuses, found.known, found.refused
+    )  # fmt: skip
+    read = store.read("store")
+    assert ["ok", "compile", "runtime", "constraint"] == [row.status for row in read.rows]
+    row = read.rows[0]
+    assert ("kernel", "kernel", ("imported",)) == (row.kernel, row.group, row.tags)
+    assert ({"group": 32, "terms": 1}, {"n": 4096}) == (row.variant, row.parameters)
+    assert ("A device", "", "") == (row.device, row.platform, row.driver)
+    assert 1.5e-3 == row.seconds
+    assert 4096 == read.counts[row.counts_hash].operations(dtype="float32", kind="add")(n=4096)
+    assert count(build(32, 1), subgroup_size=32).hash == row.counts_hash
+    assert "Kernel Tuner cache" == row.versions["results"]
+
+
+def test_records_can_be_fitted():
+    with_keys(["group", "terms"], *(entry(group=g, terms=t) for g in (32, 64) for t in (1, 2, 3, 4)))
+    import_results("cache.json", "kernel.py", "store", SIZES)
+    model = fit(store.read("store"), "expr: w_add*op_float32_add")
+    assert 8 == model.fitted.rows
+    assert "A device" == model.device
+
+
+def test_a_second_import_adds_nothing():
+    import_results("cache.json", "kernel.py", "store", SIZES)
+    before = Path("store/measurements.jsonl").read_bytes()
+    found = import_results("cache.json", "kernel.py", "store", SIZES)
+    assert ((), 4) == (found.rows, found.known)
+    assert before == Path("store/measurements.jsonl").read_bytes()
+
+
+def test_the_file_may_be_a_function_or_a_class_of_kernels():
+    found = import_results("cache.json", build, "store", SIZES)
+    assert "summed" == found.rows[0].kernel  # the cache's name of it
+    found = import_results("cache.json", build, "other", SIZES, name="mine")
+    assert "mine" == found.rows[0].kernel
+
+
+def test_t4_of_a_kernel_class_comes_back():
+    from measurement_kernels.stride1 import KERNEL
+
+    variant = dict(KERNEL.variants_on(256, 1)[0])
+    rows = [
+        measurement(kernel=KERNEL.name, variant=variant, parameters={"n": 2048}),
+        measurement(kernel="another", variant=variant, parameters={"n": 2048}),
+    ]
+    sizes = dict.fromkeys(KERNEL.sizes.at(KERNEL.sizes.start)[0], 2048)
+    rows[0] = measurement(kernel=KERNEL.name, variant=variant, parameters=sizes)
+    Path("t4.json").write_text(json.dumps(t4(rows)))
+    found = import_results("t4.json", KERNEL, "store", device="D", platform="P", driver="1")
+    (row,) = found.rows
+    assert (KERNEL.group, rows[0].variant, sizes) == (row.group, row.variant, row.parameters)
+    assert rows[0].kept_s == pytest.approx(row.samples_s)
+    assert ("D", "P", "1") == (row.device, row.platform, row.driver)
+    assert "is of the kernel 'another', and not of" in found.refused[0]
+
+
+@pytest.mark.parametrize(("names", "by"), [(["variant"], None), (["layout"], None), (["layout", "n"], "layout")])
+def test_variants_are_found_by_name(names, by):
+    key = by or names[0]
+    own = {name: 4096 for name in names if name == "n"}
+    with_keys(names, entry(**{key: "two"}, **own), entry(**{key: "three"}, **own))
+    found = import_results("cache.json", "named.py", "store", SIZES, by=by)
+    (row,) = found.rows
+    assert ({"variant": "two"}, {"n": 4096}) == (row.variant, row.parameters)
+    assert "is the variant 'three', and the kernel file has one, two" in found.refused[0]
+
+
+def test_which_parameter_names_the_variant_must_be_clear():
+    with pytest.raises(HookError, match=r"the configurations have group, terms; say which .*--by NAME"):
+        import_results("cache.json", "named.py", "store", SIZES)
+
+
+def test_kernel_tuners_block_sizes_are_compared_with_the_launch():
+    names = ["group", "terms", "block_size_x", "block_size_y"]
+    right, wrong = ({"group": 32, "terms": 1, "block_size_x": x, "block_size_y": 1} for x in (32, 64))
+    with_keys(names, entry(**right), entry(**wrong))
+    found = import_results("cache.json", "kernel.py", "store", SIZES)
+    assert [{"group": 32, "terms": 1}] == [row.variant for row in found.rows]
+    assert "was launched with block_size_x=64, and the kernel has 32" in found.refused[0]
+
+
+def test_sizes_may_be_in_the_configuration():
+    with_keys(["group", "n"], entry(group=32, n=640))
+    assert {"n": 640} == import_results("cache.json", "kernel.py", "store").rows[0].parameters
+    with pytest.raises(UnmappedResultsError, match="has n=640, where n=4096 was given"):
+        import_results("cache.json", "kernel.py", "store", SIZES)
+
+
+@pytest.mark.parametrize(
+    ("names", "values", "sizes", "said"),
+    [
+        (["terms"], {"terms": 1}, SIZES, "has no value for group, which the kernel file needs"),
+        (["group", "x"], {"group": 32, "x": "fast"}, SIZES, "has x='fast', which the kernel file does not take"),
+        (["group"], {"group": 32}, {}, "has the sizes none, and the kernel's are n"),
+        (["group"], {"group": 32}, {"n": 100}, "cannot be evaluated at these sizes: n=100 breaks"),
+        (["group"], {"group": "wide"}, SIZES, "the kernel (group=wide) cannot be built: KernelFileExecutionError"),
+    ],
+)
+def test_what_cannot_be_mapped_is_refused(names, values, sizes, said):
+    with_keys(names, entry(**values))
+    with pytest.raises(UnmappedResultsError, match="none of its 1 results can be used") as caught:
+        import_results("cache.json", "kernel.py", "store", sizes)
+    assert said in str(caught.value)
+    assert not Path("store").exists()
+
+
+def test_what_can_be_mapped_is_kept_beside_what_cannot():
+    with_keys(["group"], entry(group=32), entry(group=0))
+    found = import_results("cache.json", "kernel.py", "store", SIZES)
+    assert (1, 1) == (len(found.rows), len(found.refused))
+    assert "(group=0" in found.refused[0]
+
+
+def test_sizes_that_the_kernel_does_not_have_are_refused_also_of_failures():
+    failed = '"1": {"group": 64, "m": 3, "__error__": "RuntimeFailedConfig"},'
+    with_keys(["group", "m"], failed, entry(group=32, m=3))
+    with pytest.raises(UnmappedResultsError, match="has the sizes n, m, and the kernel's are n"):
+        import_results("cache.json", "kernel.py", "store", SIZES)
+    document = {
+        "schema_version": "1.0.0",
+        "results": [
+            {"configuration": {"group": 32, "m": 3}, "times": {}, "invalidity": "compile", "correctness": 0},
+            {"configuration": {"group": 32}, "times": {"runtimes": [1.0]}, "invalidity": "correct", "correctness": 1},
+            {"configuration": {"group": 64}, "times": {}, "invalidity": "timeout", "correctness": 0},
+        ],
+    }
+    Path("t4.json").write_text(json.dumps(document))
+    found = import_results("t4.json", "kernel.py", "store", SIZES, device="D")
+    assert ["ok", "timeout"] == [row.status for row in found.rows]
+    assert "(group=32 m=3) has the sizes n, m, and the kernel's are n" in found.refused[0]
+
+
+@pytest.mark.parametrize("value", [-1, 2**60, 1.5, True, None, [3], "x"])
+def test_what_is_no_size_is_refused(value):
+    with_keys(["group", "n"], entry(group=32, n=value))
+    with pytest.raises(UnmappedResultsError, match="which the kernel file does not take and which is no size"):
+        import_results("cache.json", "kernel.py", "store")
+
+
+def test_damaged_files_end_in_one_error():
+    """Whatever is in a file: it is imported, or refused with one of perfmodel's errors."""
+    whole = Path("cache.json").read_bytes()
+    exported = json.dumps(t4([measurement(kernel="kernel", variant={"group": 32}, parameters={"n": 64})])).encode()
+    for seed in range(120):
+        rng = random.Random(seed)
+        _, content = mutated("cache.json", (whole, exported)[seed % 2], rng)
+        Path("damaged.json").write_bytes(content)
+        with suppress(PerfModelError):
+            import_results("damaged.json", build, f"store{seed}", {} if seed % 2 else SIZES, device="A device")
+
+
+def test_an_empty_cache_is_refused():
+    Path("cache.json").write_text(cache())
+    with pytest.raises(UnmappedResultsError, match="none of its 0 results can be used, the first because there is"):
+        import_results("cache.json", "kernel.py", "store", SIZES)
+
+
+def test_the_store_says_more_of_its_device():
+    store.prepare("store", DeviceFacts("A device", "P", "7", ()))
+    store.append("store", measurement(device="A device", platform="P", driver="7"))
+    row = import_results("cache.json", "kernel.py", "store", SIZES).rows[0]
+    assert ("A device", "P", "7") == (row.device, row.platform, row.driver)
+
+
+def test_another_devices_store_is_refused_and_stays_as_it_was():
+    store.append("store", measurement())
+    before = Path("store/measurements.jsonl").read_bytes()
+    with pytest.raises(ForeignDeviceError, match=r"holds records of 'D' \(P\), not of 'A device'"):
+        import_results("cache.json", "kernel.py", "store", SIZES)
+    assert before == Path("store/measurements.jsonl").read_bytes()
+
+
+def test_a_device_that_the_file_does_not_name_is_refused():
+    with pytest.raises(HookError, match="the results are of 'A device', and 'B' was given"):
+        import_results("cache.json", "kernel.py", "store", SIZES, device="B")
+
+
+def test_results_without_a_device_need_one():
+    Path("t4.json").write_text(json.dumps(t4([measurement(variant={"group": 32})])))
+    with pytest.raises(ImportedDeviceError, match="give it"):
+        import_results("t4.json", "kernel.py", "store", SIZES)
+
+
+def test_a_kernel_file_without_kernels_is_refused():
+    Path("empty.py").write_text("")
+    with pytest.raises(KernelFileContentError, match="build"):
+        import_results("cache.json", "empty.py", "store", SIZES)
+    with pytest.raises(KernelFileMissingError):
+        import_results("cache.json", "none.py", "store", SIZES)

@@ -1,0 +1,88 @@
+"""Predictions of configurations: by hand, each kernel built once, and what is said of one that cannot be built."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from perfmodel.errors import ConfigurationError, ParameterError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.hooks.predicted_times import PredictedTimes, in_order, parameters_of, three_axes
+from perfmodel.predict import FittedModel
+from tests.hooks.spaces import MODEL, SIZES, build
+
+
+def small(most: int) -> FittedModel:
+    """The model of a device that allows groups of so many work-items."""
+    facts = {"max_work_group_size": Fact(most, "work-items", "a test")}
+    return FittedModel(MODEL.fitted, DeviceFacts.from_mapping("D", "P", "1", facts))
+
+
+def test_a_time_is_the_models():
+    times = PredictedTimes(build, MODEL, allow_unmeasured=True)
+    assert 4096 * 3e-12 == pytest.approx(times.seconds({"group": 32, "terms": 3}, SIZES), rel=1e-12)
+
+
+def test_each_kernel_is_built_once_for_all_sizes():
+    made = []
+
+    def noted(**configuration):
+        made.append(configuration)
+        return build(**configuration)
+
+    times = PredictedTimes(noted, MODEL, allow_unmeasured=True)
+    for n in (64, 128):
+        times.seconds({"group": 32, "terms": 1}, {"n": n})
+        times.seconds({"terms": 1, "group": 32}, {"n": n})
+    assert [{"group": 32, "terms": 1}] == made
+
+
+def test_a_group_that_does_not_fit_takes_for_ever():
+    times = PredictedTimes(build, small(32), allow_unmeasured=True)
+    assert 4096e-12 == pytest.approx(times.seconds({"group": 32}, SIZES))
+    assert math.inf == times.seconds({"group": 64}, SIZES)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda group: 1 // 0, "(group=32) cannot be built: ZeroDivisionError"),
+        (lambda terms: build(32), "cannot be built: TypeError"),
+        (lambda group: "a kernel", "gives str, where build() must return a loopy.TranslationUnit"),
+    ],
+)
+def test_a_configuration_that_cannot_be_built_is_named(make, said):
+    with pytest.raises(ConfigurationError) as caught:
+        PredictedTimes(make, MODEL).counts({"group": 32})
+    assert said in str(caught.value)
+
+
+def test_one_that_cannot_be_counted_is_named():
+    import loopy as lp
+
+    def untyped(group):
+        return lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", lang_version=(2018, 2))
+
+    with pytest.raises(ConfigurationError, match=r"\(group=32\) cannot be counted: "):
+        PredictedTimes(untyped, MODEL).counts({"group": 32})
+
+
+def test_sizes_must_be_the_kernels():
+    with pytest.raises(ParameterError):
+        PredictedTimes(build, MODEL, allow_unmeasured=True).seconds({"group": 32}, {"m": 64})
+
+
+def test_names_that_a_function_takes():
+    assert (("group", "terms"), frozenset({"group"})) == parameters_of(build)
+    assert parameters_of(lambda a, **others: None) is None
+
+
+def test_equal_configurations_have_one_text():
+    assert in_order({"a": 1, "b": "x"}) == in_order({"b": "x", "a": 1})
+    assert in_order({"a": 1}) != in_order({"a": "1"})
+
+
+def test_shapes_have_three_axes():
+    assert (8, 4, 1) == three_axes((8, 4))
+    assert (1, 1, 1) == three_axes(())

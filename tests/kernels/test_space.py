@@ -1,0 +1,66 @@
+"""Spaces of transformations, beside a plain loop over all values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import SpaceError
+from perfmodel.kernels.space import Space
+
+
+def pair(tile: int, prefetch: bool) -> tuple[int, bool]:
+    return tile, prefetch
+
+
+VALUES = {"tile": (8, 16, 32), "prefetch": (False, True)}
+
+
+def test_all_configurations_in_the_order_of_their_values():
+    space = Space(pair, VALUES)
+    expected = [{"tile": tile, "prefetch": on} for tile in (8, 16, 32) for on in (False, True)]
+    assert list(space.configurations) == expected
+    assert [build() for build in space.variants.values()] == [(one["tile"], one["prefetch"]) for one in expected]
+    assert list(space.variants) == [f"tile={tile} prefetch={on}" for tile in (8, 16, 32) for on in (False, True)]
+
+
+def test_names_leave_out_what_all_variants_have():
+    assert list(Space(pair, {"tile": (8, 16), "prefetch": (True,)}).variants) == ["tile=8", "tile=16"]
+    assert list(Space(pair, {"tile": (8,), "prefetch": (True,)}).variants) == ["tile=8 prefetch=True"]
+
+
+@pytest.mark.parametrize(
+    "restriction", [lambda tile, prefetch: prefetch or tile < 32, lambda one: one["prefetch"] or one["tile"] < 32]
+)
+def test_restrictions_take_parameters_by_name_or_the_whole_configuration(restriction):
+    found = Space(pair, VALUES, [restriction, lambda tile: tile > 8]).configurations
+    assert [(one["tile"], one["prefetch"]) for one in found] == [(16, False), (16, True), (32, True)]
+
+
+def test_coordinates_keep_the_order_of_numbers_and_nothing_is_further_apart_than_one():
+    space = Space(lambda **values: None, {"tile": (32, 8, 16), "order": ("ij", "ji", "k"), "one": (4,)})
+    places = space.coordinates
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    assert apart.max() <= 1.0
+    tiles = [one["tile"] for one in space.configurations if one["order"] == "ij"]
+    first = [place[0] for place, one in zip(places, space.configurations, strict=True) if one["order"] == "ij"]
+    assert np.argsort(first).tolist() == np.argsort(tiles).tolist()
+    orders = {one["order"]: place for place, one in zip(places, space.configurations, strict=True) if one["tile"] == 8}
+    between = {round(float(np.linalg.norm(orders[a] - orders[b])), 9) for a, b in (("ij", "ji"), ("ij", "k"))}
+    assert between == {round(1 / np.sqrt(3), 9)}
+
+
+@pytest.mark.parametrize(
+    ("values", "restrictions", "said"),
+    [
+        ({"tile": ()}, (), "parameter 'tile' has no values; give at least one"),
+        ({"tile": (0, 1, 0)}, (), "parameter 'tile' has the value 0 twice; give each value once"),
+        (VALUES, (lambda tile, unroll: True,), "a restriction takes 'unroll', which is no parameter; the parameters "
+         "are tile, prefetch"),
+        (VALUES, (lambda tile: tile > 99,), "no configuration meets all restrictions; check them, or give more values"),
+    ],
+)  # fmt: skip
+def test_a_space_that_makes_no_sense(values, restrictions, said):
+    with pytest.raises(SpaceError) as raised:
+        Space(pair, values, restrictions)
+    assert said in str(raised.value)

@@ -1,0 +1,80 @@
+"""The spaces of the benchmark of tuners: their points, what their kernels execute, and what they compute."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from scripts.benchmarks.tuner_spaces import MATMUL, SPACES, STENCIL
+from tests.machine import device
+
+
+def sample(space, number: int) -> list[dict]:
+    return random.Random(17).sample(list(space.configurations()), number)
+
+
+def test_spaces_are_as_large_as_the_benchmark_asks():
+    """There are 4 shapes of groups, 2 orders, and 1, 2, 4 or 8 elements for a work-item.
+
+    Both depths may be unrolled for 1 or 2 elements, and only the first for 4 or 8: the limit is 64 products. Without a
+    prefetch the depth matters only where it is unrolled; with one of the 3, it always does.
+    """
+    few, many = (1 + 2) + 3 * (2 + 2), (1 + 1) + 3 * (2 + 1)
+    assert 4 * 2 * (2 * few + 2 * many) == len(list(MATMUL.configurations()))
+    groups = 11  # width*height from 64 to 256
+    assert groups == len({(c["width"], c["height"]) for c in STENCIL.configurations()})
+    assert groups * 2 * (1 + 2 + 2) == len(list(STENCIL.configurations()))
+
+
+@pytest.mark.parametrize("config", sample(MATMUL, 12), ids=lambda config: "-".join(map(str, config.values())))
+def test_products_multiply_and_add_n_cubed_times(config):
+    counts = count(MATMUL.build(**config))
+    for kind in ("mul", "add"):
+        assert 128**3 == counts.operations(dtype="float32", kind=kind)(n=128)
+    assert (config["width"], config["height"]) == counts.launch.group_shape
+    assert 128**2 == counts.accesses(array="c", direction="store")(n=128)
+    # A work-item reads an element of a once for its columns; a tile in local memory, once for all columns of the tile.
+    items = {"j": config["width"], "i": config["height"]}
+    if config["order"] == "ji":
+        items = {"i": config["width"], "j": config["height"]}
+    for array, axis, own in (("a", "j", config["columns"]), ("b", "i", config["rows"])):
+        tiled = config["prefetch"] != "none" and array in config["prefetch"]
+        loads = counts.accesses(array=array, direction="load", space="global")(n=128)
+        assert 128**3 // (own * items[axis] if tiled else own) == loads
+
+
+@pytest.mark.parametrize("config", sample(STENCIL, 8), ids=lambda config: "-".join(map(str, config.values())))
+def test_stencils_weigh_nine_points(config):
+    counts = count(STENCIL.build(**config))
+    assert 8 * 256**2 == counts.operations(dtype="float32", kind="add")(n=256)
+    assert 3 * 256**2 == counts.operations(dtype="float32", kind="mul")(n=256)
+    loads = counts.accesses(array="u", direction="load", space="global")(n=256)
+    tall, wide = config["height"] * config["rows"], config["width"]
+    tiles = 256**2 // (tall * wide)
+    assert loads == (tiles * (tall + 2) * (wide + 2) if config["prefetch"] else 9 * 256**2)
+
+
+@pytest.mark.device
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SPACES))
+def test_kernels_compute_what_they_should(name):
+    space = SPACES[name]
+    _, queue = device().context()
+    generator = np.random.default_rng(5)
+    if name == "matmul":
+        n = 128
+        given = {key: generator.random((n, n), dtype=np.float32) for key in "ab"}
+        expected = given["a"] @ given["b"]
+    else:
+        n = 256
+        u = generator.random((n + 2, n + 2), dtype=np.float32)
+        given = {"u": u, "source": np.float32(space.scalars["source"])}
+        edges = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
+        corners = u[:-2, :-2] + u[:-2, 2:] + u[2:, :-2] + u[2:, 2:]
+        expected = given["source"] * u[1:-1, 1:-1] + edges / 8 + corners / 16
+    for config in sample(space, 8):
+        _, (found,) = space.build(**config).executor(queue.context)(queue, n=np.int32(n), **given)
+        assert expected == pytest.approx(found, rel=1e-4), config

@@ -1,0 +1,202 @@
+"""The docs: their Python runs and prints what it promises, commands exist, pages of models agree with the code."""
+
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from subprocess import run
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import perfmodel as pm
+from perfmodel.calibration import found_weights
+from perfmodel.cli import application
+from perfmodel.facts.documents import read_device
+from perfmodel.features import evaluate
+from perfmodel.kernels import discover
+from perfmodel.measuring import QUICK
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.subject import Subject
+from perfmodel.opencl import Device
+from tests.machine import device
+from tests.pages import DOCS, ROOT, pages
+
+COMMITTED = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc"
+PAGES = {page.name: page for page in pages()}
+PROGRAMS = [name for name, page in PAGES.items() if page.program and name != "README.md"]  # test_readme.py runs it
+LINES = [(name, command) for name, page in PAGES.items() for command in page.commands]
+RUN = [(name, command) for name in ("docs/get-started.md", "docs/tune.md") for command in PAGES[name].shown]
+COMMANDS = get_command(application()).commands
+MODELS = sorted(pm.families())
+
+
+@pytest.fixture
+def reader(tmp_path, monkeypatch):
+    """The folder of a reader who has the clone's folders, a device whose weights are committed, and no own weights."""
+    used = Device(0, read_device(COMMITTED / "device.json"))
+    monkeypatch.setattr(found_weights, "identify", lambda selector: used)
+    monkeypatch.setattr(found_weights, "data_folder", lambda: tmp_path / "data")
+    for name in ("fitted_weights", "test_kernels", "docs"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = {*sys.modules}
+    yield tmp_path
+    for name in {*sys.modules} - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def write_files(page, folder: Path) -> None:
+    for name, text in page.files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_python_of_a_page_runs_and_prints_what_it_promises(name, reader, capsys):
+    page = PAGES[name]
+    write_files(page, reader)
+    exec(compile(page.program, name, "exec"), {"__name__": "page"})
+    printed = capsys.readouterr().out.splitlines()
+    if page.program.count("print(") > len(page.promised):  # some say nothing of what they print
+        printed = [line for line in printed if line in page.promised]
+    assert page.promised == printed
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), RUN, ids=lambda value: value if isinstance(value, str) else " ".join(value)
+)
+def test_the_commands_of_the_first_pages_run(name, command, reader):
+    write_files(PAGES[name], reader)
+    found = CliRunner().invoke(application(), command[1:])
+    assert 0 == found.exit_code, found.stderr
+    assert any(variant in found.stdout for variant in ("strided loads", "tile 16x16"))
+
+
+@pytest.mark.parametrize(("name", "command"), LINES, ids=lambda value: value if isinstance(value, str) else "-")
+def test_a_command_exists_with_its_options(name, command):
+    program, *arguments = command
+    if program == "perfmodel":
+        parse(arguments)
+    else:
+        script = ROOT / program
+        assert script.is_file(), command
+        text = script.read_text(encoding="utf-8") + read_if_there(script.with_suffix(".py"))
+        options = {word.partition("=")[0] for word in arguments if word.startswith("--")}
+        assert [] == [option for option in options if option not in text], command
+
+
+def read_if_there(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def parse(arguments: list[str]) -> None:
+    """Parse a command's options as the command line does; values are not converted."""
+    if arguments[0].startswith("-"):  # of perfmodel itself
+        return
+    command = COMMANDS[arguments[0]]
+    context = command.context_class(command, info_name=arguments[0])
+    _, rest, _ = command.make_parser(context).parse_args(arguments[1:])
+    assert [] == rest
+
+
+def test_there_is_something_to_test():
+    assert {"docs/counts.md", "docs/own-kernels.md", "docs/get-started.md"} <= {*PROGRAMS}
+    assert {"predict", "rank", "count", "measure", "fit"} <= {command[1] for _, command in LINES if len(command) > 1}
+    assert RUN
+
+
+def test_the_kernel_class_of_the_page_isolates_what_it_says(reader):
+    """As tests/kernels/test_contract.py asks of every class; its output is checked where it is measured."""
+    write_files(PAGES["docs/write-a-measurement-kernel.md"], reader)
+    (kernel,) = discover(reader / "kernels")
+    for variant in kernel.variants:
+        counts = pm.count(kernel.build(**variant), subgroup_size=32)
+        name = kernel.isolated(variant)
+        at = kernel.sizes.at(kernel.sizes.start)[0]
+        once, twice = (evaluate(counts, {**at, kernel.doubles: at[kernel.doubles] * f})[name] for f in (1, 2))
+        assert at["n"] * at["k"] == once
+        assert 2 * once == twice
+
+
+@pytest.mark.device
+def test_the_kernel_class_of_the_page_computes_its_reference(reader):
+    write_files(PAGES["docs/write-a-measurement-kernel.md"], reader)
+    bench = Bench(device(), QUICK)
+    (kernel,) = discover(reader / "kernels")
+    for variant in kernel.variants_on(256, shapes=1):
+        bench.check(Subject(kernel, variant))  # raises where the output is not the reference's
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_models_page_has_its_weights_with_unit_and_fact(name):
+    text = PAGES[f"docs/models/{name}.md"].text
+    family = pm.families()[name]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `w_")]
+    own = [one for one in family.weights if one.name.removeprefix("w_") not in family.units]
+    expected = {f"`{one.name}`": (one.unit, f"`{one.fact}`" if one.fact else "") for one in own}
+    assert expected == {row[0]: (row[1], row[-1]) for row in rows if len(row) == 4}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_models_page_has_an_equation_and_its_quantities(name):
+    text = PAGES[f"docs/models/{name}.md"].text
+    assert "\n$$\n" in text
+    named = {*re.findall(r"`(\w+)`", text)}
+    if name in ("mwp_cwp", "gpuperf", "roofline", "work_depth", "bottleneck"):
+        assert set() == {*pm.families()[name].units} - named
+
+
+def test_every_model_has_a_page_and_every_page_a_model():
+    assert {*MODELS, "index"} == {path.stem for path in (DOCS / "models").glob("*.md")}
+
+
+def test_the_accuracy_page_shows_rows_of_the_comparison():
+    """Each row's figures stand in the table of docs/families.md, which scripts/compare_families draws."""
+    text = PAGES["docs/accuracy.md"].text.partition("## Kernels that nobody tuned on")[0]
+    own = re.findall(r"^\| .*?`(\w+)` \| (.* % \| .* % \| .* \|) *$", text, re.MULTILINE)
+    assert 10 == len(own)
+    for name, figures in own:
+        assert f"| `{name}` | {figures}" in PAGES["docs/families.md"].text
+
+
+def test_every_link_of_the_readme_leads_to_a_file():
+    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", PAGES["README.md"].text)
+    assert len(links) > 20
+    assert [] == [link for link in links if not (ROOT / link).exists()]
+
+
+class Addresses(HTMLParser):
+    """What a page loads by itself, and whether it has equations."""
+
+    def __init__(self):
+        super().__init__()
+        self.loaded: list[str] = []
+        self.equations = 0
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag in ("script", "img", "iframe", "source"):
+            self.loaded.append(given.get("src") or "")
+        if tag == "link" and given.get("rel") in ("stylesheet", "preload", "icon"):
+            self.loaded.append(given.get("href") or "")
+        self.equations += "math" in (given.get("class") or "").split()
+
+
+@pytest.mark.nightly
+def test_the_site_builds_without_a_warning_and_asks_no_server(tmp_path):
+    found = run(["scripts/docs", str(tmp_path / "site")], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert 0 == found.returncode, found.stderr
+    for path in (tmp_path / "site").rglob("*.html"):
+        page = Addresses()
+        page.feed(path.read_text(encoding="utf-8"))
+        outside = [address for address in page.loaded if address.startswith(("http:", "https:", "//"))]
+        assert [] == outside, path
+        if path.parent.name == "models" and path.stem in MODELS:
+            assert page.equations
+            assert any("tex-svg.js" in address for address in page.loaded)

@@ -1,0 +1,107 @@
+"""The visits of a timing: their order, their number, and what they take; on trials whose times are made up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from perfmodel.measuring import Silent
+from perfmodel.store import Measurement, Visit
+from perfmodel.tuning.timing import expected_s, place_of, time_variants, visit_s
+from perfmodel.tuning.trials import TRIALS
+
+CAMPAIGN = replace(TRIALS, visits=2, most_visits=4, apart_s=0.0, runs=3, dropped=1)
+
+
+def row(name: str, point: dict[str, int], seconds: float, status: str = "ok") -> Measurement:
+    """A record of one visit with two runs of these seconds, after one that is dropped."""
+    samples = (9.0, seconds, seconds) if status == "ok" else ()
+    return Measurement(
+        kernel="k", group="k", variant={"variant": name}, parameters=point, device="d", platform="p", driver="1",
+        versions={}, kernel_hash=name, counts_hash="", samples_s=samples, dropped=1, status=status,
+        visits=(Visit(runs=3, dropped=1),) if samples else (),
+    )  # fmt: skip
+
+
+@dataclass
+class MadeUp:
+    """Trials whose visits take the seconds that are given for them, in turn; no seconds are a failure."""
+
+    seconds: dict[str, list[float]]
+    campaign: Any = CAMPAIGN
+    rows: dict[Any, Measurement] = field(default_factory=dict)
+    visited: list[Any] = field(default_factory=list)
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return tuple(self.seconds)
+
+    def visit(self, name: str, point: dict[str, int]) -> Measurement:
+        self.visited.append((name, point["n"]))
+        mine = sum(one == (name, point["n"]) for one in self.visited) - 1
+        seconds = self.seconds[name]
+        found = row(name, point, seconds[min(mine, len(seconds) - 1)]) if seconds else row(name, point, 0, "compile")
+        place = place_of(name, point)
+        self.rows[place] = found.after(self.rows.get(place))
+        return found
+
+
+class Told(Silent):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[str, int]] = []
+        self.notes: list[str] = []
+
+    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
+        self.tasks.append((task, total))
+
+    def advance(self, note: str = "", seconds: float = 0.0) -> None:
+        self.notes.append(note)
+
+
+POINTS = ({"n": 1}, {"n": 2})
+
+
+def test_all_others_lie_between_two_visits():
+    made, told = MadeUp({"a": [1.0], "b": [2.0]}), Told()
+    time_variants(made, POINTS, told)
+    once = [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+    assert once + once == made.visited
+    assert [("timing", 8)] == told.tasks
+    assert 8 == len(told.notes)
+    assert {2} == {len(one.visits) for one in made.rows.values()}
+
+
+def test_a_failure_is_not_visited_again():
+    made, told = MadeUp({"bad": [], "good": [1.0]}), Told()
+    time_variants(made, POINTS[:1], told)
+    assert [("bad", 1), ("good", 1), ("good", 1)] == made.visited
+    assert ["bad: compile", "good", "bad", "good"] == told.notes
+
+
+def test_visits_that_disagree_are_made_again():
+    """The third visit of "a" agrees with the second one; "b" never agrees, and has as many visits as there may be."""
+    made, told = MadeUp({"a": [1.2, 1.0, 1.01], "b": [4.0, 3.0, 2.0, 1.0, 0.5], "c": [1.0, 1.04]}), Told()
+    time_variants(made, POINTS[:1], told)
+    assert (3, 4, 2) == tuple(sum(one == (name, 1) for one in made.visited) for name in "abc")
+    assert [("timing", 6), ("timing again what disagrees", 2), ("timing again what disagrees", 1)] == told.tasks
+    assert ("visits",) == made.rows[place_of("b", {"n": 1})].flags
+
+
+def test_visits_are_apart(monkeypatch):
+    slept = []
+    monkeypatch.setattr("perfmodel.tuning.timing.sleep", slept.append)
+    monkeypatch.setattr("perfmodel.tuning.timing.monotonic", lambda: 100.0)
+    time_variants(MadeUp({"a": [1.0]}, replace(CAMPAIGN, apart_s=2.5)), POINTS[:1])
+    assert [2.5] == slept
+
+
+def test_how_long_it_takes():
+    """Ten runs of 10 ms and 10 ms of setting up: 0.11 s a visit. Three visits, with 1 s between them at least."""
+    assert pytest.approx(0.11) == visit_s(0.01, TRIALS)
+    assert pytest.approx(0.11 + 2 * 1.0) == expected_s([0.01], TRIALS)
+    assert pytest.approx(3 * 20 * 0.11) == expected_s([0.01] * 20, TRIALS)
+    assert pytest.approx(0.01 + 3 * 30) == visit_s(30.0, TRIALS)  # no more than one run beside the two dropped

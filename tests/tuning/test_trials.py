@@ -1,0 +1,312 @@
+"""Trials of variants on a device: what is recorded of those that run and of those that fail in each way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel import store
+from perfmodel.errors import (
+    GivenArgumentError,
+    IncompleteKernelError,
+    TrialError,
+    UnknownVariantError,
+)
+from perfmodel.measuring import supervised
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.tuning.trials import TRIALS, Spent, Trials
+from tests.machine import device
+
+pytestmark = pytest.mark.device
+#: Visits that end quickly.
+SHORT = replace(TRIALS, visits=1, most_visits=1, runs=4, dropped=1, apart_s=0.0)
+PLACE = '{"n":256}'
+
+
+def unit(text: str = "out[i] = 2*a[i]", group: int = 64, *more: object) -> lp.TranslationUnit:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        text,
+        [lp.GlobalArg("out, a", np.float32, shape="n"), *more, lp.ValueArg("n", np.int32)],
+        assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2), name="scaled",
+    )  # fmt: skip
+    return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
+
+
+def trials(variants, n: int = 256, campaign=SHORT, **asked) -> Trials:
+    return Trials(device(), variants, {"n": n}, campaign, **asked)
+
+
+def visit(given, **asked):
+    with trials({"kernel": given}, **asked) as found:
+        return found.visit("kernel")
+
+
+def test_variants_that_run():
+    made = []
+
+    def second():
+        made.append("second")
+        return unit("out[i] = a[i] + a[i]", 128)
+
+    with trials({"first": unit(), "second": second}, kernel="scaling") as found:
+        assert [] == made
+        first, second_row = found.visit("first"), found.visit("second")
+        again = found.visit("second")
+        spent = found.spent("second")
+        assert found.count("second").work_groups()(n=1024) == 8
+        assert Spent() == found.spent("other")
+    assert ["second"] == made
+    assert ("ok", "ok", "ok") == (first.status, second_row.status, again.status)
+    assert ("scaling", {"variant": "first"}, {"n": 256}) == (first.kernel, first.variant, first.parameters)
+    assert (4, 1) == (len(first.samples_s), first.dropped)
+    assert 0 < first.seconds < 1
+    assert first.counts_hash
+    assert first.launch_overhead_s is not None
+    joined = found.rows["second", PLACE]
+    assert second_row.samples_s + again.samples_s == joined.samples_s
+    assert min(second_row.seconds, again.seconds) == joined.seconds
+    assert 0 < spent.building_s
+    assert 0 < spent.running_s
+    assert spent.building_s + spent.running_s == spent.total_s
+
+
+def test_each_failure_is_a_record_and_the_rest_goes_on():
+    def refuses():
+        raise ValueError("no such\ntile")
+
+    variants = {
+        "refused": refuses,
+        "number": lambda: 3,
+        "reference": unit(),
+        "wrong": unit("out[i] = 2*a[i] + (1 if i == 3 else 0)"),
+        "flags": lp.set_options(unit(), build_options=["-D__global=nonsense"]),
+        "odd": unit(group=96),
+        "good": unit("out[i] = a[i]*2", 32),
+    }
+    with trials(variants) as found:
+        rows = {name: found.visit(name) for name in variants}
+        again = found.visit("refused")
+    told = {name: (row.status, row.message) for name, row in rows.items()}
+    assert ("compile", "ValueError: no such tile") == told["refused"] == (again.status, again.message)
+    assert ("compile", "it is of type int, and not a loopy.TranslationUnit") == told["number"]
+    assert ("correctness", "its output differs from that of 'reference': 'out' by up to 1 (") == (
+        told["wrong"][0],
+        told["wrong"][1].partition("(")[0] + "(",
+    )
+    assert "in 1 of 256 elements, first out[3] = " in told["wrong"][1]
+    assert "compile" == told["flags"][0]
+    huge = visit(unit(group=2**20), n=2**20)
+    assert "constraint" == huge.status
+    assert "needs 1048576 work-items" in huge.message
+    assert "constraint" == told["odd"][0]
+    assert "n=256 breaks the kernel's assumption" in told["odd"][1]
+    assert ("ok", "ok") == (told["reference"][0], told["good"][0])
+    assert all(not row.samples_s for name, row in rows.items() if row.status != "ok")
+
+
+def test_a_tolerance_of_ones_own():
+    variants = {"one": unit("out[i] = a[i]"), "other": unit("out[i] = 1.01*a[i]")}
+    for tolerance, status in ((None, "correctness"), (0.02, "ok")):
+        with trials(variants, tolerance=tolerance) as found:
+            assert ["ok", status] == [found.visit(name).status for name in variants]
+
+
+def test_outputs_of_other_arguments_are_not_compared():
+    other = lp.GlobalArg("other", np.float32, shape="n")
+    with trials({"one": unit(), "two": unit("other[i] = 3*a[i]", 64, other), "three": unit()}) as found:
+        assert ["ok"] * 3 == [found.visit(name).status for name in found.variants]
+    assert {"two": "it writes other, and 'one' writes out"} == found.uncompared
+
+
+def test_variants_with_arguments_in_another_order_get_the_same_contents():
+    swapped = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        "out[i] = a[i] - b[i]",
+        [lp.GlobalArg("b, a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    straight = unit("out[i] = a[i] - b[i]", 64, lp.GlobalArg("b", np.float32, shape="n"))
+    with trials({"straight": straight, "swapped": swapped}) as found:
+        assert ["ok", "ok"] == [found.visit(name).status for name in found.variants]
+
+
+def test_too_much_memory_says_how_many_bytes():
+    row = visit(unit(), n=2**40)
+    assert "constraint" == row.status
+    assert f"its arrays need {8 * 2**40} bytes (out {4 * 2**40} B, a {4 * 2**40} B)" in row.message
+    assert "choose smaller sizes" in row.message
+
+
+def test_a_variant_of_no_interest_is_timed_in_few_runs():
+    with trials({"kernel": unit()}) as found:
+        brief = found.visit("kernel", enough_s=1e-12)
+        assert ("ok", found.campaign.dropped + 1) == (brief.status, len(brief.samples_s))
+        whole = found.visit("kernel", enough_s=100.0)
+        assert found.campaign.runs == len(whole.samples_s)
+
+
+def test_long_runs_are_fewer(monkeypatch):
+    """Ten runs of 1 s would take too long; a visit has at least one more than it drops."""
+    asked = []
+
+    def measured(self, configuration, place=None):
+        asked.append(self.bench.campaign.runs)
+        return self.failed(configuration.subject, supervised_end(), configuration.parameters)
+
+    def supervised_end():
+        from perfmodel.measuring.session import NO_END
+
+        return NO_END
+
+    monkeypatch.setattr(Bench, "trial", lambda self, subject, at: 1.0)
+    monkeypatch.setattr(Timekeeper, "measured", measured)
+    monkeypatch.setattr("perfmodel.tuning.trials.VISIT_S", 0.0)  # even the first run takes longer
+    with trials({"kernel": unit()}, campaign=replace(SHORT, runs=10, dropped=2)) as found:
+        found.visit("kernel")
+        assert 10 == found.bench.campaign.runs
+    assert [3] == asked
+
+
+def test_other_sizes_than_those_of_the_trials():
+    with trials({"kernel": unit(), "wrong": unit("out[i] = 3*a[i]")}) as found:
+        assert {"n": 512} == found.visit("kernel", {"n": 512}).parameters
+        assert "correctness" == found.visit("wrong", {"n": 512}).status
+        assert "ok" == found.visit("wrong").status  # at 256 it is the first
+    assert {("kernel", '{"n":512}'), ("wrong", '{"n":512}'), ("wrong", PLACE)} == found.rows.keys()
+
+
+GATHER = unit(
+    "out[i] = k*a[index[i]]", 64, lp.GlobalArg("index", np.int32, shape="n"), lp.ValueArg("k", np.float32)
+)
+
+
+def test_arguments_of_ones_own():
+    """The output of a gather with these indices is known, so that a kernel which writes it directly must agree."""
+    asked = []
+
+    def arguments(n):
+        asked.append(n)
+        a = np.arange(n, dtype=np.float32)
+        return {"index": np.arange(n, dtype=np.int32)[::-1].copy(), "a": a, "k": 2.0}
+
+    same = [one for one in GATHER.default_entrypoint.args if one.name in ("index", "k")]
+    direct = unit("out[i] = 2*(n - 1 - i)", 32, *same)
+    with trials({"gather": GATHER, "direct": direct}, arguments=arguments) as found:
+        assert ["ok", "ok"] == [found.visit(name).status for name in found.variants]
+        found.visit("gather")
+        assert [256] == asked
+        found.visit("gather", {"n": 512})
+    assert [256, 512] == asked
+
+
+def test_wrong_arguments():
+    row = visit(GATHER, arguments=lambda n: {"index": np.zeros(n)})
+    assert "constraint" == row.status
+    assert "arguments() gives 'index' for the kernel 'scaled', and it is an array of float64" in row.message
+    assert row.message.startswith(GivenArgumentError.__name__)
+
+
+def test_statistics_are_for_the_counts():
+    loop = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < stop}"],
+        """
+        for i
+            <> stop = length[i]
+            out[i] = sum(j, a[j])
+        end
+        """,
+        [
+            lp.GlobalArg("length", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 1", lang_version=(2018, 2), name="loop",
+    )  # fmt: skip
+    asked = {"arguments": lambda n: {"length": np.full(n, 3, np.int32)}}
+    with trials({"loop": loop}, statistics={"j": 3}, **asked) as found:
+        assert "ok" == found.visit("loop").status
+        assert 3 * 256 == found.count("loop").accesses(array="a")(n=256)
+    row = visit(loop, **asked)
+    assert "constraint" == row.status
+    assert "statistics" in row.message
+
+
+def test_names_and_counts_that_there_are_not():
+    def refuses():
+        raise ValueError("no")
+
+    untyped = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", lang_version=(2018, 2))
+    with trials({"bad": refuses, "untyped": untyped}) as found:
+        with pytest.raises(UnknownVariantError, match="choose one of: bad"):
+            found.visit("good")
+        with pytest.raises(TrialError, match=r"variant 'bad' failed \(compile: ValueError: no\); mend it"):
+            found.count("bad")
+        with pytest.raises(IncompleteKernelError):
+            found.count("untyped")
+        row = found.visit("untyped")
+    assert "constraint" == row.status
+    assert "UntypedArgumentsError: Loopy cannot build the kernel: no type is known for a, out" in row.message
+
+
+def test_records_are_kept_with_counts(tmp_path):
+    with trials({"one": unit(), "wrong": unit("out[i] = 3*a[i]")}, keep=tmp_path / "kept", kernel="mine") as found:
+        for name in (*found.variants, "one"):
+            found.visit(name)
+    read = store.read(tmp_path / "kept")
+    assert ["ok", "correctness", "ok"] == [row.status for row in read.rows]
+    (row,) = read
+    assert (2, "mine", "mine", {"variant": "one"}) == (len(row.visits), row.kernel, row.group, row.variant)
+    assert 4 == read.counts[row.counts_hash].work_groups()(n=256)
+    assert device().name == read.facts.name
+
+
+def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
+    """The first process kept one visit and the death of another variant; nothing of both is run again."""
+    monkeypatch.setattr(supervised, "_report", lambda document: None)
+    variants = {"one": unit(), "deadly": unit("out[i] = a[i] + a[i]")}
+    with trials(variants, keep=tmp_path) as found:
+        kept = found.visit("one")
+        death = found._failed("deadly", supervised_failure(), {"n": 256})
+    store.append(tmp_path, death)
+    monkeypatch.setenv(supervised.SPENT, "100")
+    measured = Timekeeper.measured
+    timed = []
+    monkeypatch.setattr(
+        Timekeeper, "measured", lambda self, one: timed.append(one.subject.variant["variant"]) or measured(self, one)
+    )
+    with trials(variants, keep=tmp_path) as found:
+        assert kept == found.visit("one")
+        assert death == found.visit("deadly")
+        assert "ok" == found.visit("one").status
+    assert ["one"] == timed
+    assert ["ok", "runtime", "ok"] == [row.status for row in store.read(tmp_path).rows]
+
+
+def supervised_failure():
+    from perfmodel.measuring.subject import FailedError
+
+    return FailedError("runtime", f"{supervised.DIED}SIGSEGV while this was under way, twice")
+
+
+def test_a_size_is_chosen_from_a_ladder():
+    """Every run is longer than nothing, so that the first one suffices that has enough work-groups."""
+    easy = replace(SHORT, over_launch=0.0, groups_per_unit=1)
+    needed = int(device().facts.value("compute_units"))
+    ladder = [{"n": 64 * 2**k} for k in range(12)]
+    asked = []
+
+    def arguments(n):
+        asked.append(n)
+        return {}
+
+    with trials({"kernel": unit()}, campaign=easy, ladder=ladder, arguments=arguments) as found:
+        n = found.settle()["n"]
+        assert {"n": n} == found.visit("kernel").parameters
+    assert min(one["n"] for one in ladder if one["n"] // 64 >= needed) == n
+    assert set(asked) <= {one["n"] for one in ladder}
+    with trials({"kernel": lambda: 3}) as found, pytest.raises(TrialError, match="'kernel' failed"):
+        found.settle()

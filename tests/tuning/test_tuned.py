@@ -1,0 +1,60 @@
+"""What tuning found, as text and as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.tuning.tuned import COLUMNS, Tuned, TunedVariant
+
+RAN = (
+    TunedVariant("slow", 2e-3, 2e-3, "ok", 4e-3, cost_s=2.0),
+    TunedVariant("broken", 1e-3, 1e-3, "correctness", message="its output differs", cost_s=1.0),
+    TunedVariant("fast", 1e-3, 2e-3, "ok", 2e-3, cost_s=1.5),
+    TunedVariant("near", 1e-3, 2e-3, "ok", 2.02e-3, cost_s=1.5),
+)
+SKIPPED = (TunedVariant("a", 5e-3, 9e-3, cost_s=2.5), TunedVariant("b", 6e-3, 1e-2, cost_s=3.0))
+
+
+def tuned(tried=RAN, skipped=SKIPPED, within=0.02) -> Tuned:
+    return Tuned("a device", {"n": 64}, tried, skipped, 0.93, within, "the best is known", 3.0)
+
+
+def test_the_best_and_those_that_cannot_be_told_from_it():
+    assert tuned().best is RAN[2]
+    assert [one.name for one in tuned().tied] == ["fast", "near"]
+    assert [one.name for one in tuned(within=0.005).tied] == ["fast"]
+    assert (tuned().spent_s, tuned().saved_s) == (6.0, 5.5)
+
+
+def test_the_summary_says_what_was_found_and_saved():
+    assert tuned().summary == (
+        "best: fast, 2 ms",
+        "slower by 2.0 % at most, so not to be told from it: near",
+        "4 of 6 variants were tried in 6 s, after 3 s of counting; the best is known",
+        "2 were skipped, which would have taken about 5.5 s; with 93.0 % none of them is faster by more than 2.0 %",
+    )
+    assert repr(tuned()) == "<Tuned: fast takes 2 ms, 4 of 6 variants tried, the best is known>"
+
+
+def test_tables_hold_every_variant():
+    assert tuned().table[1:] == [
+        ("fast", "2 ms", "1.00", "1 ms", "tie"),
+        ("near", "2.02 ms", "1.01", "1 ms", "tie"),
+        ("slow", "4 ms", "2.00", "2 ms", ""),
+        ("broken", "correctness", "-", "1 ms", ""),
+    ]
+    frame = tuned().to_frame()
+    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame["variant"]) == ["slow", "broken", "fast", "near", "a", "b"]
+    assert list(frame["status"]) == ["ok", "correctness", "ok", "ok", "skipped", "skipped"]
+    assert frame[frame["best"]]["seconds"].tolist() == [2e-3]
+    assert "<td>2.02 ms</td>" in tuned()._repr_html_()
+
+
+@pytest.mark.parametrize("tried", [(), (RAN[1],)])
+def test_nothing_that_ran_well(tried):
+    found = tuned(tried, ())
+    assert (found.best, found.tied) == (None, ())
+    said = "broken: correctness, its output differs" if tried else "there are none"
+    assert found.summary == (f"none of {len(tried)} variants that were tried runs; the first says: {said}",)
+    assert "nothing ran" in repr(found)
