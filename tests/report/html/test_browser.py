@@ -104,7 +104,7 @@ def test_a_point_says_what_it_is_and_a_kernel_can_be_chosen(files, width):
         count = f"{paths}.filter((one) => one.style.opacity < 0.5).length"
         assert 0 == found.page.evaluate(count)
         found.page.select_option("#choose-accuracy", "nbody")
-        found.page.wait_for_function(f"{count} > 0")
+        found.until(f"{count} > 0")
 
 
 def test_hostile_names_are_shown_and_do_not_run(files):
@@ -120,7 +120,7 @@ def test_plots_follow_the_colour_scheme(files):
     with opened(files["own"], 1400, "light") as found:
         before = found.page.evaluate(colour)
         found.page.emulate_media(color_scheme="dark")
-        found.page.wait_for_function(f"{colour} !== '{before}'")
+        found.until(f"{colour} !== '{before}'")
         assert [] == found.violations()
 
 
