@@ -2,6 +2,7 @@
 
 `counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
 `predict` times predictions on one core, beside the measured times of 30 runs, or of a weights file at new sizes.
+`tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ def main(argv: list[str] | None = None) -> int:
     predict = commands.add_parser("predict", help="time predictions")
     predict.add_argument("--from", dest="folder", type=Path, default="docs/data/quickstart", help="a device's folder")
     predict.add_argument("--weights", type=Path, help="time this model instead, at sizes that it has not seen")
-    for command in (counts, predict):
+    tuner = commands.add_parser("tuner", help="compare ways to search a space of configurations")
+    tuner.add_argument("--from", dest="folder", type=Path, default="docs/data/tuner", help="measured spaces")
+    tuner.add_argument("--measure", action="append", default=[], help="first measure this space (matmul, stencil)")
+    tuner.add_argument("--repeats", type=int, default=30, help="runs of each tuner; 0 runs perfmodel's alone")
+    for command in (counts, predict, tuner):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
-    result, text = {"counts": _counts, "predict": _predict}[arguments.command](arguments, parser)
+    result, text = {"counts": _counts, "predict": _predict, "tuner": _tuner}[arguments.command](arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
 
@@ -56,6 +61,17 @@ def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     except PerfModelError as error:
         parser.error(str(error))
     return result, kind.table(result)
+
+
+def _tuner(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
+    from perfmodel.errors import PerfModelError
+    from scripts.benchmarks import tuner
+
+    try:
+        result = tuner.measured(arguments.folder, arguments.measure, arguments.repeats)
+    except (PerfModelError, KeyError) as error:
+        parser.error(str(error))
+    return result, tuner.text(result)
 
 
 if __name__ == "__main__":

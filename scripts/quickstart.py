@@ -21,13 +21,13 @@ from perfmodel.opencl import find
 from perfmodel.report import error_table, picture_predicted_measured, weights_table
 
 
-def job(selector: str | None, output: Path) -> None:
+def job(selector: str | None, output: Path, budget_s: float) -> None:
     began = monotonic()
     measuring.pin_threads()
     device = find(selector)
     folder = output / device.slug
     print(f"device: {device.name} ({device.platform})", flush=True)
-    found = calibrate(device, folder, replace(measuring.QUICK, budget_s=QUICK_S), Bar())
+    found = calibrate(device, folder, replace(measuring.QUICK, budget_s=budget_s), Bar())
     if not found.chosen:
         print(found.text)
         return
@@ -45,9 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", help="name, platform or index of the OpenCL device")
     parser.add_argument("--output", type=Path, default=data_folder(), help="default: your data folder, %(default)s")
+    parser.add_argument("--budget", type=float, default=QUICK_S, help="seconds of measuring, default: %(default)s")
     options = parser.parse_args(argv)
     try:
-        job(options.device, options.output)
+        job(options.device, options.output, options.budget)
     except PerfModelError as error:
         print(f"quickstart: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

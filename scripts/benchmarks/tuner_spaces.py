@@ -1,49 +1,37 @@
 """Two spaces of configurations that the tuners of the benchmark search: a matrix product and a stencil.
 
-Each is a :class:`Space`: values for each name, restrictions, and ``build(**config)``. No value was chosen by what
-perfmodel predicts of it.
+Each has a :class:`perfmodel.Space`: values for each name, restrictions, and ``build(**config)``. No value was chosen by
+what perfmodel predicts of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import loopy as lp
 import numpy as np
 
 from perfmodel.kernels.builders.stencil import SOURCE
+from perfmodel.kernels.space import Space
 
 Config = dict[str, Any]
 SIDES = {"none": "", "a": "a", "b": "b", "ab": "ab"}
 STEPS = frozenset({"i_outer", "j_outer", "k_outer"})
 UNROLLED = 64  # products in one step of an unrolled loop, at most: longer code takes minutes to build
 GROUP = (64, 256)  # work-items of a group, least and most
+DEPTHS = (8, 32)
 
 
 @dataclass(frozen=True)
-class Space:
-    """What a tuner needs: a name, ``build(**config)``, the values of each parameter, restrictions and sizes.
-
-    A configuration is valid if every one of `restrictions`, functions of a configuration, is true.
-    `scalars` are the values of arguments that are no sizes.
-    """
+class Benchmark:
+    """A kernel to tune: its space, its sizes, and the values of arguments that are no sizes."""
 
     name: str
-    build: Callable[..., lp.TranslationUnit]
-    values: Mapping[str, tuple[Any, ...]]
-    restrictions: tuple[Callable[[Config], bool], ...]
+    space: Space
     sizes: Mapping[str, int]
     scalars: Mapping[str, float]
-
-    def configurations(self) -> Iterator[Config]:
-        """Each valid configuration, in the order of the values."""
-        for values in product(*self.values.values()):
-            config = dict(zip(self.values, values, strict=True))
-            if all(allowed(config) for allowed in self.restrictions):
-                yield config
 
 
 # {{{ the matrix product
@@ -123,27 +111,25 @@ def _group_fits(config: Config) -> bool:
 
 def _depth_matters(config: Config) -> bool:
     """Without tiles and unrolling, all depths are one program: only the first is taken."""
-    return bool(config["prefetch"] != "none" or config["unroll"] or config["depth"] == MATMUL.values["depth"][0])
+    return bool(config["prefetch"] != "none" or config["unroll"] or config["depth"] == DEPTHS[0])
 
 
 def _code_is_short(config: Config) -> bool:
     return not config["unroll"] or bool(config["depth"] * config["rows"] * config["columns"] <= UNROLLED)
 
 
-MATMUL = Space(
+MATMUL = Benchmark(
     "matmul",
-    build_matmul,
-    {
+    Space(build_matmul, {
         "width": (8, 16, 32),
         "height": (4, 16),
         "rows": (1, 4),
         "columns": (1, 2),
-        "depth": (8, 32),
+        "depth": DEPTHS,
         "prefetch": tuple(SIDES),
         "unroll": (False, True),
         "order": ("ij", "ji"),
-    },
-    (_group_fits, _depth_matters, _code_is_short),
+    }, (_group_fits, _depth_matters, _code_is_short)),
     {"n": 512},
     {},
 )
@@ -200,21 +186,19 @@ def _unrolling_matters(config: Config) -> bool:
     return bool(config["rows"] > 1 or not config["unroll"])
 
 
-STENCIL = Space(
+STENCIL = Benchmark(
     "stencil",
-    build_stencil,
-    {
+    Space(build_stencil, {
         "width": (8, 16, 32, 64, 128),
         "height": (1, 2, 4, 8),
         "rows": (1, 2, 8),
         "prefetch": (False, True),
         "unroll": (False, True),
-    },
-    (_group_fits, _unrolling_matters),
+    }, (_group_fits, _unrolling_matters)),
     {"n": 4096},
     {"source": SOURCE},
 )
 
 # }}}
 
-SPACES = {space.name: space for space in (MATMUL, STENCIL)}
+BENCHMARKS = {one.name: one for one in (MATMUL, STENCIL)}

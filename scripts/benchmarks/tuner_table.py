@@ -13,12 +13,18 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import PerfModelError
+from perfmodel.io import write_whole
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.tuning import TUNE
+
+if TYPE_CHECKING:
+    from perfmodel.predict import FittedModel
+    from scripts.benchmarks.tuner_spaces import Benchmark
 
 
 @dataclass(frozen=True)
@@ -58,35 +64,68 @@ class Configuration:
         return self.build_s + self.code_s + self.run_s
 
 
-def read_table(path: Path) -> list[Configuration]:
-    return [Configuration(**json.loads(line)) for line in path.read_text().splitlines()]
+@dataclass(frozen=True)
+class Table:
+    """A space that was measured in full on one device.
+
+    Parameters
+    ----------
+    space, sizes
+        Name of the space, and the sizes of the kernel.
+    device, family
+        Name of the device, and of the family of models that predicted.
+    scatter
+        How that model errs between variants of other kernels (:class:`perfmodel.fitting.uncertainty.scatter.Scatter`);
+        None where its weights do not tell.
+    rows
+        Its configurations.
+    """
+
+    space: str
+    sizes: Mapping[str, int] = field(hash=False)
+    device: str
+    family: str
+    scatter: Mapping[str, Any] | None = field(hash=False)
+    rows: tuple[Configuration, ...]
+
+    def write(self, path: Path) -> None:
+        """Write a file with a line for the table, and one for each configuration."""
+        head = {key: value for key, value in asdict(self).items() if key != "rows"}
+        lines = [head, *(asdict(row) for row in self.rows)]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
-def write_table(path: Path, rows: list[Configuration]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
+def read_table(path: Path) -> Table:
+    head, *rows = (json.loads(line) for line in path.read_text().splitlines())
+    return Table(**head, rows=tuple(Configuration(**row) for row in rows))
 
 
-def measure_table(
-    space: Space, sizes: Mapping[str, int], model: Any, begin: Callable[[], None], campaign: Campaign = TUNE
+def measure_table(benchmark: Benchmark, model: FittedModel, campaign: Campaign = TUNE) -> Table:
+    """Count and predict all configurations of a space, and then measure one after the other."""
+    scatter = model.fitted.scatter
+    rows = tuple(_rows(benchmark.space, benchmark.sizes, model, campaign))
+    told = None if scatter is None else scatter.model_dump()
+    return Table(benchmark.name, benchmark.sizes, model.device, model.family.name, told, rows)
+
+
+def _rows(
+    space: Space, sizes: Mapping[str, int], model: FittedModel, campaign: Campaign
 ) -> Iterator[Configuration]:
-    """Count and predict all configurations first, then call `begin`, and measure one after the other."""
     from perfmodel.tuning.anchoring import device_of
-    from perfmodel.tuning.trials import Trials
-
     built = {name: _timed(build) for name, build in space.variants.items()}
     units = {name: unit for name, (unit, _) in built.items()}
     with Trials(device_of(model), units, sizes, campaign, kernel="tuner") as trials:
-        known = {}
+        known: dict[str, dict[str, Any]] = {}
         for name in units:
             known[name] = _predicted(trials, model, name, sizes)
             _, code_s = _timed(partial(trials.code, name))
             known[name]["code_s"] = code_s
-            print(f"counted {len(known)} of {len(units)}", end="\r", file=sys.stderr)
-        begin()
-        for values, name in zip(space.configurations, units, strict=True):
+            _tell("counted", len(known), len(units))
+        for place, (values, name) in enumerate(zip(space.configurations, units, strict=True)):
             began = perf_counter()
             row = trials.visit(name)
+            _tell("measured", place + 1, len(units))
             ok = row.status == "ok"
             yield Configuration(
                 values, row.status, row.seconds if ok else None, row.message, build_s=built[name][1],
@@ -94,7 +133,7 @@ def measure_table(
             )  # fmt: skip
 
 
-def _predicted(trials: Any, model: Any, name: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _predicted(trials: Trials, model: FittedModel, name: str, sizes: Mapping[str, int]) -> dict[str, Any]:
     try:
         found, count_s = _timed(lambda: model.predict(trials.count(name), sizes, allow_unmeasured=True))
     except PerfModelError as error:
@@ -102,6 +141,11 @@ def _predicted(trials: Any, model: Any, name: str, sizes: Mapping[str, int]) -> 
         return {}
     terms = {term: seconds for term, seconds in found.terms.items() if seconds}
     return {"predicted": found.seconds, "terms": terms, "count_s": count_s}
+
+
+def _tell(what: str, done: int, count: int) -> None:
+    if done % 20 == 0 or done == count:
+        print(f"{what} {done} of {count}", file=sys.stderr, flush=True)
 
 
 def _timed(make: Callable[[], Any]) -> tuple[Any, float]:

@@ -31,7 +31,7 @@ def simulated(monkeypatch):
     """Times follow the sizes, whatever the machine does: nothing is run but the first check."""
     monkeypatch.setattr(Bench, "trial", lambda self, subject, parameters: 1e-6 * parameters["n"])
 
-    def sampled(queue, launches, runs, timeout_s):
+    def sampled(queue, launches, runs, timeout_s, enough):
         return Samples((1e-4,) * runs, (1e-4,) * runs)
 
     monkeypatch.setattr(timekeeper, "sample", sampled)

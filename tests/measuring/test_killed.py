@@ -136,7 +136,7 @@ def whole_and_once(folder: Path, expected: list[store.Key], rows: str) -> None:
     assert expected == places(found)
     assert {"ok"} == {row.status for row in found.rows}
     assert len(set(visited(folder / rows))) == len(found.rows) == sum(len(row.visits) for row in found.current)
-    assert {3, 4, 5, 6, 7, 8} >= {len(row.visits) for row in found.current}
+    assert {2, 3} >= {len(row.visits) for row in found.current}  # as many as a quick campaign makes
     assert () == found.set_aside
     assert {row.counts_hash for row in found} <= set(found.counts)
     for path in folder.glob("*.jsonl"):

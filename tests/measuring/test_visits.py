@@ -41,7 +41,7 @@ class MadeUp:
     def ready(self, bench, subject, parameters):
         yield subject.variant["factor"], parameters["n"]
 
-    def sample(self, queue, place: Place, runs: int, timeout_s: float) -> Samples:
+    def sample(self, queue, place: Place, runs: int, timeout_s: float, *_: object) -> Samples:
         seconds = self.seconds(place, self.visits.count(place))
         self.visits.append(place)
         self.now += seconds * runs

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from scripts.benchmarks.tuner_spaces import MATMUL, SPACES, STENCIL
+from scripts.benchmarks.tuner_spaces import BENCHMARKS, MATMUL, STENCIL
 from tests.machine import device
 
 
-def sample(space, number: int) -> list[dict]:
-    return random.Random(17).sample(list(space.configurations()), number)
+def sample(benchmark, number: int) -> list[dict]:
+    return random.Random(17).sample(list(benchmark.space.configurations), number)
 
 
 def test_spaces_are_as_large_as_the_benchmark_asks():
@@ -23,15 +23,15 @@ def test_spaces_are_as_large_as_the_benchmark_asks():
     prefetch the depth matters only where it is unrolled; with one of the 3, it always does.
     """
     few, many = (1 + 2) + 3 * (2 + 2), (1 + 1) + 3 * (2 + 1)
-    assert 4 * 2 * (2 * few + 2 * many) == len(list(MATMUL.configurations()))
+    assert 4 * 2 * (2 * few + 2 * many) == len(list(MATMUL.space.configurations))
     groups = 11  # width*height from 64 to 256
-    assert groups == len({(c["width"], c["height"]) for c in STENCIL.configurations()})
-    assert groups * 2 * (1 + 2 + 2) == len(list(STENCIL.configurations()))
+    assert groups == len({(c["width"], c["height"]) for c in STENCIL.space.configurations})
+    assert groups * 2 * (1 + 2 + 2) == len(list(STENCIL.space.configurations))
 
 
 @pytest.mark.parametrize("config", sample(MATMUL, 12), ids=lambda config: "-".join(map(str, config.values())))
 def test_products_multiply_and_add_n_cubed_times(config):
-    counts = count(MATMUL.build(**config))
+    counts = count(MATMUL.space.build(**config))
     for kind in ("mul", "add"):
         assert 128**3 == counts.operations(dtype="float32", kind=kind)(n=128)
     assert (config["width"], config["height"]) == counts.launch.group_shape
@@ -48,7 +48,7 @@ def test_products_multiply_and_add_n_cubed_times(config):
 
 @pytest.mark.parametrize("config", sample(STENCIL, 8), ids=lambda config: "-".join(map(str, config.values())))
 def test_stencils_weigh_nine_points(config):
-    counts = count(STENCIL.build(**config))
+    counts = count(STENCIL.space.build(**config))
     assert 8 * 256**2 == counts.operations(dtype="float32", kind="add")(n=256)
     assert 3 * 256**2 == counts.operations(dtype="float32", kind="mul")(n=256)
     loads = counts.accesses(array="u", direction="load", space="global")(n=256)
@@ -59,9 +59,9 @@ def test_stencils_weigh_nine_points(config):
 
 @pytest.mark.device
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SPACES))
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
 def test_kernels_compute_what_they_should(name):
-    space = SPACES[name]
+    benchmark = BENCHMARKS[name]
     _, queue = device().context()
     generator = np.random.default_rng(5)
     if name == "matmul":
@@ -71,10 +71,10 @@ def test_kernels_compute_what_they_should(name):
     else:
         n = 256
         u = generator.random((n + 2, n + 2), dtype=np.float32)
-        given = {"u": u, "source": np.float32(space.scalars["source"])}
+        given = {"u": u, "source": np.float32(benchmark.scalars["source"])}
         edges = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
         corners = u[:-2, :-2] + u[:-2, 2:] + u[2:, :-2] + u[2:, 2:]
         expected = given["source"] * u[1:-1, 1:-1] + edges / 8 + corners / 16
-    for config in sample(space, 8):
-        _, (found,) = space.build(**config).executor(queue.context)(queue, n=np.int32(n), **given)
+    for config in sample(benchmark, 8):
+        _, (found,) = benchmark.space.build(**config).executor(queue.context)(queue, n=np.int32(n), **given)
         assert expected == pytest.approx(found, rel=1e-4), config

@@ -1,0 +1,138 @@
+"""perfmodel's search on a measured space, beside random search and Kernel Tuner's strategies.
+
+All of them pay for a configuration what building and running it took when the space was measured. perfmodel also pays
+for counting and predicting every configuration before the first runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from perfmodel.display import seconds_text
+from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.kernels.space import Space
+from perfmodel.report.fitted import columns_text
+from perfmodel.tuning.prior import belief_of
+from perfmodel.tuning.search import Race
+from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
+from scripts.benchmarks.tuner_spaces import BENCHMARKS
+from scripts.benchmarks.tuner_table import Table, read_table
+
+OURS = "perfmodel"
+WITHIN = 1.05
+SHARE = 0.2  # of random search's evaluations: the goal
+
+
+def measured(folder: Path, spaces: Iterable[str], repeats: int) -> dict[str, Any]:
+    """Measure some spaces into a folder first, with the weights of the device in use; then compare all in it."""
+    for name in spaces:
+        from perfmodel.calibration.found_weights import find_weights
+        from perfmodel.predict import load
+        from scripts.benchmarks.tuner_table import measure_table
+
+        weights = find_weights()
+        print(f"measuring {name}: 2 s a configuration and more; {weights.text}", file=sys.stderr)
+        measure_table(BENCHMARKS[name], load(weights.path)).write(folder / f"{weights.folder.name}-{name}.jsonl")
+    return compare(folder, repeats, STRATEGIES if repeats else ())
+
+
+def replay(table: Table, space: Space, within: float = WITHIN, level: float = 0.9) -> dict[str, Any]:
+    """Run perfmodel's search on a table; return when it was near the best, and when it ended by itself."""
+    where = {_key(values): place for place, values in enumerate(space.configurations)}
+    rows = [row for row in table.rows if row.predicted is not None]
+    places = [where[_key(row.values)] for row in rows]
+    predictions = [SimpleNamespace(seconds=row.predicted, terms=row.terms) for row in rows]
+    scatter = None if table.scatter is None else Scatter(**table.scatter)
+    race = Race(belief_of(predictions, scatter, space.coordinates[places]))
+    best_s = min(row.seconds for row in table.rows if row.seconds is not None)
+    spent = sum(row.build_s + row.count_s for row in table.rows)
+    counting, near, end = spent, None, None
+    while (place := race.following) is not None and (near is None or end is None):
+        row = rows[place]
+        race.note(place, row.seconds)
+        spent += row.evaluation_s - row.build_s
+        reached = (race.least or float("inf")) / best_s
+        if near is None and reached <= within:
+            near = Run(OURS, 0, len(race.times), spent)
+        if end is None and race.settled >= level:
+            end = {"evaluations": len(race.times), "seconds": spent, "times_the_best": reached}
+    return {"near": near or Run(OURS, 0, None, None), "end": end, "counting_s": counting}
+
+
+def compare(folder: Path, repeats: int, strategies: Iterable[str] = STRATEGIES) -> dict[str, Any]:
+    """Return what every tuner needs on every table of a folder."""
+    found = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        table = read_table(path)
+        space = BENCHMARKS[table.space].space
+        others = rivals(space_table(table.space, space.values, table.rows), WITHIN, repeats, strategies, _tell)
+        own = replay(table, space)
+        found[path.stem] = {
+            "space": table.space, "sizes": table.sizes, "device": table.device, "configurations": len(table.rows),
+            "family": table.family, "counting_s": own["counting_s"], "end": own["end"],
+            "tuners": summary([own["near"], *others]),
+            "problems": sorted({f"{run.tuner}: {run.problem}" for run in others if run.problem}),
+            "runs": [asdict(run) for run in (own["near"], *others)],
+        }  # fmt: skip
+    return {"within": WITHIN, "repeats": repeats, "spaces": found}
+
+
+def text(result: Mapping[str, Any]) -> str:
+    """Return a table for each space, and whether the goal is met."""
+    lines = []
+    for name, found in result["spaces"].items():
+        lines += [f"{name}: {found['configurations']} configurations on {found['device']}, {found['sizes']}", ""]
+        rows = [("tuner", "runs", "failed", "evaluations", "median", "seconds", "median")]
+        for one in found["tuners"]:
+            rows.append((
+                one["tuner"], str(one["runs"]), str(one["failed"]), _number(one["evaluations_mean"]),
+                _number(one["evaluations_median"]), _time(one["seconds_mean"]), _time(one["seconds_median"]),
+            ))  # fmt: skip
+        lines += [columns_text(rows), "", *_goals(found), *found["problems"], ""]
+    return "\n".join(lines)
+
+
+def _goals(found: Mapping[str, Any]) -> list[str]:
+    means = {one["tuner"]: one["evaluations_mean"] for one in found["tuners"]}
+    own, random = means[OURS], means.get(RANDOM)
+    others = {name: mean for name, mean in means.items() if name != OURS and mean is not None}
+    if random is None:
+        return [f"{_number(own)} evaluations; others did not run"]
+    best = min(others, key=lambda name: others[name])
+    end = found["end"]
+    share_met = own is not None and own <= SHARE * random
+    first = own is not None and own <= others[best]
+    lines = [
+        f"{'met' if share_met else 'MISSED'}: {_number(own)} evaluations, at most a fifth of random search's "
+        f"{_number(random)}",
+        f"{'met' if first else 'MISSED'}: {_number(own)} evaluations, fewer than any other's ({best}: "
+        f"{_number(others[best])})",
+        f"counting and predicting all configurations took {_time(found['counting_s'])} of CPU time",
+    ]
+    if end is not None:
+        lines.append(
+            f"the search ends by itself after {end['evaluations']} evaluations and {_time(end['seconds'])}, at "
+            f"{end['times_the_best']:.3f} times the best"
+        )
+    return lines
+
+
+def _key(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(values.items()))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _time(value: float | None) -> str:
+    return "-" if value is None else seconds_text(value)
+
+
+def _tell(name: str) -> None:
+    print(f"running {name}", file=sys.stderr, flush=True)
