@@ -12,8 +12,8 @@ LINE = 38
 """Characters of a line of a label that follows the pointer; a phone shows about as many."""
 TICKS = 5
 """Most ticks of a logarithmic axis, about."""
-_STEPS = ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), tuple(1 + step / 10 for step in range(90)))
-"""Multiples of powers of ten that have ticks: the first with two ticks or more, and three on a narrow axis."""
+_STEPS = ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), tuple(1 + step / 10 for step in range(90)))
+"""Multiples of powers of ten that have ticks where powers alone are too few: the first with three ticks or more."""
 
 
 def plotly_text(text: str, width: int = LINE) -> str:
@@ -70,10 +70,11 @@ def log_axis(title: str, values: Iterable[float], text: Callable[[float], str], 
 
 def _ticks(low: float, high: float) -> list[float]:
     """Return where ticks stand between two powers of ten."""
-    step = max(1, math.ceil((high - low) / TICKS))
-    powers = range(math.floor(low), math.ceil(high) + 1, step)
+    widest = max(1, math.ceil((high - low) / TICKS))
+    apart = [(step, (1,)) for step in range(widest, 0, -1)]
     found: list[float] = []
-    for multiples in _STEPS:
+    for step, multiples in (*apart, *((1, times) for times in _STEPS)):
+        powers = range(math.floor(low), math.ceil(high) + 1, step)
         every = (times * 10.0**power for power in powers for times in multiples)
         found = [tick for tick in every if low <= math.log10(tick) <= high]
         if len(found) >= 3:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ROW = 30
 """Height of a row [pixel]."""
+MOST_VARIANTS = 40
+"""Most variants that are drawn."""
 NAME = 22
 """Characters of a line of a name beside the axis."""
 
@@ -50,8 +52,12 @@ def families_plot(families: Sequence[FamilyLine], chosen: str) -> Plot | None:
 
 
 def ranking_plot(ranking: Ranking, level: float) -> Plot | None:
-    """Return predicted times with their intervals, the fastest at the top; None where no time is above zero."""
-    shown = [one for one in reversed(ranking) if one.seconds > 0 and math.isfinite(one.seconds)]
+    """Return predicted times with their intervals, the fastest at the top; None where no time is above zero.
+
+    Of more than :data:`MOST_VARIANTS` the fastest are drawn.
+    """
+    known = [one for one in ranking if one.seconds > 0 and math.isfinite(one.seconds)]
+    shown = known[:MOST_VARIANTS][::-1]
     if not shown:
         return None
     bounds = [one.interval if one.interval and one.interval[0] > 0 and math.isfinite(one.interval[1])
@@ -77,8 +83,8 @@ def ranking_plot(ranking: Ranking, level: float) -> Plot | None:
     across = log_axis("predicted time", [end for pair in bounds for end in pair], seconds_text)
     names = [plotly_text(one.name, NAME) for one in shown]
     alternative = (
-        f"Predicted times of {len(shown)} variants with {100 * level:g} % intervals, the fastest at the top, on a "
-        "logarithmic axis. The table below holds the numbers."
+        f"Predicted times of the {len(shown)} fastest variants with {100 * level:g} % intervals, the fastest at the "
+        "top, on a logarithmic axis. The table below holds the numbers."
     )
     spec = {"data": points, "layout": layout(across, _named(names))}
     return Plot("ranking", alternative, spec, 130 + ROW * len(shown))

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING
 from perfmodel.analyses.report_values import TESTS
 from perfmodel.report.html import tables
 from perfmodel.report.html.bar_figures import families_plot, ranking_plot
-from perfmodel.report.html.cards import kernel_card, legend, term_keys, worst_kernels
+from perfmodel.report.html.cards import MOST_CARDS, kernel_card, legend, term_keys, worst_kernels
 from perfmodel.report.html.scatter_figures import accuracy_plot, roofline_plot
-from perfmodel.report.html.summary import advisers_words, fact_stats, figure_stats, roofs_words, times_words
+from perfmodel.report.html.summary import (
+    advisers_words,
+    fact_stats,
+    figure_stats,
+    roofs_words,
+    slower_words,
+    times_words,
+)
 from perfmodel.report.html.values import KernelCard, Key, Plot, Stat, Table
 from perfmodel.report.ranking import ties_text
 
@@ -53,6 +60,7 @@ class Contents:
     ranking_table: Table
     ties: str
     own_cards: tuple[KernelCard, ...]
+    own_note: str
     own_roofline: Plot | None
     own_points: Table
     withheld: Table
@@ -89,7 +97,8 @@ def contents(data: ReportData, made: Mapping[str, str]) -> Contents:
         ranking=ranking_plot(data.ranking, data.level),
         ranking_table=tables.ranking_table(data.ranking),
         ties=ties_text(data.ranking, data.scatter, data.level),
-        own_cards=tuple(kernel_card(family, one, own_places.get(one.kernel), keys) for one in data.own),
+        own_cards=tuple(kernel_card(family, one, own_places.get(one.kernel), keys) for one in data.own[:MOST_CARDS]),
+        own_note=slower_words(len(data.own) - MOST_CARDS),
         own_roofline=roofline_plot("own-roofline", data.own_points, data.roofs, True),
         own_points=tables.roofline_table(data.own_points, True),
         withheld=tables.withheld_table(data),

@@ -46,6 +46,17 @@ def fact_stats(data: ReportData) -> tuple[Stat, ...]:
     return tuple(Stat(known[key], words) for key, words in _FACTS.items() if key in known)
 
 
+def slower_words(count: int) -> str:
+    """Return that so many slower variants have no card; empty for none.
+
+    Examples
+    --------
+    >>> slower_words(3), slower_words(-1)
+    ('The 3 slower variants stand in the table above.', '')
+    """
+    return f"The {count} slower variants stand in the table above." if count > 0 else ""
+
+
 def times_words(data: ReportData) -> str:
     """Return between which times the measured cases lie."""
     times = [row.measured for row in data.comparisons]

@@ -21,7 +21,6 @@ def chromium() -> str:
     """The program; one that PERFMODEL_CHROMIUM names, or the first that is installed."""
     found = os.environ.get("PERFMODEL_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), "")
     assert found, f"no browser: install one of {', '.join(NAMES)}, or let PERFMODEL_CHROMIUM name it (scripts/nightly)"
-    assert AXE.is_file(), f"no axe-core at {AXE}: npm install --prefix .venv/axe axe-core (scripts/nightly)"
     return found
 
 
@@ -38,8 +37,16 @@ class Opened:
 
     def settle(self) -> None:
         """Wait until what a click began is drawn."""
-        self.page.wait_for_function("document.querySelectorAll('.panel:not([hidden]) .plot:empty').length === 0")
+        self.until("document.querySelectorAll('.panel:not([hidden]) .plot:empty').length === 0")
         self.page.wait_for_timeout(100)
+
+    def until(self, condition: str) -> None:
+        """Wait until a condition in JavaScript holds; the page's policy forbids playwright to wait for it there."""
+        for _ in range(100):
+            if self.page.evaluate(condition):
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError(f"never true: {condition}")
 
     def overflow(self) -> list[str]:
         """What is wider than the window."""
@@ -53,6 +60,7 @@ class Opened:
 
     def violations(self) -> list[str]:
         """What axe-core finds wrong with the page as it is shown."""
+        assert AXE.is_file(), f"no axe-core at {AXE}: npm install --prefix .venv/axe axe-core (scripts/nightly)"
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text(encoding="utf-8"))
         found = self.page.evaluate("axe.run(document)")

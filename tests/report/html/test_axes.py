@@ -29,6 +29,11 @@ def test_ticks_lie_on_the_axis_and_are_not_many(low, high):
     assert [str(tick) for tick in axis["tickvals"]] == axis["ticktext"]
 
 
+def test_ticks_are_evenly_apart_where_powers_of_ten_are_enough():
+    """From 0.3 to 3,000 there are powers enough, though not at each second one."""
+    assert [1.0, 10.0, 100.0, 1000.0] == log_axis("", (0.2, 5500.0), str)["tickvals"]
+
+
 def test_an_axis_without_values_is_drawn_all_the_same():
     assert 3 <= len(log_axis("time", (0.0, math.inf), str)["tickvals"])
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.report.html.reported import MADE, page
 
 pytestmark = pytest.mark.nightly
 WIDTHS, SCHEMES = (400, 1400), ("light", "dark")
+CASES = [*product(("own", "cpu"), WIDTHS, SCHEMES), ("bare", 400, "dark")]
 OPEN = "document.querySelectorAll('.panel:not([hidden]) details').forEach((one) => (one.open = true))"
 PANELS = "[...document.querySelectorAll('.panel')].filter((one) => !one.hidden).map((one) => one.id)"
 
@@ -41,10 +43,9 @@ def files(tmp_path_factory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in pages}
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["own", "cpu", "bare"])
+@pytest.mark.parametrize(("name", "width", "scheme"), CASES)
 def test_every_tab_can_be_read(files, name, width, scheme):
+    """With the tables and cards closed, and open."""
     with opened(files[name], width, scheme) as found:
         assert len(found.tabs()) == 7 + (name == "own")
         for tab in found.tabs():
@@ -53,21 +54,14 @@ def test_every_tab_can_be_read(files, name, width, scheme):
             assert [tab.get_attribute("aria-controls")] == found.page.evaluate(PANELS)
             assert "true" == tab.get_attribute("aria-selected")
             assert [] == found.overflow()
-            assert [] == found.violations()
+            if name != "own":
+                assert [] == found.violations()
             found.page.evaluate(OPEN)
             assert [] == found.overflow()
+            if name == "own":
+                assert [] == found.violations()
         assert [] == found.complaints
         assert [files[name].as_uri()] == [url.partition("#")[0] for url in found.requests]
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_open_details_are_accessible(files, scheme):
-    with opened(files["own"], 400, scheme) as found:
-        for tab in found.tabs():
-            tab.click()
-            found.settle()
-            found.page.evaluate(OPEN)
-            assert [] == found.violations()
 
 
 def test_arrow_keys_move_between_tabs(files):
@@ -98,6 +92,7 @@ def test_a_point_says_what_it_is_and_a_kernel_can_be_chosen(files, width):
     with opened(files["own"], width, "light") as found:
         found.page.click("#tab-accuracy")
         found.settle()
+        found.page.evaluate("document.querySelector('#plot-accuracy').scrollIntoView()")
         point = found.page.query_selector("#plot-accuracy .scatterlayer .points path").bounding_box()
         found.page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
         found.page.wait_for_selector(".hoverlayer .hovertext")
@@ -109,7 +104,7 @@ def test_a_point_says_what_it_is_and_a_kernel_can_be_chosen(files, width):
         count = f"{paths}.filter((one) => one.style.opacity < 0.5).length"
         assert 0 == found.page.evaluate(count)
         found.page.select_option("#choose-accuracy", "nbody")
-        found.page.wait_for_function(f"{count} > 0")
+        found.until(f"{count} > 0")
 
 
 def test_hostile_names_are_shown_and_do_not_run(files):
@@ -125,7 +120,7 @@ def test_plots_follow_the_colour_scheme(files):
     with opened(files["own"], 1400, "light") as found:
         before = found.page.evaluate(colour)
         found.page.emulate_media(color_scheme="dark")
-        found.page.wait_for_function(f"{colour} !== '{before}'")
+        found.until(f"{colour} !== '{before}'")
         assert [] == found.violations()
 
 

@@ -7,6 +7,9 @@ from dataclasses import fields, replace
 import plotly.graph_objects as go
 
 from perfmodel.analyses.report_values import FITTED
+from perfmodel.ranked import Ranking
+from perfmodel.report.html.bar_figures import MOST_VARIANTS
+from perfmodel.report.html.cards import MOST_CARDS
 from perfmodel.report.html.sections import contents
 from perfmodel.report.html.values import Plot
 from tests.report.html.reported import HOSTILE, MADE, reported
@@ -25,6 +28,16 @@ def test_everything_is_shown():
     assert len(MADE) + len(data.made) == len(shown.made.rows)
     assert shown.tested
     assert not contents(replace(data, judged_on=FITTED), MADE).tested
+
+
+def test_of_many_variants_the_fastest_are_drawn_and_all_stand_in_the_table():
+    data = reported()
+    many = replace(data, ranking=Ranking(data.ranking * 50), own=data.own * 50)
+    shown = contents(many, MADE)
+    assert 50 * len(data.ranking) == len(shown.ranking_table.rows)
+    assert MOST_VARIANTS == sum(len(trace["x"]) for trace in shown.ranking.specification["data"])
+    assert MOST_CARDS == len(shown.own_cards)
+    assert f"The {50 * len(data.own) - MOST_CARDS} slower variants" in shown.own_note
 
 
 def test_cards_say_what_bounds_kernels_by_all_three_models():
