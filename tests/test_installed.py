@@ -83,8 +83,12 @@ def test_predict_runs_there(installed):
 
 @pytest.mark.slow
 @pytest.mark.device
-def test_doctor_and_measure_run_there(installed):
+def test_a_new_users_commands_run_there_without_a_path(installed):
+    """Weights are found in the user's data folder, where a short calibration put them."""
     _, run = installed
     assert "built and ran a kernel" in run("-m", "perfmodel", "doctor")
-    text = run("-m", "perfmodel", "measure", "--quick", "--class", "empty", "--budget", "5", "--store", "store")
-    assert "configurations measured" in text
+    assert "verdict: " in run("-m", "perfmodel", "calibrate", "--quick", "--budget", "20")
+    asked = ("kernel.py", "-p", "n=1Mi")
+    assert "kernel: " in run("-m", "perfmodel", "predict", *asked, "--allow-unmeasured")
+    assert "measured" in run("-m", "perfmodel", "time", *asked, "--allow-unmeasured", "--visits", "1")
+    assert "best: kernel, " in run("-m", "perfmodel", "tune", *asked)
