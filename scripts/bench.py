@@ -29,6 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     tuner = commands.add_parser("tuner", help="compare ways to search a space of configurations")
     tuner.add_argument("--from", dest="folder", type=Path, default="docs/data/tuner", help="measured spaces")
     tuner.add_argument("--measure", action="append", default=[], help="first measure this space (matmul, stencil)")
+    tuner.add_argument("--predict", action="store_true", help="first predict the spaces again, with these weights")
     tuner.add_argument("--repeats", type=int, default=30, help="runs of each tuner; 0 runs perfmodel's alone")
     for command in (counts, predict, tuner):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
@@ -68,7 +69,7 @@ def _tuner(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tu
     from scripts.benchmarks import tuner
 
     try:
-        result = tuner.measured(arguments.folder, arguments.measure, arguments.repeats)
+        result = tuner.measured(arguments.folder, arguments.measure, arguments.predict, arguments.repeats)
     except (PerfModelError, KeyError) as error:
         parser.error(str(error))
     return result, tuner.text(result)

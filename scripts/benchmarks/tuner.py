@@ -13,31 +13,37 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from perfmodel.calibration.found_weights import find_weights
 from perfmodel.display import seconds_text
 from perfmodel.fitting.uncertainty.scatter import Scatter
 from perfmodel.kernels.space import Space
+from perfmodel.predict import load
 from perfmodel.report.fitted import columns_text
 from perfmodel.tuning.prior import belief_of
 from perfmodel.tuning.search import Race
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS
-from scripts.benchmarks.tuner_table import Table, read_table
+from scripts.benchmarks.tuner_table import Table, measure_table, predicted_again, read_table
 
 OURS = "perfmodel"
 WITHIN = 1.05
 SHARE = 0.2  # of random search's evaluations: the goal
 
 
-def measured(folder: Path, spaces: Iterable[str], repeats: int) -> dict[str, Any]:
-    """Measure some spaces into a folder first, with the weights of the device in use; then compare all in it."""
-    for name in spaces:
-        from perfmodel.calibration.found_weights import find_weights
-        from perfmodel.predict import load
-        from scripts.benchmarks.tuner_table import measure_table
+def measured(folder: Path, spaces: Iterable[str], predict: bool, repeats: int) -> dict[str, Any]:
+    """Measure some spaces into a folder first, and predict all in it again where asked to; then compare all in it.
 
+    Both take the weights of the device in use. A space that the folder holds gets another pass: the lowest time counts.
+    """
+    for name in spaces:
         weights = find_weights()
-        print(f"measuring {name}: 2 s a configuration and more; {weights.text}", file=sys.stderr)
-        measure_table(BENCHMARKS[name], load(weights.path)).write(folder / f"{weights.folder.name}-{name}.jsonl")
+        _tell(f"measuring {name}, about 2 s a configuration; {weights.text}")
+        path = folder / f"{weights.folder.name}-{name}.jsonl"
+        table = measure_table(BENCHMARKS[name], load(weights.path))
+        (table.after(read_table(path)) if path.is_file() else table).write(path)
+    for path in sorted(folder.glob("*.jsonl")) if predict else ():
+        table = read_table(path)
+        predicted_again(table, BENCHMARKS[table.space].space, load(find_weights().path)).write(path)
     return compare(folder, repeats, STRATEGIES if repeats else ())
 
 
@@ -134,5 +140,5 @@ def _time(value: float | None) -> str:
     return "-" if value is None else seconds_text(value)
 
 
-def _tell(name: str) -> None:
-    print(f"running {name}", file=sys.stderr, flush=True)
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

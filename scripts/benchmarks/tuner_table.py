@@ -9,20 +9,23 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.counts import count
 from perfmodel.errors import PerfModelError
 from perfmodel.io import write_whole
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.store import canonical
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.tuning import TUNE
 
 if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
     from perfmodel.predict import FittedModel
     from scripts.benchmarks.tuner_spaces import Benchmark
 
@@ -35,8 +38,10 @@ class Configuration:
     ----------
     values
         Its parameters.
-    status, seconds, message
-        Of its measurement [s].
+    status, message
+        Of its measurement.
+    times_s
+        Its time in each pass over the whole space [s]; empty where it failed.
     predicted, terms
         Of its prediction [s]; None where it has none.
     build_s, count_s
@@ -49,7 +54,7 @@ class Configuration:
 
     values: Mapping[str, Any] = field(hash=False)
     status: str
-    seconds: float | None
+    times_s: tuple[float, ...] = ()
     message: str = ""
     predicted: float | None = None
     terms: Mapping[str, float] = field(default_factory=dict, hash=False)
@@ -57,6 +62,11 @@ class Configuration:
     count_s: float = 0.0
     code_s: float = 0.0
     run_s: float = 0.0
+
+    @property
+    def seconds(self) -> float | None:
+        """Its time, the lowest of all passes [s]; None where it failed."""
+        return min(self.times_s, default=None)
 
     @property
     def evaluation_s(self) -> float:
@@ -88,6 +98,15 @@ class Table:
     scatter: Mapping[str, Any] | None = field(hash=False)
     rows: tuple[Configuration, ...]
 
+    def after(self, before: Table) -> Table:
+        """Return the table with the times of an earlier pass before its own; all else is of this pass."""
+        times = {canonical(row.values): row.times_s for row in before.rows}
+        rows = (
+            replace(row, times_s=(*times.get(canonical(row.values), ()), *row.times_s)) if row.status == "ok" else row
+            for row in self.rows
+        )
+        return replace(self, rows=tuple(rows))
+
     def write(self, path: Path) -> None:
         """Write a file with a line for the table, and one for each configuration."""
         head = {key: value for key, value in asdict(self).items() if key != "rows"}
@@ -98,15 +117,28 @@ class Table:
 
 def read_table(path: Path) -> Table:
     head, *rows = (json.loads(line) for line in path.read_text().splitlines())
-    return Table(**head, rows=tuple(Configuration(**row) for row in rows))
+    return Table(**head, rows=tuple(Configuration(**{**row, "times_s": tuple(row["times_s"])}) for row in rows))
+
+
+def predicted_again(table: Table, space: Space, model: FittedModel) -> Table:
+    """Return a table with the predictions of this model, and what they take now; times stay."""
+    rows = []
+    for row in table.rows:
+        unit, build_s = _timed(partial(space.build, **row.values))
+        counted = partial(count, unit, model.fitted.subgroup_size, cache=False)
+        rows.append(replace(row, build_s=build_s, **_predicted(counted, model, row.values, table.sizes)))
+        _tell("predicted", len(rows), len(table.rows))
+    return replace(table, rows=tuple(rows), family=model.family.name, scatter=_scatter(model))
 
 
 def measure_table(benchmark: Benchmark, model: FittedModel, campaign: Campaign = TUNE) -> Table:
     """Count and predict all configurations of a space, and then measure one after the other."""
-    scatter = model.fitted.scatter
     rows = tuple(_rows(benchmark.space, benchmark.sizes, model, campaign))
-    told = None if scatter is None else scatter.model_dump()
-    return Table(benchmark.name, benchmark.sizes, model.device, model.family.name, told, rows)
+    return Table(benchmark.name, benchmark.sizes, model.device, model.family.name, _scatter(model), rows)
+
+
+def _scatter(model: FittedModel) -> Mapping[str, Any] | None:
+    return None if model.fitted.scatter is None else model.fitted.scatter.model_dump()
 
 
 def _rows(
@@ -118,7 +150,7 @@ def _rows(
     with Trials(device_of(model), units, sizes, campaign, kernel="tuner") as trials:
         known: dict[str, dict[str, Any]] = {}
         for name in units:
-            known[name] = _predicted(trials, model, name, sizes)
+            known[name] = _predicted(partial(trials.count, name), model, name, sizes)
             _, code_s = _timed(partial(trials.code, name))
             known[name]["code_s"] = code_s
             _tell("counted", len(known), len(units))
@@ -126,18 +158,21 @@ def _rows(
             began = perf_counter()
             row = trials.visit(name)
             _tell("measured", place + 1, len(units))
-            ok = row.status == "ok"
+            times = (row.seconds,) if row.status == "ok" else ()
             yield Configuration(
-                values, row.status, row.seconds if ok else None, row.message, build_s=built[name][1],
+                values, row.status, times, row.message, build_s=built[name][1],
                 run_s=perf_counter() - began, **known[name],
             )  # fmt: skip
 
 
-def _predicted(trials: Trials, model: FittedModel, name: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+def _predicted(
+    counted: Callable[[], KernelCounts], model: FittedModel, what: object, sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    """Count and predict a kernel; say why, where that is not possible."""
     try:
-        found, count_s = _timed(lambda: model.predict(trials.count(name), sizes, allow_unmeasured=True))
+        found, count_s = _timed(lambda: model.predict(counted(), sizes, allow_unmeasured=True))
     except PerfModelError as error:
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{what}: {error}", file=sys.stderr)
         return {}
     terms = {term: seconds for term, seconds in found.terms.items() if seconds}
     return {"predicted": found.seconds, "terms": terms, "count_s": count_s}

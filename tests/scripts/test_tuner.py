@@ -9,7 +9,7 @@ import pytest
 
 from scripts.benchmarks import tuner
 from scripts.benchmarks.tuner_spaces import STENCIL
-from scripts.benchmarks.tuner_table import Configuration, Table, measure_table, read_table
+from scripts.benchmarks.tuner_table import Configuration, Table, measure_table, predicted_again, read_table
 from tests.tuning.test_anchoring import model
 
 
@@ -17,7 +17,8 @@ def table(factor: float = 1.0) -> Table:
     """The stencil's configurations take 1 s, 2 s, ... and are predicted exactly, or those at odd places too slow."""
     rows = [
         Configuration(
-            values, "ok", 1.0 + place, predicted=(1.0 + place) * (factor if place % 2 == 0 else 1.0), terms={"t": 1.0},
+            values, "ok", (9e9, 1.0 + place), terms={"t": 1.0},
+            predicted=(1.0 + place) * (factor if place % 2 == 0 else 1.0),
             build_s=0.25, count_s=0.5, code_s=1.0, run_s=10.0,
         )
         for place, values in enumerate(STENCIL.space.configurations)
@@ -43,6 +44,7 @@ def test_wrong_predictions_need_more():
 def test_a_table_is_written_and_read(tmp_path: Path):
     table().write(tmp_path / "some" / "space.jsonl")
     assert read_table(tmp_path / "some" / "space.jsonl") == table()
+    assert [row.times_s for row in table().after(table()).rows[:2]] == [(9e9, 1.0) * 2, (9e9, 2.0) * 2]
     result = tuner.compare(tmp_path / "some", 200, ())
     (found,) = result["spaces"].values()
     named = {one["tuner"]: one for one in found["tuners"]}
@@ -64,6 +66,9 @@ def test_a_space_is_counted_and_measured(monkeypatch):
     small = replace(STENCIL, space=Space(STENCIL.space.build, values), sizes={"n": 256})
     found = measure_table(small, model(), replace(TUNE, runs=4, dropped=1))
     assert [row.status for row in found.rows] == ["ok", "ok"]
+    again = predicted_again(found, small.space, model())
+    assert [row.predicted for row in again.rows] == [row.predicted for row in found.rows]
+    assert [row.times_s for row in again.rows] == [row.times_s for row in found.rows]
     for row in found.rows:
         assert row.predicted == pytest.approx(1e-5 + 256**2 // (16 * row.values["height"]) * 1e-8)
         assert 0 < (row.seconds or 0) < row.run_s

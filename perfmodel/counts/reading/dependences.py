@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import loopy as lp
-from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
+from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
 from loopy.symbolic import LinearSubscript
 
@@ -157,11 +157,22 @@ def opaque_step(kernel: lp.LoopKernel, instruction: CInstruction, declared: Decl
 
 
 def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the inames of loops that are unrolled, or are lanes of a vector."""
+    """Return the inames of loops that are unrolled, or are lanes of a vector.
+
+    So is a loop of one iteration: Loopy writes no loop for it.
+    """
     return tuple(sorted(
         name for name in kernel.all_inames()
-        if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag))
+        if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag)) or _runs_once(kernel, name)
     ))
+
+
+def _runs_once(kernel: lp.LoopKernel, name: str) -> bool:
+    """Whether a sequential loop has one iteration at all sizes."""
+    if kernel.iname_tags_of_type(name, HardwareConcurrentTag):
+        return False
+    bounds = kernel.get_iname_bounds(name)
+    return bool(bounds.lower_bound_pw_aff.is_equal(bounds.upper_bound_pw_aff))
 
 
 def _space(kernel: lp.LoopKernel, name: str) -> str | None:

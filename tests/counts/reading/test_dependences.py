@@ -68,3 +68,14 @@ def test_products_are_multiplied_from_left_to_right_as_they_are_printed(product,
     (step,) = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", f"out[i] = {product}"))).dataflow.steps
     found = {name: sorted(r.path.count(MUL) for r in step.readings if r.variable == name) for name in multiplied}
     assert multiplied == found
+
+
+def test_a_loop_of_one_iteration_is_none() -> None:
+    """Loopy writes none for it; one of two iterations is a loop, and so is one that may run once."""
+    for bounds, name, once in (("0 <= j < 1", "j", True), ("n <= j <= n", "j", True), ("0 <= j < 2", "j", False),
+                               ("0 <= j < n", "j", False), ("0 <= j < 1", "k", True)):  # fmt: skip
+        domain = f"{{[i, {name}]: 0 <= i < n and {bounds.replace('j', name)}}}"
+        unit = in_lanes(kernel(domain, f"out[i] = a[i] + {name}"))
+        assert once == (name in flow_of(unit).dataflow.unrolled)
+        code = lp.generate_code_v2(unit).device_code()
+        assert once == (f"for (int {name}" not in code)
