@@ -15,6 +15,7 @@ from perfmodel.calibration.found_weights import find_weights, foreign
 from perfmodel.errors import NoDeviceError, NoWeightsError, UnknownFamilyError, WeightsFileError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predict import load
+from tests.recorded import DEVICES, SIMULATED
 from tests.shadow import ROOT
 
 BOARD = DeviceFacts("Board 7", "A Platform", "1.2", (("compute_units", Fact(4, "", "made up")),))
@@ -184,13 +185,13 @@ def test_a_model_knows_its_file(machine):
     assert load(path) == load(FILES / f"{CORE}.json")  # equal values, wherever they lie
 
 
-@pytest.mark.parametrize("folder", sorted((ROOT / "fitted_weights").glob("*/verdict.txt")), ids=lambda p: p.parent.name)
+@pytest.mark.parametrize("folder", [*DEVICES, SIMULATED, FILES, FILES.with_name("intel-amd-epyc")], ids=lambda folder: folder.name)
 def test_committed_recommendations_are_those_of_the_verdicts(folder):
-    document = json.loads(folder.with_name("recommended.json").read_text())
-    first, why = folder.read_text().splitlines()[:2]
+    document = json.loads((folder / "recommended.json").read_text())
+    first, why = (folder / "verdict.txt").read_text().splitlines()[:2]
     assert first.split()[0] == document["family"]
     assert why.endswith(f", of {', '.join(document['candidates'])}.")
-    assert folder.with_name(f"{document['family']}.json").is_file()
+    assert (folder / f"{document['family']}.json").is_file()
 
 
 def test_the_users_data_folder(monkeypatch):

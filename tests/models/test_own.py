@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel.calibration import found_weights
 from perfmodel.cli import application
 from perfmodel.errors import (
     ExpressionError,
@@ -22,6 +23,7 @@ from perfmodel.errors import (
 from perfmodel.fitting import read_weights
 from perfmodel.models import Family, find_family
 from perfmodel.predict import load
+from tests.cli.conftest import no_device
 from tests.cli.test_evaluate import DATA
 
 
@@ -166,6 +168,7 @@ def fitted(fitted_once, tmp_path, monkeypatch) -> Path:
     """A copy of these folders, with the third one as the working directory."""
     shutil.copytree(fitted_once, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy" / "elsewhere")
+    monkeypatch.setattr(found_weights, "identify", no_device)  # to compare the weights' own device with
     return tmp_path / "copy"
 
 
