@@ -185,7 +185,9 @@ def test_a_model_knows_its_file(machine):
     assert load(path) == load(FILES / f"{CORE}.json")  # equal values, wherever they lie
 
 
-@pytest.mark.parametrize("folder", [*DEVICES, SIMULATED, FILES, FILES.with_name("intel-amd-epyc")], ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder", [*DEVICES, SIMULATED, FILES, FILES.with_name("intel-amd-epyc")], ids=lambda folder: folder.name
+)
 def test_committed_recommendations_are_those_of_the_verdicts(folder):
     document = json.loads((folder / "recommended.json").read_text())
     first, why = (folder / "verdict.txt").read_text().splitlines()[:2]

@@ -76,11 +76,12 @@ def test_probability_and_improvement_are_integrals_of_the_distribution():
 
 
 def test_nothing_alike_is_a_plain_offset_and_scatter():
-    """Three variants that agree exactly: the offset is their mean, and the scale shrinks by the prior's share."""
+    """Three variants that agree exactly, and the covariance's inverse by Sherman and Morrison."""
     found = Belief(PREDICTED, (), DEVIATION, FREEDOM).after([0, 1, 2], list(3.0 * PREDICTED[:3]))
-    assert found.seconds[3] == pytest.approx(2.1, rel=0.01)
-    shrunk = DEVIATION * np.sqrt(FREEDOM / (FREEDOM + 3)) * np.sqrt(1 + 1 / 3)
-    assert found.scales[0, 3] == pytest.approx(shrunk, rel=0.1)
+    whole = 1 + 3 * OFFSET
+    assert found.seconds[3] == pytest.approx(0.7 * 3.0 ** (3 * OFFSET / whole))
+    scale = (FREEDOM * DEVIATION**2 + np.log(3.0) ** 2 * 3 / whole) / (FREEDOM + 3)
+    assert found.scales[0, 3] == pytest.approx(np.sqrt(scale * (1 + OFFSET - 3 * OFFSET**2 / whole)))
 
 
 def test_like_variants_have_like_errors():
