@@ -153,12 +153,12 @@ class AnchorError(PerfModelError, RuntimeError):
 
 
 class AnchorDeviceError(PerfModelError, LookupError):
-    """An anchor must run on the device of the weights, and this machine does not have it."""
+    """A kernel must run on the device of the weights, and this machine does not have it."""
 
     wanted: str
     found: tuple[str, ...]
-    message = """an anchor runs on the device that the weights belong to, '{wanted}', and this machine has:
-    {found:; }; give weights of one of these (perfmodel calibrate), or predict without an anchor (--anchor)."""
+    message = """kernels run on the device that the weights belong to, '{wanted}', and this machine has:
+    {found:; }; give weights of one of these (perfmodel calibrate), or only predict (without --anchor)."""
 
 
 class NoCommonSizeError(PerfModelError, ValueError):

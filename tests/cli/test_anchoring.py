@@ -94,7 +94,7 @@ def test_weights_of_another_device_are_refused_in_one_line(perfmodel):
         result = perfmodel(command, "kernel.py", *AT, "--anchor")
         assert 2 == result.exit_code
         (line,) = result.stderr.splitlines()
-        assert "an anchor runs on the device that the weights belong to, 'stand-in'" in line
+        assert "kernels run on the device that the weights belong to, 'stand-in'" in line
 
 
 def test_a_crossover_is_not_anchored(here):
