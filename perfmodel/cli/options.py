@@ -250,6 +250,20 @@ def facts_of(name: str | None) -> DeviceFacts | None:
     return published(name)
 
 
+def fraction(text: str) -> float:
+    """Return the number that ``25%`` or ``0.25`` stands for; NaN where it is none.
+
+    Examples
+    --------
+    >>> fraction("25%"), fraction("0.5"), fraction("half")
+    (0.25, 0.5, nan)
+    """
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return math.nan
+
+
 def share(text: str | None) -> float | None:
     """Return the share that ``25%`` or ``0.25`` stands for; None for no text.
 
@@ -265,10 +279,7 @@ def share(text: str | None) -> float | None:
     """
     if text is None:
         return None
-    try:
-        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        found = math.nan
+    found = fraction(text)
     if not 0 < found <= 1:
         raise OptionError(f"--choose '{text}' is no share", "give more than 0 and at most 100%, as in 25%")
     return found

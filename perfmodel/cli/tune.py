@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -20,6 +20,7 @@ from perfmodel.cli.options import (
     Statistics,
     Variant,
     WeightsFile,
+    fraction,
     kernel_file_of,
     model_of,
     sizes,
@@ -91,7 +92,7 @@ def command(
     model = model_of(weights, family, facts, device)
     loaded = kernel_file_of(kernel, variant)
     bar = Bar()
-    steps = _Steps(len(loaded.builders), file=sys.stderr if csv or json else sys.stdout)
+    steps = _Steps(sys.stderr if csv or json else sys.stdout)
     found = tune(
         loaded.space or loaded.builders, at, model=model, level=level, within=matters, budget_s=budget, most=most,
         keep=store, kernel=kernel.stem, arguments=loaded.arguments, statistics=known,
@@ -102,7 +103,10 @@ def command(
     if json:
         print_document(_document(kernel, model, found))
     elif csv:
-        print(_csv(found), end="")
+        from perfmodel.report.tables import csv_text
+        from perfmodel.tuning.tuned import COLUMNS
+
+        print(csv_text(COLUMNS, found.records()), end="")
     else:
         print_text("\n".join(_lines(found)))
     if found.best is None:
@@ -122,10 +126,7 @@ def _share(text: str) -> float:
     >>> _share("2%"), _share("0.05")
     (0.02, 0.05)
     """
-    try:
-        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        found = -1.0
+    found = fraction(text)
     if not 0 <= found < 1:
         raise OptionError(f"--within '{text}' is no share", "give at least 0 and less than 100%, as in 2% or 0.02")
     return found
@@ -134,8 +135,8 @@ def _share(text: str) -> float:
 class _Steps:
     """Prints a line for each variant that ran."""
 
-    def __init__(self, count: int, file: Any) -> None:
-        self.count, self.file = count, file
+    def __init__(self, file: TextIO) -> None:
+        self.file, self.begun = file, False
 
     def show(self, found: Tuned) -> None:
         """Print what is known after a run."""
@@ -144,8 +145,9 @@ class _Steps:
         if settings().quiet:
             return
         last = found.tried[-1]
-        if len(found.tried) == 1 or (self.file is sys.stderr and not self.count):
+        if not self.begun:
             print_text(" run      took  expected      best   known  variant", file=self.file)
+            self.begun = True
         took = seconds_text(last.seconds) if last.seconds else last.status
         expected = "-" if last.expected is None else seconds_text(last.expected)
         best = "-" if found.best is None else seconds_text(found.best.seconds or 0.0)
@@ -160,20 +162,6 @@ def _lines(found: Tuned) -> list[str]:
     lines = ["", fitted_text(found.table, 1, ("predicted", "tie"), table_width()), ""]
     lines += [f"{one.name}: {one.status}: {one.message}" for one in found.tried if one.message]
     return [*lines, *found.summary]
-
-
-def _csv(found: Tuned) -> str:
-    import csv
-    from io import StringIO
-
-    from perfmodel.tuning.tuned import COLUMNS
-
-
-    text = StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(found.records())
-    return text.getvalue()
 
 
 def _document(kernel: Path, model: FittedModel, found: Tuned) -> dict[str, Any]:

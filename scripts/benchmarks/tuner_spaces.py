@@ -13,7 +13,7 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels.builders.stencil import SOURCE
+from perfmodel.kernels.builders.stencil import SOURCE, tiled_stencil
 from perfmodel.kernels.space import Space
 
 Config = dict[str, Any]
@@ -162,23 +162,7 @@ def build_stencil(width: int, height: int, rows: int, prefetch: bool, unroll: bo
         name="stencil",
         lang_version=(2018, 2),
     )
-    t_unit = lp.split_iname(t_unit, "i", height * rows, inner_iname="i_in", outer_tag="g.1")
-    t_unit = lp.split_iname(t_unit, "j", width, inner_iname="j_in", outer_tag="g.0")
-    if prefetch:
-        t_unit = lp.add_prefetch(
-            t_unit,
-            "u",
-            ["i_in", "j_in"],
-            fetch_bounding_box=True,
-            fetch_outer_inames=frozenset({"i_outer", "j_outer"}),
-            dim_arg_names=["row", "column"],
-            temporary_name="u_tile",
-            default_tag=None,
-        )
-        t_unit = lp.split_iname(t_unit, "row", height, inner_tag="l.1")
-        t_unit = lp.split_iname(t_unit, "column", width, inner_tag="l.0")
-    t_unit = lp.tag_inames(t_unit, "j_in:l.0")
-    return lp.split_iname(t_unit, "i_in", height, inner_tag="l.1", outer_tag="unr" if unroll else None)
+    return tiled_stencil(t_unit, "u", width, height, rows, prefetch, unroll)
 
 
 def _unrolling_matters(config: Config) -> bool:

@@ -34,6 +34,32 @@ def differences_kernel(name: str, assumptions: str) -> lp.TranslationUnit:
     )
 
 
+def tiled_stencil(
+    t_unit: lp.TranslationUnit, array: str, width: int, height: int, rows: int, prefetch: bool, unroll: bool = True
+) -> lp.TranslationUnit:
+    """Split a kernel of i and j into tiles of width by height*rows cells, `rows` of them of each work-item in a loop.
+
+    With `prefetch` the array's cells of a tile lie in local memory, with their halo.
+    """
+    t_unit = lp.split_iname(t_unit, "i", height * rows, inner_iname="i_in", outer_tag="g.1")
+    t_unit = lp.split_iname(t_unit, "j", width, inner_iname="j_in", outer_tag="g.0")
+    if prefetch:
+        t_unit = lp.add_prefetch(
+            t_unit,
+            array,
+            ["i_in", "j_in"],
+            fetch_bounding_box=True,
+            fetch_outer_inames=frozenset({"i_outer", "j_outer"}),
+            dim_arg_names=["row", "column"],
+            temporary_name=f"{array}_tile",
+            default_tag=None,
+        )
+        t_unit = lp.split_iname(t_unit, "row", height, inner_tag="l.1")
+        t_unit = lp.split_iname(t_unit, "column", width, inner_tag="l.0")
+    t_unit = lp.tag_inames(t_unit, "j_in:l.0")
+    return lp.split_iname(t_unit, "i_in", height, inner_tag="l.1", outer_tag="unr" if unroll else None)
+
+
 def differences(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
     """Return the result, whose border is not written."""
     u, result = arguments["u"], arguments["result"].copy()
