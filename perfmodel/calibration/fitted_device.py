@@ -139,7 +139,7 @@ def fit_device(
     chosen = recommended(fits[name] for name in possible)
     Recommended(family=chosen, candidates=tuple(possible)).save(target)
     rows = compare(models[chosen], tests) if chosen else ()
-    found = FittedDevice(target, tests.device, models, problems, tuple(possible), chosen, rows, rivals)
+    found = FittedDevice(target, measured.device, models, problems, tuple(possible), chosen, rows, rivals)
     write_whole(target / VERDICT_FILE, found.text.encode())
     return found
 

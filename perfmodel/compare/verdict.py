@@ -68,6 +68,9 @@ def judge(found: Figures) -> Verdict:
 
 
 def _reasons(found: Figures, predicted: int) -> Iterable[str]:
+    if not found.cases:
+        yield "no test kernel is measured, so nothing judges it; a calibration that runs again goes on with them"
+        return
     yield (
         f"{predicted} of {found.cases} cases predicted (needed: {100 * LEAST_COVERAGE:.0f} %, "
         f"and to time at least {LEAST_CASES})"

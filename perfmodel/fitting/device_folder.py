@@ -48,6 +48,8 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     """Return the test kernels that were measured into a file of the folder, with the same facts of the device.
 
+    The file holds no record where a campaign's budget ended before its first test kernel.
+
     Raises
     ------
     StoreMissingError, ForeignDeviceError
@@ -56,7 +58,7 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     from perfmodel import store
 
     tests = store.read(folder / file)
-    if tests.device != measured.device:
+    if tests.rows and tests.device != measured.device:
         raise ForeignDeviceError(folder / file, f"'{tests.device}'", f"'{measured.device}'")
     return tests.with_facts(measured.facts)
 

@@ -54,6 +54,15 @@ def found(folder, listener):
         return fit_device(folder, folder.parent / "out", listener)
 
 
+def test_a_budget_that_ends_before_the_test_kernels_leaves_weights_that_nothing_judges(tmp_path):
+    shutil.copytree(DATA, tmp_path / "device")
+    (tmp_path / "device" / "test.jsonl").write_text("")
+    found = fit_device(tmp_path / "device", names=(CORE,))
+    assert (CORE, {CORE}) == (found.chosen, found.models.keys())
+    assert read(DATA).device == found.device
+    assert "verdict: usable neither to time nor to rank\n- no test kernel is measured" in found.text
+
+
 def test_files_are_those_that_it_names(found):
     assert {CORE, "overlap"} == found.weights_files.keys()
     written = {path.name for path in found.folder.iterdir()}

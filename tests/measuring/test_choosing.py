@@ -96,7 +96,8 @@ def test_the_command_takes_a_share(tmp_path):
     plans = (tmp_path / "measurements.plan.jsonl").read_text().splitlines()
     every = sum(len(json.loads(line)["parameters"]) for line in plans)
     found = read(tmp_path)
-    assert every // 2 == len(found) == len(json.loads(result.stdout)["rows"])
+    # A busy machine plans fewer sizes; a fit needs as many rows as features all the same.
+    assert max(every // 2, len(exercised(found))) == len(found) == len(json.loads(result.stdout)["rows"])
     assert all(np.isfinite(row.seconds) for row in found)
 
 
