@@ -17,7 +17,7 @@ ORDER = (
     ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("anchors",), ("crossovers",),
     ("ranked",), ("ranking", "compare"), ("sweeps",), ("analyses",),
-    ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
+    ("studies",), ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
+    from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, QUICK_STUDY, STUDY, Campaign
     from perfmodel.measuring.pinning import pin_threads
     from perfmodel.measuring.progress import Progress, Silent
     from perfmodel.measuring.repeatability import Repeatability, measure_twice
     from perfmodel.measuring.run import measure
 
 _HOMES = {
-    **dict.fromkeys(("CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "Campaign"), "campaign"),
+    **dict.fromkeys(
+        ("CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign"), "campaign"
+    ),
     "Progress": "progress",
     "Repeatability": "repeatability",
     "Silent": "progress",
@@ -38,6 +40,8 @@ __all__ = [
     "FULL",
     "QUICK",
     "QUICK_CHECK",
+    "QUICK_STUDY",
+    "STUDY",
     "Campaign",
     "Progress",
     "Repeatability",

@@ -161,3 +161,12 @@ FULL = Campaign("full")
 
 #: Four sizes of each test kernel, to check a fitted model against.
 CHECK = Campaign("check", shapes=1, rungs=4, least_rungs=4, over_launch=1.5, longest_s=0.1)
+
+#: Every variant of a paper's experiment at the sizes of its ladder, in two visits.
+STUDY = Campaign(
+    "study", shapes=1, groups_per_unit=0, longest_s=1.0, memory_fraction=0.5, visits=2, most_visits=4, apart_s=2.0,
+    enough_s=0.25,
+)  # fmt: skip
+
+#: The same with two sizes of each variant, and shorter runs.
+QUICK_STUDY = replace(STUDY, name="quick study", rungs=2, longest_s=0.1, most_visits=3, apart_s=1.0, enough_s=0.1)

@@ -1,0 +1,67 @@
+"""Run the papers' own experiments on a device: tables (CSV), pictures, and each claim beside what was found.
+
+Without --device nothing is measured: what docs/data/experiments holds is looked at again, and its pictures and pages
+are drawn again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from perfmodel.calibration import study_pages as pages
+from perfmodel.calibration.study_runs import measure_study, study_data, weights_folder
+from perfmodel.cli.progress import Bar
+from perfmodel.errors import PerfModelError
+from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads
+from perfmodel.opencl import find
+from perfmodel.studies import claims_text
+from scripts.experiments import studies
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    known = studies()
+    parser = argparse.ArgumentParser(prog="scripts/papers", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"experiments ({', '.join(known)}); all by default")
+    parser.add_argument("--list", action="store_true", help="say what each experiment is, and run none")
+    parser.add_argument("--device", help="measure on this device (part of its name or platform); it needs weights")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and shorter runs: under 10 minutes for all")
+    parser.add_argument("--from", dest="slugs", action="append", default=[], help="a device measured before; all")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of pages, pictures and data")
+    options = parser.parse_args(argv)
+    if unknown := [name for name in options.names if name not in known]:
+        parser.error(f"no experiment is called '{unknown[0]}'; there are {', '.join(known)}")
+    chosen = [known[name] for name in options.names or known]
+    if options.list:
+        print("\n".join(f"{one.name:10} {one.title}\n{'':10} {one.source}" for one in chosen))
+        return 0
+    try:
+        slugs = options.slugs or pages.measured_devices(options.out)
+        if options.device is not None:
+            pin_threads()
+            device = find(options.device)
+            slugs = [device.slug]
+            weights_folder(device.slug, options.device)  # before minutes of measuring
+            for study in chosen:
+                measure_study(
+                    study, device, pages.data_folder(options.out, device.slug),
+                    QUICK_STUDY if options.quick else STUDY, Bar(),
+                )  # fmt: skip
+        for slug in slugs:
+            for study in chosen:
+                data = study_data(study, pages.data_folder(options.out, slug), weights_folder(slug, options.device))
+                found = study.examine(data)
+                written = pages.write(options.out, slug, study, data, found)
+                print(f"\n{study.title}\n{data.facts.name}\n\n{claims_text(found.claims)}\n\nwrote {written}")
+    except PerfModelError as error:
+        print(f"papers: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
