@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: What a name below an axis takes of its width [inch].
+NAME_INCHES = 0.16
+
 
 @dataclass(frozen=True)
 class Series:
@@ -49,6 +52,8 @@ class Panel:
         Above the axes.
     scales
         Scale of each axis, ``"linear"`` or ``"log"``.
+    names
+        What stands at x = 0, 1, ... in place of numbers; the panel is as wide as they need.
     """
 
     series: tuple[Series, ...]
@@ -56,18 +61,22 @@ class Panel:
     y: str
     title: str = ""
     scales: tuple[str, str] = ("linear", "linear")
+    names: tuple[str, ...] = ()
 
 
 def curves_figure(panels: Sequence[Panel], title: str = "") -> Figure:
     """Return panels beside each other, with one legend; a label has the same colour in all of them."""
     labels = list(dict.fromkeys(one.label for panel in panels for one in panel.series if one.kind != "fit"))
-    figure = empty_figure(max(6.4, 4.4 * len(panels) + 2.0), 4.4)
+    wide = sum(max(4.4, NAME_INCHES * len(panel.names)) for panel in panels) + 2.0
+    figure = empty_figure(max(6.4, wide), 4.4)
     every = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(every, panels, strict=True):
         for one in panel.series:
             _draw(axes, one, labels.index(one.label) if one.label in labels else 0)
         axes.set(xlabel=panel.x, ylabel=panel.y, xscale=panel.scales[0], yscale=panel.scales[1])
         axes.set_title(panel.title, fontsize="small")
+        if panel.names:
+            axes.set_xticks(range(len(panel.names)), panel.names, rotation=90, fontsize="x-small")
         quiet_grid(axes)
     _one_legend(every)
     if title:

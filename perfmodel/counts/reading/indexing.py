@@ -21,6 +21,7 @@ from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
 from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial
 from perfmodel.counts.reading.target.vectors import member_of, type_name
+from perfmodel.counts.reading.uniform import uniform_scalars
 from perfmodel.counts.reading.values import memory_type, space_of
 from perfmodel.errors import NotCountableError
 
@@ -90,6 +91,7 @@ class Indexing:
         line = isl.Set.universe(domains.assumptions.get_space()).from_params().add_dims(SET, 1)
         self.line = line.set_dim_name(SET, 0, "x")
         self._found: dict[object, Resolved] = {}
+        self.uniform = uniform_scalars(kernel, domains)
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
 
@@ -147,8 +149,12 @@ class Indexing:
     ) -> Resolved:
         names = {*domain.names, *self.domains.parameters}
         extents = self.extents(layout.shape)
-        if any(not names_in(index) <= names for index in indices):
-            return Resolved(layout, None, False, extents, layout.unit_axis, ())
+        given = {name for index in indices for name in names_in(index)} - names  # by data
+        if given:
+            same = all(name in self.uniform and self.uniform[name] <= {*domain.names} for name in given)
+            lanes = Lanes(domain, width, self.domains.parameters)
+            strides = lanes.strides(indices, layout.strides, layout.unit_axis) if same else ()
+            return Resolved(layout, None, False, extents, layout.unit_axis, strides)
         taken = [digits(index, domain.names) for index in indices]
         if any(len(found) > 1 for found in taken):
             return self._flattened(domain, taken, layout, width)
