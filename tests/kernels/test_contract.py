@@ -1,7 +1,7 @@
 """What every kernel class must do: one battery over all that the folders hold.
 
-Every variant is built and counted, in the work-group shape that a campaign takes if it takes one; of the many variants of
-the papers' experiments a few. Outputs are checked of two variants of each class. ``-m nightly`` looks at all, in all shapes.
+Every variant is built and counted, in the work-group shape that a campaign takes if it takes one; of the papers'
+experiments a few. Outputs are checked of two variants of each class. ``-m nightly`` looks at all, in all shapes.
 """
 
 from __future__ import annotations
