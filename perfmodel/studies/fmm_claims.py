@@ -193,8 +193,7 @@ def _falling(line: Sequence[Combination], other: Sequence[Combination]) -> Claim
         claim,
         f"All benefits together, over the baseline's predicted time: {_path(line)}. The measured speedup is then "
         f"{ratio:.2f}.{on_a_gpu}",
-        all(after <= before + ALIKE for before, after in pairwise(rests))
-        and rests[-1] < 0.5 * rests[0],
+        all(after <= before + ALIKE for before, after in pairwise(rests)) and rests[-1] < 0.5 * rests[0],
     )
 
 

@@ -47,7 +47,8 @@ def examine(data: StudyData) -> Findings:
 
 
 def _named(values: Mapping[str, Sequence[float]], names: Iterable[str], y: str, title: str) -> Panel:
-    series = (Series(name, range(len(of)), of, "measured") for name, of in values.items())
+    kinds = ("points" if name.endswith("predicted") else "measured" for name in values)
+    series = (Series(name, range(len(of)), of, kind) for kind, (name, of) in zip(kinds, values.items(), strict=True))
     return Panel(tuple(series), "", y, title, names=tuple(names))
 
 

@@ -44,3 +44,12 @@ def test_shares_are_stacked_and_small_ones_are_drawn_together():
     } == heights  # fmt: skip
     assert 3 == len({patch.get_facecolor() for c in axes.containers for patch in c.patches[:1]})
     check_legible(axes)
+
+
+def test_names_stand_below_their_places():
+    named = Panel((Series("a", range(3), (1.0, 2.0, 3.0)),), "", "speedup", names=("base", "+rsqrt", "+ujam"))
+    (axes,) = curves_figure([named]).axes
+    assert ["base", "+rsqrt", "+ujam"] == [text.get_text() for text in axes.get_xticklabels()]
+    assert [0, 1, 2] == list(axes.get_xticks())
+    many = Panel(named.series, "", "speedup", names=tuple("abcdefghij" * 6))
+    assert curves_figure([many]).get_size_inches()[0] > curves_figure([named]).get_size_inches()[0]

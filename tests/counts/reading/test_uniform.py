@@ -52,7 +52,9 @@ def test_a_box_of_each_lane_is_indirect(box):
 
 
 def test_what_is_made_of_shared_scalars_is_shared():
-    code = GATHER.replace("<> box = {box} {{id=box}}", "<> one = list[g, k] {{id=one}}\n<> box = one + k {{id=box,dep=one}}")
+    code = GATHER.replace(
+        "<> box = {box} {{id=box}}", "<> one = list[g, k] {{id=one}}\n<> box = one + k {{id=box,dep=one}}"
+    )
     assert not access_to_a(code=code).indirect
     assert access_to_a(code=code.replace("one + k", "one + l")).indirect
 
