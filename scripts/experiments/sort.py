@@ -26,10 +26,10 @@ def examine(data: StudyData) -> Findings:
         "rounds": round_sums(list(cases)),
     }
     return Findings((*published_claims(), *device_claims(data), claim_at_hand(core, AT_HAND, hidden)), tables, {
-        "platforms": curves_figure([
+        **{f"platforms-{letter}": curves_figure([
             _panel([row for row in theirs if row["algorithm"] == name], "device", f"{name}, N = {one.elements:.3g}")
-            for name, one in ALGORITHMS.items()
-        ]),
+            for name, one in ALGORITHMS.items() if one.letter == letter
+        ]) for letter in "EK"},
         "here": curves_figure([
             _panel([row for row in here if row["parameter"] == letter], "algorithm", f"{data.facts.name}, N = 2^24")
             for letter in "EK"
@@ -43,7 +43,8 @@ def examine(data: StudyData) -> Findings:
 
 def _panel(rows: Sequence[dict[str, Any]], label: str, title: str) -> Panel:
     series = (Series(name, *line, "predicted") for name, line in throughput_lines(rows, label).items())
-    return Panel(tuple(series), rows[0]["parameter"], "10^6 elements a second", title, ("linear", "log"))
+    letter = rows[0]["parameter"]
+    return Panel(tuple(series), letter, "10^6 elements a second", title, ("log" if letter == "K" else "linear", "log"))
 
 
 def _merging(data: StudyData, family: str) -> Panel:

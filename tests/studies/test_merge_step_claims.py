@@ -142,6 +142,6 @@ def test_a_study_of_made_up_times(data):
     assert "measured +25%" in own[2].found
     assert "1.00 times the shortest" in own[3].found
     assert own[3].agrees
-    assert {"platforms", "here", "shares", "merge-step"} == found.pictures.keys()
+    assert {"platforms-E", "platforms-K", "here", "shares", "merge-step"} == found.pictures.keys()
     assert 9 == len(found.tables[""])  # three variants in the only round of the least size, and in two of the next
     assert 3 == len(found.tables["rounds"])
