@@ -127,7 +127,7 @@ def build(form: str = "direct", each: int = 15) -> lp.TranslationUnit:
     block, levels = GROUP * each, (GROUP * each).bit_length()
     bounds = f"0 <= p < pairs and 0 <= g < 2*run/{block} and 0 <= s < levels and 0 <= e < {each} and 0 <= t < {GROUP}"
     names = "p, g, t, s, e"
-    temporaries = {**dict.fromkeys(INTEGERS, np.int32), "m_more": np.int8}
+    temporaries: dict[str, Any] = {**dict.fromkeys(INTEGERS, np.int32), "m_more": np.int8}
     temporaries |= dict.fromkeys(("left_key", "right_key", "key"), np.float32)
     arrays = []
     if form == "staged":
