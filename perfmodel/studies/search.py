@@ -134,8 +134,8 @@ def expected_serialised(form: str, n: int, warp: int = WARP) -> float:
         return float(high + warp)
     if form == "limited":
         return high + sum(expected_most(2**i, 2**i, warp // 2**i) for i in range(low))
-    words = [2**k for k in range(high)]
-    words.append(n // warp)  # the step of half a warp is in one bank too
+    words = [2.0**k for k in range(high)]
+    words.append(n / warp)  # the step of half a warp is in one bank too
     return sum(m * (1 - (1 - 1 / m) ** warp) for m in words) + sum(expected_most(warp, 2**i) for i in range(1, low))
 
 

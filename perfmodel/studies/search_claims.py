@@ -42,8 +42,7 @@ def _fewer_blocks(platforms: Records, blocks: Records) -> Claim:
         "both tree layouts should significantly reduce the global memory accesses of a search in a sorted list",
         f"by the formulas a query among {by['sorted']['keys']} keys takes {formula} blocks; speedup of bst and btree "
         f"over sorted: {ratios}. Counted among {own['sorted']['keys']} keys without any cache, the {WARP} queries of a "
-        f"warp take {warp} blocks, and a query that keeps its blocks {query}: the binary tree gains by its "
-        "cached top alone",
+        f"warp take {warp} blocks, and a query that keeps its blocks {query}",
         agrees,
     )
 
