@@ -8,8 +8,9 @@ search tree) or "btree" (nodes of w keys); a form is "naive", "free" (of bank co
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from math import ceil, log2
+
+import numpy as np
 
 from perfmodel.studies.karsin import WARP, Gpu, operation_seconds
 
@@ -155,16 +156,12 @@ def expected_most(balls: int, bins: int, sets: int = 1) -> float:
 
 
 def _at_most(most: int, balls: int, bins: int) -> float:
-    one = [Fraction(1, math.factorial(k)) for k in range(most + 1)]
-    series = [Fraction(1)]
+    """Probability that no bin has more than `most` balls; all terms are positive, so that no digits are lost."""
+    one, series = [1.0 / math.factorial(k) for k in range(most + 1)], np.ones(1)
     for _ in range(bins):
-        longer = [Fraction(0)] * min(len(series) + most, balls + 1)
-        for i, a in enumerate(series):
-            for k in range(min(most, len(longer) - 1 - i) + 1):
-                longer[i + k] += a * one[k]
-        series = longer
-    chance = series[balls] if balls < len(series) else Fraction(0)
-    return float(chance * Fraction(math.factorial(balls), bins**balls))
+        series = np.convolve(series, one)[: balls + 1]
+    chance = float(series[balls]) if balls < len(series) else 0.0
+    return chance * math.factorial(balls) / float(bins) ** balls
 
 
 def scanned_share(children: int) -> float:

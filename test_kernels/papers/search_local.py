@@ -27,7 +27,13 @@ from perfmodel.kernels.builders.search import (
 
 BITS = 5
 TURNS = 64
-FETCH = "for fetch\n table[{place}] = keys[{place}]\n end".format(place=f"{ITEMS}*fetch + {WARP}*warp + lane")
+FETCH = """
+    for fetch
+        if {place} < {length}
+            table[{place}] = keys[{place}]
+        end
+    end
+"""
 STEPS = """
     <int32> at = {start}
     for level
@@ -47,12 +53,11 @@ def build(form: str = "naive", levels: int = 10) -> lp.TranslationUnit:
         arrays={"keys": str(words + WARP)},
         domains=(
             f"{{[level]: 0 <= level < {halves}}}",
-            f"[warp, lane] -> {{[fetch]: 0 <= fetch <= {words // ITEMS} "
-            f"and {ITEMS}*fetch + {WARP}*warp + lane < {words + WARP}}}",
+            f"{{[fetch]: 0 <= fetch <= {words // ITEMS}}}",
             *((f"{{[place]: 0 <= place < {WARP}}}",) * (form == "free")),
         ),
         turns=TURNS,
-        before=FETCH,
+        before=FETCH.format(place=f"{ITEMS}*fetch + {WARP}*warp + lane", length=words + WARP),
         local={"table": (words + WARP,)},
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from perfmodel.studies.karsin import gpu
@@ -15,6 +17,9 @@ from perfmodel.studies.search_points import (
     conflict_records,
     platform_records,
 )
+from scripts.experiments.search import STUDY
+from tests.recorded import INTEL
+from tests.studies.searches import searches
 
 NS = 1e-9
 
@@ -78,3 +83,29 @@ def test_local_forms_are_compared_where_there_are_banks():
 def test_what_was_not_measured_decides_nothing():
     for one in measured_claims(points(sorted=30), (), is_cpu=False):
         assert one.agrees is None
+
+
+def test_findings_of_measured_variants(tmp_path):
+    """A query takes 1 ns for each level in the list, half of that in the trees; lists in local memory take 1 ns."""
+
+    def seconds(variant, sizes):
+        return sizes["q"] * NS * (sizes.get("depth", 1) / (1 if variant.get("layout") == "sorted" else 2))
+
+    for name in ("bottleneck", FAMILY):
+        shutil.copy(INTEL / f"{name}.json", tmp_path)
+    found = STUDY.examine(searches(seconds, folder=tmp_path))
+    assert 3 * 4 + 3 == len(found.tables[""])
+    (row,) = [one for one in found.tables[""] if one["form"] == "btree" and one["keys"] == 2**20]
+    assert 10.0 == pytest.approx(row["measured_ns_per_query"])
+    (layouts,) = by_source(found.claims, "Figures 6.1 to 6.3")
+    assert "2.00 and 2.00 times" in layouts.found
+    assert {4} == {one["choices"] for one in found.tables["choices"]}  # of layouts alone, at four numbers of keys
+    assert {3} == {one["variants"] for one in found.tables["choices"]}
+    assert {"global", "local", "conflicts"} == set(found.pictures)
+
+
+@pytest.mark.parametrize("places", [(), (3, 4)])
+def test_findings_of_few_variants(places):
+    found = STUDY.examine(searches(lambda variant, sizes: 1e-3, places))
+    assert None is by_source(found.claims, "Figures 6.1 to 6.3")[0].agrees
+    assert all(one.found for one in found.claims)
