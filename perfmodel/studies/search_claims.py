@@ -101,8 +101,8 @@ def _figure_7(conflicts: Records) -> tuple[Claim, ...]:
             Claim(
                 "Figure 6.7, GIBSON", "for most N the conflict-free search has the highest execution time, and the "
                 "naive one degrades more quickly",
-                f"by the formulas with counted conflicts, {what}: it has at {len(slowest)} of {len(ratios)} lists{up_to}; "
-                f"from the shortest to the longest list the naive time grows {growth[naive]:.0f} times, the "
+                f"by the formulas with counted conflicts, {what}: it has at {len(slowest)} of {len(ratios)} lists"
+                f"{up_to}; from the shortest to the longest list the naive time grows {growth[naive]:.0f} times, the "
                 f"conflict-limited one {growth['limited']:.0f} times",
                 2 * len(slowest) > len(ratios) and growth[naive] > growth["limited"],
             ),
