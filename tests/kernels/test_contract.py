@@ -49,7 +49,7 @@ def subjects(kernel):
 
 @cache
 def counted(subject):
-    return count(subject.generated.t_unit, subgroup_size=32)
+    return count(subject.generated.t_unit, subgroup_size=32, statistics=subject.statistics)
 
 
 def largest(kernel):

@@ -19,9 +19,8 @@ from perfmodel.counts.reading.affine import affine_form, names_in, pw_affs
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
-from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial
+from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial, uniform_scalars
 from perfmodel.counts.reading.target.vectors import member_of, type_name
-from perfmodel.counts.reading.uniform import uniform_scalars
 from perfmodel.counts.reading.values import memory_type, space_of
 from perfmodel.errors import NotCountableError
 
