@@ -90,7 +90,7 @@ class Indexing:
         line = isl.Set.universe(domains.assumptions.get_space()).from_params().add_dims(SET, 1)
         self.line = line.set_dim_name(SET, 0, "x")
         self._found: dict[object, Resolved] = {}
-        self.uniform = uniform_scalars(kernel, domains)
+        self.uniform = uniform_scalars(kernel, domains.axes)
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
 
@@ -150,7 +150,8 @@ class Indexing:
         extents = self.extents(layout.shape)
         given = {name for index in indices for name in names_in(index)} - names  # by data
         if given:
-            same = all(name in self.uniform and self.uniform[name] <= {*domain.names} for name in given)
+            around = {*domain.names} - domain.tied
+            same = all(name in self.uniform and self.uniform[name] <= around for name in given)
             lanes = Lanes(domain, width, self.domains.parameters)
             strides = lanes.strides(indices, layout.strides, layout.unit_axis) if same else ()
             return Resolved(layout, None, False, extents, layout.unit_axis, strides)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import islpy as isl
 import loopy as lp
@@ -19,9 +19,6 @@ from loopy.symbolic import CoefficientCollector, PwQPolyEvaluationMapper, get_de
 
 from perfmodel.counts.program.program import Domain, LaneStride
 from perfmodel.counts.reading.affine import NOTHING, affine_form, pw_aff
-
-if TYPE_CHECKING:
-    from perfmodel.counts.reading.domains import Domains
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
@@ -197,7 +194,7 @@ def _both(left: isl.Set | None, right: isl.Set | None) -> isl.Set | None:
     return left.intersect(right)
 
 
-def uniform_scalars(kernel: lp.LoopKernel, domains: Domains) -> Mapping[str, frozenset[str]]:
+def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
     """Return the private scalars that no work-item of a group has to itself, each with the loops around its writes.
 
     ``box = list[g, k]`` is one: its index is made of group indices and sequential loops. Where it stands in another
@@ -205,21 +202,20 @@ def uniform_scalars(kernel: lp.LoopKernel, domains: Domains) -> Mapping[str, fro
 
     A scalar is uniform inside of these loops: outside of them, lanes may have left a loop at different turns. All that
     is written to it is made of loops that are not on a local axis, of arguments that the kernel does not write, and of
-    other such scalars. A write that has a condition makes it none of these.
+    other such scalars. A write that has a condition makes it none of these. `axes` are the hardware axes of inames.
     """
     written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
     shared = frozenset(kernel.arg_dict.keys() - written)
     loops: dict[str, frozenset[str]] = {}
     needs: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}  # of each write what it reads, and from where
     for instruction in kernel.instructions:
-        around = frozenset(name for name in instruction.within_inames if not domains.axes[name].startswith("l"))
+        around = frozenset(name for name in instruction.within_inames if not axes[name].startswith("l"))
         plain = isinstance(instruction, lp.Assignment) and not instruction.predicates
         for name in instruction.assignee_var_names():
             variable = kernel.temporary_variables.get(name)
             if variable is not None and variable.shape == () and variable.address_space == lp.AddressSpace.PRIVATE:
                 reads = get_dependencies(instruction.expression) if plain else frozenset({""})
-                tied = domains.domain(0, instruction.within_inames).tied if plain else frozenset()
-                needs.setdefault(name, []).append((reads - shared - (around - tied), around))
+                needs.setdefault(name, []).append((reads - shared - around, around))
                 loops[name] = loops.get(name, frozenset()) | around
     found: dict[str, frozenset[str]] = {}
     while more := [
