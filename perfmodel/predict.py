@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
+from perfmodel.counts.launch_limits import check_launch
 from perfmodel.display import data_frame, html_table, one_line
-from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
+from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FitOptions, FittedWeights, read_weights
@@ -243,18 +244,6 @@ class FittedModel:
         """The features that the family's expression names and that no measurement exercised."""
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
-
-
-def check_launch(counts: KernelCounts, facts: DeviceFacts) -> None:
-    """Raise LaunchLimitError where a work-group does not fit on a device, as far as its facts are known."""
-    shape = counts.launch
-    needs = {
-        "max_work_group_size": (math.prod(shape.group_shape), "work-items"),
-        "local_memory_bytes": (shape.local_bytes, "bytes of local memory"),
-    }
-    for key, (needed, what) in needs.items():
-        if key in facts and needed > facts.value(key):
-            raise LaunchLimitError(counts.name, needed, what, facts.name, facts.value(key))
 
 
 def fit(
