@@ -46,7 +46,7 @@ def outliers_text(found: Outliers, model: FittedModel, width: int | None = None)
         lines += [f"{name}: {term_words(model.fitted.family, name)}" for name in named]
         lines.append(
             "A term disagrees if another cost of it alone gives the measured time ('if it cost'), and at that cost at "
-            f"most {percent(SPOILED)} of the well predicted cases would be mispredicted ('others lost')."
+            f"most {SPOILED:.0%} of the well predicted cases would be mispredicted ('others lost')."
         )
     return "\n".join([*lines, *withheld_note(found.cases)])
 
@@ -101,8 +101,9 @@ def outliers_document(found: Outliers, model: FittedModel) -> dict[str, Any]:
         "outliers": [
             {
                 "kernel": one.case.kernel, "variant": one.case.form, "sizes": one.case.sizes,
-                "measured_s": one.case.measured, "predicted_s": one.case.predicted, "factor": one.factor,
-                "others": one.others, "same_kernel": one.same_kernel, "terms": [_term(term) for term in one.terms],
+                "measured_s": one.case.measured, "predicted_s": finite(one.case.predicted),
+                "factor": finite(one.factor), "others": one.others, "same_kernel": one.same_kernel,
+                "terms": [_term(term) for term in one.terms],
             }
             for one in found.found
         ],
@@ -111,6 +112,7 @@ def outliers_document(found: Outliers, model: FittedModel) -> dict[str, Any]:
 
 def _term(term: TermInOutlier) -> dict[str, Any]:
     return {
-        "term": term.term, "seconds": term.seconds, "share": finite(term.share), "usual_share": finite(term.usual_share),
-        "factor": term.factor, "spoiled": term.spoiled, "disagrees": term.disagrees,
+        "term": term.term, "seconds": finite(term.seconds), "share": finite(term.share),
+        "usual_share": finite(term.usual_share), "factor": term.factor, "spoiled": term.spoiled,
+        "disagrees": term.disagrees,
     }  # fmt: skip

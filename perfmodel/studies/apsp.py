@@ -226,7 +226,7 @@ def minima(factors: Sequence[float]) -> tuple[int, ...]:
 
 
 def by_sub_block(found: Iterable[Configuration]) -> dict[int, tuple[Configuration, ...]]:
-    r"""Return the curves of figure 3: of each :math:`S_D` those that ask for no extra memory, by :math:`\mathcal{T}`."""
+    r"""Return figure 3: of each :math:`S_D` the configurations that ask for no extra memory, by :math:`\mathcal{T}`."""
     return _grouped(((one.sub_block, one) for one in found if not one.extra_local), lambda one: one.threads)
 
 

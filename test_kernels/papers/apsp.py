@@ -2,9 +2,9 @@
 
 Ma, Chamberlain and Agrawal, *Performance Modeling for Highly-threaded Many-core GPUs*, ASAP 2014, Eq. 9 and section
 III. A work-group of `items` work-items computes one sub-block of `sub_block` by `sub_block` elements, so that there are
-(n/sub_block)^2 groups. Three sub-blocks lie in local memory, two of a and that of c: only so does Eq. 4 give the paper's
-B_a = 4 for sub-blocks of 32 and 48 KiB. `extra_local` more bytes are asked for (section V): the array of c's sub-block
-has more rows than are used, which changes no instruction.
+(n/sub_block)^2 groups. Three sub-blocks lie in local memory, two of a and that of c: only so does Eq. 4 give the
+paper's B_a = 4 for sub-blocks of 32 and 48 KiB. `extra_local` more bytes are asked for (section V): the array of c's
+sub-block has more rows than are used, which changes no instruction.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ COMMANDS = (
     ("rank", "variants.py", "-p", "n=1Ki..4Ki", "-w", "weights.json"),
     ("devices", "--from", WEIGHTS),
     ("roofline", "--from", WEIGHTS),
+    ("outliers", "--from", f"{WEIGHTS}/test.jsonl"),
 )
 
 
