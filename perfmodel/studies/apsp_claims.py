@@ -56,8 +56,8 @@ def line_claim(found: Sequence[Configuration]) -> Claim:
     threads = sorted(one.threads for one in found)
     said = (
         f"{seconds_text(line.slope)} sqrt(B_r)/T + {seconds_text(line.intercept)} with r squared {line.r_squared:.4f} "
-        f"over {len(x)} configurations of n={found[0].n}, T from {threads[0]:g} to {threads[-1]:g}; with a level below a "
-        f"bend it is {bent.r_squared:.4f}"
+        f"over {len(x)} configurations of n={found[0].n}, T from {threads[0]:g} to {threads[-1]:g}; with a level below "
+        f"a bend it is {bent.r_squared:.4f}"
     )
     agrees = any(one.slope > 0 and one.r_squared >= LINEAR for one in (line, bent))
     return Claim("Fig. 2, Eq. 15", paper, f"{said} ({LINEAR} counts as linear)", agrees)
