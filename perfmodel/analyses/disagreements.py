@@ -22,13 +22,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfmodel.analyses.outliers import fences, outliers_of
 from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.display import in_words
-from perfmodel.models.binding import RunTime
-from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
@@ -137,7 +135,7 @@ class _Priced:
 
     def if_costs(self, term: str, factor: float) -> float:
         """Return the predicted time if a term cost so many times as much."""
-        return self.time({**self.terms, term: factor * self.terms.get(term, 0.0)})
+        return float(self.time({**self.terms, term: factor * self.terms.get(term, 0.0)}))
 
 
 def explained_outliers(model: FittedModel, measured: Measurements, factor: float | None = None) -> Outliers:
@@ -165,14 +163,10 @@ def explained_outliers(model: FittedModel, measured: Measurements, factor: float
 
 def _pricing(model: FittedModel, measured: Measurements) -> Callable[[Comparison], _Priced]:
     rows = {(row.kernel, in_words(row.variant), in_words(row.parameters)): row for row in measured}
-    run_time = RunTime(model.family, model.weights)
 
     def price(one: Comparison) -> _Priced:
         row = rows[one.kernel, one.form, one.sizes]
-        case = Case(measured.counts[row.counts_hash], row.parameters, model.facts, model.family.name)
-        values: Mapping[str, Any] = model.family.values(case)
-        _, terms = run_time.evaluate(values)
-        return _Priced(one, terms, lambda changed: float(run_time.with_terms(values, changed)))
+        return _Priced(one, *model.by_terms(measured.counts[row.counts_hash], row.parameters))
 
     return price
 

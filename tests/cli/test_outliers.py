@@ -161,3 +161,14 @@ def test_a_store_of_another_device_is_refused(run):
     said = refusal(run("outliers", "--from", str(path)))
     assert "holds times of 'another " in said
     assert "give weights of that device with --weights, or another store with --from" in said
+
+
+def test_no_line_is_wider_than_the_terminal(run, monkeypatch):
+    asked = ("outliers", "--from", "device/test.jsonl", "--factor", "1.5")
+    whole = run(*asked).stdout
+    for columns in (40, 80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = run(*asked).stdout.splitlines()
+        assert [] == [line for line in lines if len(line) > columns]
+    assert any(line.startswith("not shown: usual") for line in lines)
+    assert whole == run(*asked, "--wide").stdout

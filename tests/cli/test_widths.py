@@ -19,7 +19,6 @@ COMMANDS = (
     ("rank", "variants.py", "-p", "n=1Ki..4Ki", "-w", "weights.json"),
     ("devices", "--from", WEIGHTS),
     ("roofline", "--from", SHORT),
-    ("outliers", "--from", f"{WEIGHTS}/test.jsonl"),
 )
 
 
