@@ -103,6 +103,8 @@ class Configuration:
 def configurations(data: StudyData, families: Iterable[str] = ()) -> tuple[Configuration, ...]:
     """Return the configurations that ran, at the largest size that most of them have, with families' predictions.
 
+    Families without weights in the device's folder are left out.
+
     Raises
     ------
     MissingFactError
@@ -113,7 +115,7 @@ def configurations(data: StudyData, families: Iterable[str] = ()) -> tuple[Confi
     often = Counter(row.parameters["n"] for row in data.measured)
     chosen = max(often, key=lambda n: (often[n], n), default=0)
     times = {name: {(in_words(one.variant), one.parameters["n"]): one.predicted for one in data.cases(name)}
-             for name in dict.fromkeys(families)}  # fmt: skip
+             for name in dict.fromkeys(families) if name in data.families}  # fmt: skip
     found = []
     for row in data.measured:
         if row.parameters["n"] == chosen:
@@ -225,9 +227,14 @@ def minima(factors: Sequence[float]) -> tuple[int, ...]:
     return tuple(place + 1 for place in inner if factors[place] < min(factors[place - 1], factors[place + 1]))
 
 
+def automatic(found: Iterable[Configuration]) -> tuple[Configuration, ...]:
+    """Return those that ask for no extra memory, so that B_a is what Eq. 4 gives: those of figures 2 to 4."""
+    return tuple(one for one in found if not one.extra_local)
+
+
 def by_sub_block(found: Iterable[Configuration]) -> dict[int, tuple[Configuration, ...]]:
     r"""Return figure 3: of each :math:`S_D` the configurations that ask for no extra memory, by :math:`\mathcal{T}`."""
-    return _grouped(((one.sub_block, one) for one in found if not one.extra_local), lambda one: one.threads)
+    return _grouped(((one.sub_block, one) for one in automatic(found)), lambda one: one.threads)
 
 
 def by_threads(found: Iterable[Configuration]) -> dict[float, tuple[Configuration, ...]]:
@@ -235,7 +242,7 @@ def by_threads(found: Iterable[Configuration]) -> dict[float, tuple[Configuratio
 
     Curves of one point are left out.
     """
-    own = _grouped(((round(one.threads, 6), one) for one in found if not one.extra_local), lambda one: one.requested)
+    own = _grouped(((round(one.threads, 6), one) for one in automatic(found)), lambda one: one.requested)
     return {threads: curve for threads, curve in own.items() if len(curve) > 1}
 
 
@@ -268,7 +275,7 @@ def flat_from(curve: Sequence[Configuration]) -> float | None:
 
 def asked_for_more(found: Sequence[Configuration]) -> tuple[tuple[Configuration, Configuration], ...]:
     """Return pairs of a configuration and the same with more local memory asked for, greatest speed-up first."""
-    plain = {(one.sub_block, one.items): one for one in found if not one.extra_local}
+    plain = {(one.sub_block, one.items): one for one in automatic(found)}
     pairs = [(plain[one.sub_block, one.items], one) for one in found
              if one.extra_local and (one.sub_block, one.items) in plain]  # fmt: skip
     return tuple(sorted(pairs, key=lambda pair: pair[1].seconds / pair[0].seconds))

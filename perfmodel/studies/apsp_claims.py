@@ -13,6 +13,7 @@ from perfmodel.studies.apsp import (
     LINEAR,
     Configuration,
     asked_for_more,
+    automatic,
     bent_line,
     by_sub_block,
     by_threads,
@@ -49,14 +50,15 @@ def zigzag_claim() -> Claim:
 def line_claim(found: Sequence[Configuration]) -> Claim:
     """Figure 2: the line of Eq. 15."""
     paper = "time is linear in sqrt(B_r)/T: 0.957 s sqrt(B_r)/T + 53.9 s with r squared 0.9916"
-    x, times = [one.ratio for one in found], [one.seconds for one in found]
+    own = automatic(found)
+    x, times = [one.ratio for one in own], [one.seconds for one in own]
     if len(set(x)) < 3:
         return Claim("Fig. 2, Eq. 15", paper, _too_few(len(set(x)), "values of sqrt(B_r)/T", 3), None)
     line, bent = straight_line(x, times), bent_line(x, times)
-    threads = sorted(one.threads for one in found)
+    threads = sorted(one.threads for one in own)
     said = (
         f"{seconds_text(line.slope)} sqrt(B_r)/T + {seconds_text(line.intercept)} with r squared {line.r_squared:.4f} "
-        f"over {len(x)} configurations of n={found[0].n}, T from {threads[0]:g} to {threads[-1]:g}; with a level below "
+        f"over {len(x)} configurations of n={own[0].n}, T from {threads[0]:g} to {threads[-1]:g}; with a level below "
         f"a bend it is {bent.r_squared:.4f}"
     )
     agrees = any(one.slope > 0 and one.r_squared >= LINEAR for one in (line, bent))

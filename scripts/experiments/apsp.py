@@ -11,14 +11,16 @@ from perfmodel.studies.apsp_claims import SHOWN, UNITS, claims
 from perfmodel.studies.choices import choice_records
 
 ROOT, THREADS, TIME = "sqrt(B_r)/T", "T, work-items that a lane holds at once", "time [s]"
+At = Callable[[own.Configuration], float]
 Curves = Mapping[str, Sequence[own.Configuration]]
 
 
 def examine(data: StudyData) -> Findings:
     found = own.configurations(data, (data.recommended, own.FAMILY))
-    x, times = [one.ratio for one in found], [one.seconds for one in found]
+    plain = own.automatic(found)
+    x, times = [one.ratio for one in plain], [one.seconds for one in plain]
     line, bent = own.straight_line(x, times), own.bent_line(x, times)
-    ends = sorted({0.0, bent.bend, *x}) if found else []
+    ends = sorted({0.0, bent.bend, *x}) if x else []
     sizes = {f"S_D = {size}": curve for size, curve in own.by_sub_block(found).items()}
     threads = {f"T = {one:g}": curve for one, curve in own.by_threads(found).items()}
     memory = {f"{extra // 1024} KiB more, B_a = {curve[0].active:g}": curve
@@ -29,7 +31,7 @@ def examine(data: StudyData) -> Findings:
         Series(f"level and line, r² = {bent.r_squared:.4f}", ends, [bent.at(one) for one in ends], "predicted"),
     )
 
-    def beside(curves: Curves, at: Callable[[own.Configuration], float], axis: str) -> tuple[Panel, ...]:
+    def beside(curves: Curves, at: At, axis: str) -> tuple[Panel, ...]:
         by = {"level and line": lambda one: bent.at(one.ratio), data.recommended: lambda one: one.at(data.recommended)}
         return tuple(_panel(curves, at, axis, title, time) for title, time in by.items())
 
@@ -48,14 +50,11 @@ def examine(data: StudyData) -> Findings:
     )  # fmt: skip
 
 
-def _points(curves: Curves, at: Callable[[own.Configuration], float], kind: str = "points") -> list[Series]:
+def _points(curves: Curves, at: At, kind: str = "points") -> list[Series]:
     return [Series(name, list(map(at, curve)), [one.seconds for one in curve], kind) for name, curve in curves.items()]
 
 
-def _panel(
-    curves: Curves, at: Callable[[own.Configuration], float], axis: str, by: str,
-    time: Callable[[own.Configuration], float],
-) -> Panel:  # fmt: skip
+def _panel(curves: Curves, at: At, axis: str, by: str, time: At) -> Panel:
     lines = [Series(name, list(map(at, curve)), list(map(time, curve)), "predicted") for name, curve in curves.items()]
     return Panel((*_points(curves, at, "measured"), *lines), axis, TIME, f"predicted by {by}", ("log", "linear"))
 
