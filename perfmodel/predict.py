@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -192,6 +192,23 @@ class FittedModel:
         warnings = self._warnings(seconds, features, half_width, level)
         interval = _interval(seconds, half_width)
         return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
+
+    def by_terms(
+        self, counts: KernelCounts, sizes: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]]:
+        """Return the terms of a prediction [s] by name, and the function from such terms to the run time [s].
+
+        With it one can ask what the time would be if a term took longer, also where terms overlap
+        (:meth:`perfmodel.models.binding.RunTime.with_terms`). Features that were never measured are free.
+
+        Raises
+        ------
+        ParameterError, MissingFactError, QuantitiesError
+            As of :meth:`predict`.
+        """
+        values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
+        _, terms = self._run_time.evaluate(values)
+        return terms, lambda changed: self._run_time.with_terms(values, changed)
 
     def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.

@@ -6,6 +6,7 @@ experiments a few. Outputs are checked of two variants of each class. ``-m night
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from functools import cache
@@ -241,7 +242,9 @@ def test_output_is_the_references(bench, kernel):
 @every_class
 def test_every_output_is_the_references(bench, kernel):
     for variant in kernel.variants_on(LIMIT):
-        check(bench, Subject(kernel, variant))
+        subject = Subject(kernel, variant)
+        if math.prod(counted(subject).launch.group_shape) <= LIMIT:  # else a campaign records that it cannot run
+            check(bench, subject)
 
 
 ARITHMETIC = {
