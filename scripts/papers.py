@@ -39,12 +39,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list:
         print("\n".join(f"{one.name:10} {one.title}\n{'':10} {one.source}" for one in chosen))
         return 0
+    slugs = options.slugs or pages.measured_devices(options.out)
+    if not slugs and options.device is None:
+        parser.error(f"'{options.out}' holds no experiment that was run; run some with --device NAME")
     try:
-        slugs = options.slugs or pages.measured_devices(options.out)
         if options.device is not None:
             pin_threads()
             device = find(options.device)
             slugs = [device.slug]
+            options.names = [study.name for study in chosen]
             weights_folder(device.slug, options.device)  # before minutes of measuring
             for study in chosen:
                 measure_study(
@@ -52,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                     QUICK_STUDY if options.quick else STUDY, Bar(),
                 )  # fmt: skip
         for slug in slugs:
-            for study in chosen:
+            for study in chosen if options.names else pages.examined(options.out, slug, chosen):
                 data = study_data(study, pages.data_folder(options.out, slug), weights_folder(slug, options.device))
                 found = study.examine(data)
                 written = pages.write(options.out, slug, study, data, found)

@@ -6,7 +6,7 @@ A page is ``experiments/<study>.md``; what stands below its marker is drawn from
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,11 @@ def data_folder(docs: Path, slug: str) -> Path:
 def measured_devices(docs: Path) -> list[str]:
     """Return the names of the folders of all devices that studies were run on."""
     return sorted({path.parent.name for path in (docs / "data" / FOLDER).glob("*/*-claims.csv")})
+
+
+def examined(docs: Path, slug: str, studies: Iterable[Study]) -> list[Study]:
+    """Return those of the studies that were run on a device."""
+    return [one for one in studies if (data_folder(docs, slug) / f"{_file(one, 'claims')}.csv").is_file()]
 
 
 def write(docs: Path, slug: str, study: Study, data: StudyData, found: Findings) -> str:
@@ -99,13 +104,15 @@ def _write_index(docs: Path) -> None:
     """Draw the tables of ``experiments/index.md``: how well each family chooses, in each study, on each device."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     for path in sorted((docs / "data" / FOLDER).glob("*/*-choices.csv")):
-        study = path.name.removesuffix("-choices.csv")
-        for one in _rows(path):
+        study, records = path.name.removesuffix("-choices.csv"), _rows(path)
+        cells = found.setdefault(path.parent.name, {}).setdefault(study, {})
+        most = max(records, key=lambda one: int(one["variants"]))
+        cells[""] = f"{study}: {most['variants']} variants, {most['choices']} choices"
+        for one in records:
             cell = f"{float(one['regret']):.2f}, {float(one['rank']):.1f}" if one["regret"] else "withheld"
             if int(one["withheld"]) and one["regret"]:
                 cell += f" ({one['withheld']} withheld)"
-            found.setdefault(path.parent.name, {}).setdefault(study, {})[one["family"]] = cell
-            found[path.parent.name][study][""] = f"{study}: {one['variants']} variants, {one['choices']} choices"
+            cells[one["family"]] = cell
     sections = []
     for slug, studies in found.items():
         families = sorted({name for cells in studies.values() for name in cells if name})

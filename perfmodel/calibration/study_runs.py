@@ -11,6 +11,7 @@ from perfmodel.calibration.found_weights import FOLDER, find_weights
 from perfmodel.calibration.kernel_choice import TEST_KERNELS, kernel_folder
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.errors import NoWeightsError
+from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.kernels import KernelClass, discover
 from perfmodel.store import read
 from perfmodel.studies import Study, StudyData
@@ -80,7 +81,7 @@ def study_data(study: Study, folder: Path, weights: Path) -> StudyData:
     found = recommended_weights(weights)
     if found is None:
         raise NoWeightsError(f"'{weights}' holds no weights of a device", ())
-    facts = read(weights).known_facts
+    facts = with_measured_facts(read(weights)).known_facts
     measured = read(store_of(study, folder)).with_facts(facts) if study.kernels else None
     failed = () if measured is None else tuple(row for row in measured.current if row.status != "ok")
     return StudyData(facts, measured, failed, weights, found.stem)

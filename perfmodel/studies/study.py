@@ -34,7 +34,7 @@ class StudyData:
     Parameters
     ----------
     facts
-        What is known of the device.
+        What is known of the device, with what can be read off its measurements.
     measured
         The study's measurements, those that failed left out, with these facts; None of a study without kernels.
     failed

@@ -1,0 +1,45 @@
+"""``scripts/papers`` as a user starts it."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts import papers
+from scripts.experiments import studies
+from tests.recorded import INTEL
+
+
+def test_the_list_names_every_experiment_with_its_paper(capsys):
+    assert 0 == papers.main(["--list"])
+    out = capsys.readouterr().out
+    for name, study in studies().items():
+        assert f"{name:10} {study.title}" in out
+        assert study.source in out
+
+
+def test_what_does_not_exist_is_one_line(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        papers.main(["apps"])
+    assert "no experiment is called 'apps'; there are" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        papers.main(["--out", str(tmp_path)])
+    assert "holds no experiment that was run; run some with --device NAME" in capsys.readouterr().err
+    assert 2 == papers.main(["roofline", "--device", "no such device", "--out", str(tmp_path)])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("papers: error: ")
+    assert "no such device" in line
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_recorded_device_is_drawn_without_a_device(tmp_path, capsys):
+    assert 0 == papers.main(["roofline", "--from", INTEL.name, "--out", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "Eq. 4.31, Fig. 4.8: agrees" in out
+    written = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert {
+        "roofline.md", "index.md", "roofline-claims.csv", "roofline-roofs.csv", "roofline-balance.csv",
+        "roofline-roofs.png", "roofline-balance.png",
+    } == written  # fmt: skip
+    again = {path: path.read_bytes() for path in tmp_path.rglob("*.csv")}
+    assert 0 == papers.main(["--out", str(tmp_path)])
+    assert again == {path: path.read_bytes() for path in tmp_path.rglob("*.csv")}
