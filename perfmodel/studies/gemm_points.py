@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.errors import UnmeasuredFeatureError
-from perfmodel.studies.gemm import DEPTH, GROUP, OPERATIONS, TILE
+from perfmodel.studies.gemm import DEPTH, GROUP, OPERATIONS, TILE, operation_shares
+from perfmodel.studies.karsin import PLATFORMS, gpu
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -145,6 +146,13 @@ def along_tile(points: Sequence[Point]) -> tuple[Point, ...]:
         lines.setdefault((one.depth, one.shape), []).append(one)
     longest = max(lines.values(), key=lambda line: len(line))
     return tuple(sorted(longest, key=lambda one: one.tile))
+
+
+def share_bars(line: Sequence[Point]) -> dict[str, dict[str, float]]:
+    """Return the share of each operation [%]: of the dissertation's platforms by the closed form, and of each point."""
+    bars = {name: operation_shares(gpu(name)) for name in PLATFORMS}
+    bars |= {f"N_TB={one.tile}": one.shares() for one in line if one.shares()}
+    return {name: {key: 100 * share for key, share in own.items()} for name, own in bars.items()}
 
 
 def exponent(x: Sequence[float], y: Sequence[float]) -> float:

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from perfmodel.report.curves import Panel, Series, curves_figure, shares_figure
 from perfmodel.studies import Findings, Study, StudyData
+from perfmodel.studies import gemm as forms
 from perfmodel.studies import gemm_points as measured
 from perfmodel.studies.choices import choice_records
-from perfmodel.studies.gemm import SIZE, TILES, matmul, operation_shares, platform_records, spilled_matmul
 from perfmodel.studies.gemm_claims import gemm_claims
 from perfmodel.studies.karsin import PLATFORMS, gpu
-
-LENGTHS = [SIZE * step / 10 for step in range(1, 11)]
 
 
 def examine(data: StudyData) -> Findings:
     points, families = measured.gemm_points(data), measured.gemm_families(data)
     line, best = measured.along_tile(points), measured.fastest(measured.largest(points))
     along_k = {one.variant: measured.along_k(points, one) for one in (measured.library_point(points), best)}
-    is_cpu = "device_type" in data.facts and data.facts.value("device_type") == "cpu"
-    rows = [one.record(families) for one in points]
+    drawn = [_here(own, "k", own[0].name, families, data.facts.name) for own in along_k.values()]
+    platforms = _platforms("k", [forms.SIZE * step / 10 for step in range(1, 11)], "n = m = 10^4")
+    rows, shape = [one.record(families) for one in points], f"lambda={line[0].depth}, b={line[0].group}"
     return Findings(
-        gemm_claims(points, families, is_cpu),
-        {"": rows, "choices": choice_records(data), "platforms": platform_records()},
+        gemm_claims(points, families, data.facts),
+        {"": rows, "choices": choice_records(data), "platforms": forms.platform_records()},
         {
-            "k": curves_figure([
-                *(_here(own, "k", own[0].name, families, data.facts.name) for own in along_k.values()),
-                _platforms("k", LENGTHS, "n = m = 10^4"),
-            ]),
+            "k": curves_figure([*drawn, platforms]),
             "tile": curves_figure([
-                _here(line, "N_TB", f"lambda={line[0].depth}, b={line[0].group}", families, data.facts.name),
-                _platforms("tile", TILES, "n = m = k = 10^4"),
+                _here(line, "N_TB", shape, families, data.facts.name),
+                _platforms("tile", forms.TILES, "n = m = k = 10^4"),
             ]),
-            "shares": shares_figure(_shares(line), "share of the predicted time [%]", "Shares by Karsin's model"),
+            "shares": shares_figure(measured.share_bars(line), "share of the predicted time [%]", "By Karsin's model"),
         },
     )  # fmt: skip
 
@@ -43,21 +40,18 @@ def _here(line: Sequence[measured.Point], x: str, title: str, families: Sequence
     series = [Series("measured", places, [1e3 * one.measured for one in line])]
     series += [Series(name, places, [1e3 * one.seconds(name) for one in line], "predicted") for name in families]
     at = ", ".join(f"{name}={size}" for name, size in line[-1].sizes.items() if name != x)
-    return Panel(tuple(series), x, "time [ms]", f"{device}\n{title}, {at}", ("log", "log"))
+    scales = "linear", "log" if x == "N_TB" else "linear"
+    return Panel(tuple(series), x, "time [ms]", f"{device}\n{title}, {at}", scales)
 
 
-def _platforms(name: str, places: Sequence[float], title: str) -> Panel:
-    times = {one: [sum(matmul(gpu(one), **{name: x}).values()) for x in places] for one in PLATFORMS}
+def _platforms(name: str, places: Sequence[Any], title: str) -> Panel:
+    times = {one: [sum(forms.matmul(gpu(one), **{name: x}).values()) for x in places] for one in PLATFORMS}
     series = [Series(one, places, seconds, "predicted") for one, seconds in times.items()]
     if name == "tile":
-        spilled = [sum(spilled_matmul(gpu("ALGOPARC"), int(x)).values()) for x in places]
-        series.append(Series("ALGOPARC, registers spilled", places, spilled, "fit"))
+        many = [x for x in places if forms.registers(x) >= forms.MOST_REGISTERS]
+        spilled = [sum(forms.spilled_matmul(gpu("ALGOPARC"), x).values()) for x in many]
+        series.append(Series("ALGOPARC, registers spilled", many, spilled, "fit"))
     return Panel(tuple(series), {"tile": "N_TB"}.get(name, name), "time [s]", f"closed form, {title}")
-
-
-def _shares(line: Sequence[measured.Point]) -> dict[str, dict[str, float]]:
-    bars = {name: operation_shares(gpu(name)) for name in PLATFORMS} | {f"N_TB={one.tile}": one.shares() for one in line}
-    return {name: {key: 100 * share for key, share in own.items()} for name, own in bars.items() if own}
 
 
 STUDY = Study(

@@ -8,10 +8,10 @@ from __future__ import annotations
 from math import ceil, log2
 from pathlib import Path
 
-from perfmodel.studies.gemm import best_tile, matmul, spilled_matmul
+from perfmodel.studies.gemm import best_tile, matmul
 from perfmodel.studies.karsin import PLATFORMS, WARP, Gpu, gpu, operation_seconds
 
-__all__ = ["PLATFORMS", "best_each", "gpu", "lines", "matmul", "mergesort", "spilled_matmul"]
+__all__ = ["PLATFORMS", "best_each", "gpu", "lines", "mergesort"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "spt.md"
 
