@@ -113,7 +113,7 @@ def _largest_tiles(line: Sequence[Point]) -> Claim:
         "Section 5.3.2, figures 5.3 and 5.4",
         "for large N_TB the model significantly underestimates the time, because registers are spilled",
         f"{SPT} predicts {ratio:.2f} of the measured time at N_TB = {last.tile}, and in the median {others:.2f} of it "
-        "at smaller ones."
+        "at smaller ones. The cause is not measured."
         if known
         else f"Without {SPT}, or with one N_TB only, there is nothing to compare.",
         ratio < 0.8 and ratio < others if known else None,
@@ -127,12 +127,13 @@ def _spilled(points: Sequence[Point], is_cpu: bool) -> Claim:
     above = [one for one in points if needs[one.variant] > MOST_REGISTERS]
     below = [one for one in points if needs[one.variant] <= MOST_REGISTERS]
     ratios = [median([one.ratio(SPT) for one in part]) if part else float("nan") for part in (above, below)]
-    words = f"predicted over measured is {ratios[0]:.2f} there and {ratios[1]:.2f} elsewhere, in the median"
+    words = f"; predicted over measured is {ratios[0]:.2f} there and {ratios[1]:.2f} elsewhere, in the median"
+    words = words if above and below else ", so nothing is compared"
     return Claim(
         "Section 5.3.2, figure 5.3",
         "with what exceeds 255 registers in local memory, the estimate is much closer for large N_TB",
         f"On ALGOPARC that happens only from N_TB = {_first_spilled()} on; at {last} the estimate rises from "
-        f"{plain:.2f} s to {spilled:.2f} s. Here {_names(above)}; {words if above else 'so nothing is compared'}."
+        f"{plain:.2f} s to {spilled:.2f} s. Here {_names(above)}{words}."
         + " A CPU has no such limit." * is_cpu,
         None if is_cpu or isnan(sum(ratios)) else ratios[0] < ratios[1],
     )
