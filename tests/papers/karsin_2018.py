@@ -5,11 +5,11 @@ Times are in clock cycles in the closed forms and in seconds where they leave th
 
 from __future__ import annotations
 
-from math import ceil, log2
 from pathlib import Path
 
 from perfmodel.studies.gemm import best_tile, matmul
-from perfmodel.studies.karsin import PLATFORMS, WARP, Gpu, gpu, operation_seconds
+from perfmodel.studies.karsin import PLATFORMS, Gpu, gpu
+from perfmodel.studies.sorting import PRINTED, RECOVERED, pairwise, sort_seconds
 
 __all__ = ["PLATFORMS", "best_each", "gpu", "lines", "mergesort"]
 
@@ -17,27 +17,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "spt.md"
 
 
 def mergesort(device: Gpu, each: int, n: float = 1e8, group: int = 128, recovered: bool = False) -> dict[str, float]:
-    """Return the seconds of each operation of the pairwise mergesort (section 7.1.3).
-
-    With ``recovered`` in the reading that gives the printed claims: shared memory at its bandwidth (the
-    multiplicity of 7.1.3 counts no parallelism within a thread), one barrier for each thread-block as in
-    5.2.4, and the sum of partition steps itself where 7.1.2 approximates it.
-    """
-    cores, block = device.cores, group * each
-    threads = device.shared_words / (cores * each)
-    rounds = ceil(log2(n / block))
-    if recovered:
-        steps: float = sum(range(ceil(log2(block)), ceil(log2(n)) + 1))
-    else:
-        steps = (ceil(log2(n / block) ** 2) - ceil(log2(n * block))) / 2
-    amounts = {
-        "g": 2 * n / cores * (rounds + WARP * steps / (2 * block) + 1),
-        "s": 2 * n / cores * (3.1 * ceil(log2(block)) / each + 2.2 * ceil(log2(n / each))),
-        "r": 3 * n * each / (2 * cores),
-        "y": n / cores * (rounds + 1) / (block if recovered else 1),
-    }
-    shared = float("inf") if recovered else threads
-    return operation_seconds(device, amounts, {"g": 2 * threads, "s": shared, "r": threads, "y": threads}, rounds + 1)
+    """Return the seconds of each operation of the pairwise mergesort, as printed or in the recovered reading."""
+    return sort_seconds(device, pairwise(device, each, n, group, changes=RECOVERED if recovered else PRINTED))
 
 
 def best_each(device: Gpu, recovered: bool = False, choices: range = range(3, 65)) -> int:
