@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from perfmodel.measuring.arguments import (
 )
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.generated_code import CompiledCode, Enqueue
-from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.measuring.subject import Subject, stage
 from perfmodel.measuring.timing import sample
 from perfmodel.opencl import quiet_compiler
 
@@ -64,24 +63,10 @@ class Bench:
         return int(self.device.facts.value(key))
 
     def compiled(self, subject: Subject) -> CompiledCode:
-        """Compile the subject's code for the device, once with each set of the compiler's options.
-
-        Raises
-        ------
-        FailedError
-            It cannot be compiled, or its groups need more local memory than the device has. Some drivers find that out
-            as late as at the launch, and PoCL then ends the process.
-        """
+        """Compile the subject's code for the device, once with each set of the compiler's options."""
         generated = subject.generated
         key = (generated.hash, *generated.kernel.options.build_options)
         if key not in self._compiled:
-            has = self.fact("local_memory_bytes") if "local_memory_bytes" in self.device.facts else inf
-            if generated.local_bytes > has:
-                raise FailedError(
-                    "constraint",
-                    f"a work-group needs {generated.local_bytes} bytes of local memory, and the device has {has}; "
-                    "stage less at once",
-                )
             with stage("compile"):
                 self._compiled[key] = generated.compile(self._opened[0])
         return self._compiled[key]

@@ -66,13 +66,6 @@ class GeneratedCode:
         """The one kernel that the host calls."""
         return self.t_unit.default_entrypoint
 
-    @cached_property
-    def local_bytes(self) -> int:
-        """Local memory that the arrays of a work-group take [B]."""
-        from perfmodel.counts.reading.values import array_bytes
-
-        return array_bytes(self.t_unit)[0]
-
     def compile(self, context: Any) -> CompiledCode:
         """Compile the code for the device of `context`."""
         import pyopencl as cl

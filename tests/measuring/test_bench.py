@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import loopy as lp
 import numpy as np
 import pytest
 
@@ -25,27 +24,6 @@ def bench():
 def test_code_is_compiled_once(bench):
     assert bench.compiled(TWICE) is bench.compiled(Subject(SCALE, {"factor": 2}))
     assert bench.compiled(TWICE) is not bench.compiled(Subject(SCALE, {"factor": 3}))
-
-
-def test_too_much_local_memory_is_a_failure_before_the_launch(bench):
-    has = device().facts.value("local_memory_bytes")
-    for words, fits in ((has // 4, True), (has // 4 + 1, False)):
-        kernel = replace(SCALE, build=lambda factor, words=words: scaled_in_local_memory(factor, words))
-        if fits:
-            bench.check(Subject(kernel, {"factor": 2}))
-            continue
-        with pytest.raises(
-            FailedError, match=f"needs {has + 4} bytes of local memory, and the device has {has}"
-        ) as caught:
-            bench.check(Subject(kernel, {"factor": 2}))
-        assert "constraint" == caught.value.status
-
-
-def scaled_in_local_memory(factor, words):
-    t_unit = lp.add_prefetch(SCALE.build(factor=factor), "a", "i_inner", default_tag="l.auto", temporary_name="part")
-    kernel = t_unit.default_entrypoint
-    part = kernel.temporary_variables["part"].copy(shape=(words,), address_space=lp.AddressSpace.LOCAL)
-    return t_unit.with_kernel(kernel.copy(temporary_variables={**kernel.temporary_variables, "part": part}))
 
 
 def test_the_output_is_of_the_arguments_passed(bench):
