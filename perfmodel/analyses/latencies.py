@@ -57,12 +57,8 @@ class Latencies:
         issue = first("issue_s", default=subgroup_size / lanes if lanes else None)
         arithmetic = first("arithmetic_latency_s", "register_latency_s")
         return cls(
-            issue,
-            arithmetic,
-            first("special_latency_s", default=arithmetic),
-            first("memory_latency_s"),
-            first("local_latency_s"),
-            first("barrier_latency_s", default=issue),
+            issue, arithmetic, first("special_latency_s", default=arithmetic), first("memory_latency_s"),
+            first("local_latency_s"), first("barrier_latency_s", default=issue),
             first("departure_uncoalesced_s", "departure_coalesced_s", default=issue),
         )
 

@@ -108,12 +108,8 @@ class HitRates:
 
 
 def hit_rates(
-    counts: KernelCounts,
-    sizes: Mapping[str, int],
-    hierarchy: Hierarchy,
-    groups: int = 8,
-    orders: int = 20,
-    seed: int = 0,
+    counts: KernelCounts, sizes: Mapping[str, int], hierarchy: Hierarchy,
+    groups: int = 8, orders: int = 20, seed: int = 0,
 ) -> HitRates:
     """Trace a sample of work-groups and send it through the caches in random orders.
 

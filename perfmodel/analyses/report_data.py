@@ -199,7 +199,9 @@ def _largest_terms(
     return tuple(found)
 
 
-def _terms(kernel: str, form: str, sizes: str, one: Any, measured: float | None, bounds: KernelBounds) -> KernelTerms:
+def _terms(
+    kernel: str, form: str, sizes: str, one: Any, measured: float | None, bounds: KernelBounds
+) -> KernelTerms:
     """Return the terms of a prediction, or of a ranked variant."""
     whole = one.seconds if one.seconds > 0 else math.nan
     largest_first = sorted(one.terms.items(), key=lambda pair: -abs(pair[1]))

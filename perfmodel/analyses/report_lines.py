@@ -34,6 +34,7 @@ PLAIN: Mapping[str, str] = {
     "barrier_group_s": "cost of a barrier for its work-group as a whole, beside that of its work-items",
     "overlap_exponent": "overlap of computing and memory: 1 if their times add up, 16 if only the longer one counts",
     "oversubscription": "whether more work-items on a compute unit hide latency: 1 if they do, 0 if not",
+
     "cache_bytes": "cache of global memory, as OpenCL reports it",
     "clock_mhz": "highest clock of the compute units",
     "device_type": "kind of device",

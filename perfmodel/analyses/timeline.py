@@ -71,8 +71,8 @@ class _Walk:
             if len(self.nodes[k].loops) <= depth:
                 self.step(k, weight)
             else:
-                nest = self.nodes[k].loops[: depth + 1]
-                while end < places.stop and self.nodes[end].loops[: depth + 1] == nest:
+                nest = self.nodes[k].loops[:depth + 1]
+                while end < places.stop and self.nodes[end].loops[:depth + 1] == nest:
                     end += 1
                 self.loop(range(k, end), depth, weight)
             k = end

@@ -133,7 +133,9 @@ class _Building:
             if acts:
                 roles[role] = len(self.nodes)
                 serial = max([self.serial(array, kind, acts[0][0][1]) for array in arrays], default=1.0)
-                self.nodes.append(WorkNode(kind, step.name, node.loops, times, self.passes(node), acts, arrays, serial))
+                self.nodes.append(WorkNode(
+                    kind, step.name, node.loops, times, self.passes(node), acts, arrays, serial
+                ))
 
         for load in LOADS:
             loaded = [r.variable for r in step.readings if r.path[:1] == (load,)]
@@ -146,7 +148,9 @@ class _Building:
 
     def passes(self, node: FlowNode) -> tuple[float, ...]:
         """Return how often the body of each loop around a node is executed."""
-        return tuple(self.averages.executions(node.launch, node.loops[: depth + 1]) for depth in range(len(node.loops)))
+        return tuple(
+            self.averages.executions(node.launch, node.loops[:depth + 1]) for depth in range(len(node.loops))
+        )
 
     def inside(self, step: Step, roles: Mapping[str, int]) -> Iterable[Dependence]:
         """Yield the arcs from a statement's loads to its operations, and from these to its store."""
@@ -211,7 +215,7 @@ class _Building:
 def _after_loads(reading: Reading) -> tuple[Act, ...]:
     """Return the acts of a statement on a value after it is loaded."""
     last = max(k for k, act in enumerate(reading.path) if act in LOADS)
-    return reading.path[last + 1 :]
+    return reading.path[last + 1:]
 
 
 def _last(roles: Mapping[str, int]) -> int | None:

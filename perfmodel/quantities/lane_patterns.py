@@ -14,12 +14,7 @@ WORD = 4  # bytes of a bank's word
 
 @lru_cache(maxsize=65536)
 def segments_touched(
-    steps: tuple[int, ...],
-    shape: tuple[int, ...],
-    subgroup: int,
-    size: int,
-    segment: int,
-    start: int,
+    steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, segment: int, start: int,
     moves: tuple[tuple[int, int], ...] = (),
 ) -> float:
     """Return how many segments of memory one access by a sub-group touches, the mean over sub-groups and executions.

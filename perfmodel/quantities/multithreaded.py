@@ -94,13 +94,14 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
         own, share = _issued(case, issues), loaded[phase] / some
         own["passes"] = local_passes(case, _accesses(issues, "local")) + loaded[phase]
         own["near_lines"] = near * share
-        own["store_lines"] = segments(case, _accesses(issues, "global", "store"), line, min(SECTOR_BYTES, line))
+        own["store_lines"] = segments(
+            case, _accesses(issues, "global", "store"), line, min(SECTOR_BYTES, line)
+        )
         found |= {f"{phase}_{name}": value * dealt / groups for name, value in own.items()}
         found[f"{phase}_memory_lines"] = memory * share / units
     rounds = np.maximum(dealt / groups_held(case), 1)
     return {
-        **found,
-        **{name: value * rounds for name, value in _chain(case, near / some).items()},
+        **found, **{name: value * rounds for name, value in _chain(case, near / some).items()},
         "dealt_groups": case.value(case.counts.work_groups()) * dealt / groups,
         "started": case.value(case.counts.launches()),
     }
@@ -177,7 +178,6 @@ def _chain(case: Case, missed: Any) -> dict[str, Any]:
     found["instructions"] = found["instructions"] + _turns(case, case.counts.issues) / np.maximum(subgroups, 1) + local
     return {
         **{f"chain_{name}": value for name, value in found.items()},
-        "chain_hits": loads * (1 - missed),
-        "chain_misses": loads * missed,
+        "chain_hits": loads * (1 - missed), "chain_misses": loads * missed,
         "chain_barriers": case.value(chain.barriers()),
     }

@@ -69,7 +69,7 @@ def _passes(case: Case, one: IssuedAccess, steps: tuple[int, ...]) -> float:
 def _touched(case: Case, one: IssuedAccess, segment: int, numbers: tuple[int, ...]) -> float:
     start, *rest = numbers
     lanes = len(one.lanes or ())
-    moves = tuple(zip(rest[lanes::2], rest[lanes + 1 :: 2], strict=True))
+    moves = tuple(zip(rest[lanes::2], rest[lanes + 1::2], strict=True))
     return segments_touched(
         tuple(rest[:lanes]), one.shape, case.counts.subgroup_size, one.bits // 8, segment, start % segment, moves
     )

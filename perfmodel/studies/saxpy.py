@@ -1,8 +1,8 @@
-"""Strided saxpy over warps, measured and predicted with and without an L2 cache: Wang and Lou (2017), figures 4 to 8."""
+"""Strided saxpy over warps, measured and predicted with and without an L2 cache: Wang and Lou (2017), figures 4-8."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,3 +78,11 @@ def saxpy_points(data: StudyData) -> tuple[Point, ...]:
             row.seconds, predicted,
         ))  # fmt: skip
     return tuple(sorted(found, key=lambda one: (one.stride, one.groups)))
+
+
+def by_stride(points: Iterable[Point]) -> dict[int, list[Point]]:
+    """Return launches by their stride, in their order."""
+    found: dict[int, list[Point]] = {}
+    for one in points:
+        found.setdefault(one.stride, []).append(one)
+    return found

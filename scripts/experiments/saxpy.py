@@ -8,13 +8,11 @@ from typing import Any
 from perfmodel.report.curves import Panel, Series, curves_figure
 from perfmodel.studies import Findings, Study, StudyData
 from perfmodel.studies import saxpy_claims as claims
-from perfmodel.studies.saxpy import CACHED, Point, families_of, saxpy_points
+from perfmodel.studies.saxpy import CACHED, Point, by_stride, families_of, saxpy_points
 from perfmodel.studies.wang_lou import card_records
 
-WARPS = "sub-groups for each compute unit"
-SETTINGS = {
-    "without_l2": "without L2", "with_l2_printed": "with L2, as printed", "with_l2_section_2_2": "with L2, section 2.2",
-}  # fmt: skip
+WARPS, ERROR = "sub-groups for each compute unit", "|predicted - measured| / measured [1]"
+SETTINGS = {"without_l2": "without L2", "with_l2_printed": "as printed", "with_l2_section_2_2": "by section 2.2"}
 
 
 def examine(data: StudyData) -> Findings:
@@ -37,25 +35,23 @@ def examine(data: StudyData) -> Findings:
 
 def _times(points: Sequence[Point], families: Sequence[str]) -> list[Panel]:
     found = []
-    for stride in sorted({one.stride for one in points}):
-        own = [one for one in points if one.stride == stride]
+    for stride, own in by_stride(points).items():
         series = [Series("measured", [one.warps for one in own], [one.measured for one in own])]
         for name in families:
-            seen = [one for one in own if name in one.predicted]
-            series.append(Series(name, [p.warps for p in seen], [p.predicted[name] for p in seen], "predicted"))
+            seen = [(one.warps, one.predicted[name]) for one in own if name in one.predicted]
+            series += [Series(name, *zip(*seen, strict=True), "predicted")] if seen else []
         found.append(Panel(tuple(series), WARPS, "time [s]", f"stride {stride}", ("log", "log")))
     return found
 
 
 def _errors(points: Sequence[Point], families: Sequence[str]) -> list[Panel]:
-    ends = [min((p.warps for p in points), default=1.0), max((p.warps for p in points), default=1.0)]
-    found = []
+    warps, found = [one.warps for one in points] or [1.0], []
     for name in families:
-        series = [Series("the paper's 8 %", ends, [claims.GOOD] * 2, "fit")]
-        for stride in sorted({one.stride for one in points}):
-            own = [one for one in points if one.stride == stride and name in one.predicted]
-            series.append(Series(f"stride {stride}", [p.warps for p in own], [max(p.error(name), 1e-3) for p in own]))
-        found.append(Panel(tuple(series), WARPS, "|predicted - measured| / measured [1]", name, ("log", "log")))
+        series = [Series("the paper's 8 %", [min(warps), max(warps)], [claims.GOOD] * 2, "fit")]
+        for stride, own in by_stride(points).items():
+            seen = [(one.warps, max(one.error(name), 1e-3)) for one in own if name in one.predicted]
+            series += [Series(f"stride {stride}", *zip(*seen, strict=True))] if seen else []
+        found.append(Panel(tuple(series), WARPS, ERROR, name, ("log", "log")))
     return found
 
 

@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.studies.wang_lou import (
-    LATENCIES, MOST, STRIDES, Multiprocessors, cache_effects, card_records, issue_where_computing_exceeds,
-    readings_apart, saxpy_cycles, titan_x,
+    LATENCIES,
+    MOST,
+    STRIDES,
+    Multiprocessors,
+    cache_effects,
+    card_records,
+    issue_where_computing_exceeds,
+    readings_apart,
+    saxpy_cycles,
+    titan_x,
 )  # fmt: skip
 from tests.models.test_mwp_cwp import printed
 

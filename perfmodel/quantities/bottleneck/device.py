@@ -73,7 +73,9 @@ def device_of(case: Case) -> Device:
     line = int(known("cache_line_bytes"))
     last = int(next((case.fact(key) for key in LAST_LEVEL if case.knows(key)), ASSUMED["l3_bytes"]))
     sizes = int(known("l1_bytes")), int(known("l2_bytes")), last
-    levels = tuple(_level(size, int(known(f"l{number}_ways")), line) for number, size in enumerate(sizes, 1))
+    levels = tuple(
+        _level(size, int(known(f"l{number}_ways")), line) for number, size in enumerate(sizes, 1)
+    )
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return Device(
         order, known("odd_pitch_access") == "vector", int(case.known("vector_lanes", case.counts.subgroup_size)),

@@ -25,11 +25,7 @@ PACKED = 8
 """Fewest independent chains of one variable that a compiler packs into a vector: PoCL's packs eight, and not four."""
 
 CHAIN_NAMES: Mapping[str, str] = {
-    "minmax": "chain_minmax",
-    "div": "chain_divide",
-    "sqrt": "chain_root",
-    "rsqrt": "chain_root",
-    "pow": "chain_power",
+    "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
 SPECIAL_NAMES: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
 CALLED_NAMES: Mapping[str, str] = {
@@ -286,9 +282,7 @@ class NestWork:
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
         both = min(add, max(multiply, products))
         for name, amount in (
-            ("chain_multiply_add", both),
-            ("chain_add", add - both),
-            ("chain_multiply", max(multiply - both, 0.0)),
+            ("chain_multiply_add", both), ("chain_add", add - both), ("chain_multiply", max(multiply - both, 0.0)),
         ):
             self._charge(name, factor * amount)
         for kind, amount in operations.items():
