@@ -32,7 +32,7 @@ class Timekeeper:
     overhead_s : float
         The launch overhead on the device [s].
     statistics : mapping
-        Of what depends on data, as of :func:`perfmodel.counts.count`.
+        Of what depends on data, as of :func:`perfmodel.counts.count`; a kernel class's own come first.
     """
 
     bench: Bench
@@ -94,15 +94,18 @@ class Timekeeper:
         generated = subject.generated
         if generated.hash not in self.counted:
             with stage("constraint"):
-                counts = self.count_unit(generated.t_unit)
+                counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 
-    def count_unit(self, unit: TranslationUnit, check: bool = True) -> KernelCounts:
+    def count_unit(
+        self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
+    ) -> KernelCounts:
         """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
         from perfmodel.counts import count
 
-        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=self.statistics, check=check)
+        known = {**self.statistics, **(statistics or {})}
+        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
         """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.

@@ -124,7 +124,8 @@ def shares_figure(bars: Mapping[str, Mapping[str, float]], y: str, title: str = 
         axes.bar(list(bars), heights, bottom=below, color=colour, label=name, hatch=hatch, edgecolor="white", width=0.7)
         below = [low + height for low, height in zip(below, heights, strict=True)]
     axes.set(ylabel=y, title=title)
-    axes.tick_params(axis="x", rotation=45 if max(map(len, bars), default=0) * len(bars) > 60 else 0)
+    if max(map(len, bars), default=0) * len(bars) > 60:
+        axes.set_xticks(range(len(bars)), list(bars), rotation=45, ha="right", rotation_mode="anchor")
     quiet_grid(axes, "y")
     legend_beside(axes)
     return figure

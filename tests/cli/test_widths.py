@@ -9,6 +9,7 @@ from perfmodel.cli import application
 from tests.shadow import ROOT
 
 WEIGHTS = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon")
+SHORT = str(ROOT / "docs" / "data" / "calibrate-quick")
 COMMANDS = (
     ("count", "variants.py", "-p", "n=4096"),
     ("count", "variants.py", "-p", "n=1Ki..8Ki"),
@@ -17,7 +18,7 @@ COMMANDS = (
     ("rank", "variants.py", "-p", "n=4096", "-w", "weights.json"),
     ("rank", "variants.py", "-p", "n=1Ki..4Ki", "-w", "weights.json"),
     ("devices", "--from", WEIGHTS),
-    ("roofline", "--from", WEIGHTS),
+    ("roofline", "--from", SHORT),
 )
 
 

@@ -1,7 +1,7 @@
 """What every kernel class must do: one battery over all that the folders hold.
 
-Every variant is built and counted, in the work-group shape that a campaign takes if it takes one.
-Outputs are checked of two variants of each class; ``-m nightly`` checks all, in all shapes.
+Every variant is built and counted, in the work-group shape that a campaign takes if it takes one; of the papers'
+experiments a few. Outputs are checked of two variants of each class. ``-m nightly`` looks at all, in all shapes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,20 @@ from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
 from perfmodel.measuring.arguments import contents, host_array
 from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import places
 from perfmodel.measuring.subject import Subject
 from tests.machine import ROOT, device
 
 CAMPAIGNS = ("measurement_kernels", "test_kernels")
 SUITES = "test_kernels/suites"
-FOLDERS = (*CAMPAIGNS, SUITES)
-CLASSES = [kernel for folder in FOLDERS for kernel in discover(ROOT / folder)]
+PAPERS = "test_kernels/papers"
+FOLDERS = (*CAMPAIGNS, SUITES, PAPERS)
+EXPERIMENTS = discover(ROOT / PAPERS)
+#: Variants of an experiment's class in an ordinary run.
+FEW = 4
+SHORT = [k.with_variants(tuple(k.variants[i] for i in sorted(places(len(k.variants), FEW)))) for k in EXPERIMENTS]
+CLASSES = [*(kernel for folder in (*CAMPAIGNS, SUITES) for kernel in discover(ROOT / folder)), *SHORT]
+WHOLE = [pytest.param(kernel, marks=pytest.mark.nightly, id=f"{kernel.name}-whole") for kernel in EXPERIMENTS]
 LIMIT = 4096
 PAPER = {
     "matmul_tiled", "matmul_naive", "scale_add", "transpose", "stride1", "filled_stride2",
@@ -42,7 +49,7 @@ def subjects(kernel):
 
 @cache
 def counted(subject):
-    return count(subject.generated.t_unit, subgroup_size=32)
+    return count(subject.generated.t_unit, subgroup_size=32, statistics=subject.statistics)
 
 
 def largest(kernel):
@@ -50,9 +57,11 @@ def largest(kernel):
     return kernel.sizes.at(kernel.sizes.exponents(kernel.sizes.start)[-1])[-1]
 
 
-every_class = pytest.mark.parametrize("kernel", CLASSES, ids=lambda kernel: kernel.name)
+every_class = pytest.mark.parametrize("kernel", [*CLASSES, *WHOLE], ids=lambda kernel: kernel.name)
 every_ranked = pytest.mark.parametrize(
-    "kernel", [kernel for kernel in CLASSES if kernel.ranked], ids=lambda kernel: kernel.name
+    "kernel",
+    [*(kernel for kernel in CLASSES if kernel.ranked), *(one for one in WHOLE if one.values[0].ranked)],
+    ids=lambda kernel: kernel.name,
 )
 
 
@@ -89,6 +98,11 @@ def test_kernels_of_suites_are_looked_at_or_set_aside_as_the_page_says():
     assert {"suites"} == {kernel.tags[0] for kernel in discover(ROOT / SUITES)}
     assert [] == sorted(set(found["seen"]) & set(found["aside"]))
     assert len(discover(ROOT / SUITES)) == len(found["seen"] + found["aside"])
+
+
+def test_kernels_of_the_papers_experiments_are_in_no_campaign():
+    assert not {kernel.name for kernel in EXPERIMENTS} & {k.name for one in CAMPAIGNS for k in discover(ROOT / one)}
+    assert {("papers",)} == {kernel.tags[:1] for kernel in EXPERIMENTS}
 
 
 def test_default_contents_are_neither_denormal_nor_about_to_overflow():

@@ -191,7 +191,7 @@ def test_a_killed_fit_leaves_whole_files_only(tmp_path, kills):
         assert content == (tmp_path / name).read_bytes()
 
 
-@pytest.mark.parametrize("kills", KILLS)
+@pytest.mark.parametrize("kills", [1, *KILLS[1:]])
 def test_a_killed_calibration_goes_on(tmp_path, kernels, kills):
     tests, alone, killed = tmp_path / "tests", tmp_path / "alone", tmp_path / "killed"
     tests.mkdir()

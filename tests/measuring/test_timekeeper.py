@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import loopy as lp
+import numpy as np
 import pytest
 
 from perfmodel.measuring import timekeeper
@@ -73,3 +75,26 @@ def test_a_failure_without_sizes_is_recorded_at_the_smallest(keeper):
     row = keeper.failed(TWICE, FailedError("compile", "said"))
     assert ("compile", "said", {"n": 256}) == (row.status, row.message, row.parameters)
     assert {"n": 512} == keeper.failed(TWICE, FailedError("compile", "said"), {"n": 512}).parameters
+
+
+def build_rows(factor):
+    """Row i is as long as ``length[i]`` says."""
+    return lp.split_iname(
+        lp.make_kernel(
+            ["{[i]: 0 <= i < n}", "[last] -> {[j]: 0 <= j < last}"],
+            """
+            for i
+                <> last = length[i]
+                out[i] = factor*sum(j, a[i, j])
+            end
+            """.replace("factor", str(factor)),
+            [lp.GlobalArg("a", np.float32, shape="n, 8"), lp.GlobalArg("length", np.int32, shape="n"),
+             lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+            assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+        ), "i", 64, outer_tag="g.0", inner_tag="l.0",
+    )  # fmt: skip
+
+
+def test_a_class_says_how_long_its_loops_are(keeper):
+    rows = replace(SCALE, build=build_rows, statistics=lambda factor: {"j": 2.5 * factor})
+    assert 5 * 64 == keeper.count(Subject(rows, {"factor": 2})).accesses(array="a")(n=64)

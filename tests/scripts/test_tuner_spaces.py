@@ -75,6 +75,6 @@ def test_kernels_compute_what_they_should(name):
         edges = u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:]
         corners = u[:-2, :-2] + u[:-2, 2:] + u[2:, :-2] + u[2:, 2:]
         expected = given["source"] * u[1:-1, 1:-1] + edges / 8 + corners / 16
-    for config in sample(benchmark, 8):
+    for config in sample(benchmark, 4):
         _, (found,) = benchmark.space.build(**config).executor(queue.context)(queue, n=np.int32(n), **given)
         assert expected == pytest.approx(found, rel=1e-4), config
