@@ -17,7 +17,7 @@ SETTINGS = {"without_l2": "without L2", "with_l2_printed": "as printed", "with_l
 
 def examine(data: StudyData) -> Findings:
     points, families, card = saxpy_points(data), families_of(data), card_records()
-    launch_s = data.model(CACHED).weights["w_launch"] if CACHED in families else 0.0
+    launch_s = data.model(CACHED).weights.get("w_launch", 0.0) if CACHED in families else 0.0
     return Findings(
         (
             claims.few_claim(points, launch_s), claims.many_claim(points, families),
