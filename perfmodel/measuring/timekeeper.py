@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.counts.launch_limits import check_launch
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.order import Configuration
@@ -90,11 +91,12 @@ class Timekeeper:
         return record(self.bench, subject, parameters, samples, **fields)
 
     def count(self, subject: Subject) -> KernelCounts:
-        """Count the variant, once: counts hold for all sizes."""
+        """Count the variant, once: counts hold for all sizes; one whose groups do not fit on the device fails."""
         generated = subject.generated
         if generated.hash not in self.counted:
             with stage("constraint"):
                 counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
+                check_launch(counts, self.bench.device.facts)  # some drivers end the process over a group too large
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 

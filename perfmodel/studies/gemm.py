@@ -7,8 +7,9 @@ elements of C, and goes over k in batches of lambda (`depth`).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from perfmodel.studies.karsin import Gpu, operation_seconds
+from perfmodel.studies.karsin import PLATFORMS, Gpu, gpu, operation_seconds
 
 #: N_TB, lambda and b as MAGMA has them (section 5.3.1).
 TILE, DEPTH, GROUP = 96, 16, 256
@@ -101,6 +102,12 @@ def spilled_matmul(
     return {**parts, "s": parts["s"] + operation_seconds(device, {"s": amount}, both, launches=0)["s"]}
 
 
+def operation_shares(device: Gpu, tile: int = TILE) -> dict[str, float]:
+    """Return the share of each operation in the time at n = m = k = 10^4, by name [1]."""
+    parts = matmul(device, tile=tile)
+    return {OPERATIONS[key]: value / sum(parts.values()) for key, value in parts.items()}
+
+
 def best_tile(device: Gpu, tiles: Iterable[int] = TILES) -> int:
     """Return the N_TB that takes the least time at n = m = k = 10^4, with lambda = 16 and b = 256."""
     return min(tiles, key=lambda tile: sum(spilled_matmul(device, tile).values()))
@@ -110,3 +117,18 @@ def bandwidth_bound(device: Gpu, tile: int = TILE, depth: int = DEPTH, group: in
     """Return of each operation whether its bandwidth takes longer than its latency: 1/B >= L/M (section 5.2.5)."""
     many = multiplicity(device, tile, depth, group)
     return {key: device.bandwidth[key] * device.latency[key] <= many[key] for key in many}
+
+
+def platform_records(tiles: Iterable[int] = TILES) -> list[dict[str, Any]]:
+    """Return a row for each of the dissertation's platforms and each N_TB: seconds, in all and of each operation.
+
+    ``spilled_seconds`` is the time with registers beyond 255 in local memory. n = m = k = 10^4.
+    """
+    rows = []
+    for name in PLATFORMS:
+        for tile in tiles:
+            parts, spilled = matmul(gpu(name), tile=tile), spilled_matmul(gpu(name), tile)
+            times = {"seconds": sum(parts.values()), "spilled_seconds": sum(spilled.values())}
+            own = {f"{OPERATIONS[key]}_s": value for key, value in parts.items()}
+            rows.append({"platform": name, "tile": tile, "registers": registers(tile), **times, **own})
+    return rows

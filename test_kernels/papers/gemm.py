@@ -4,8 +4,8 @@ A work-group of b work-items forms a tile of c with `tile` (N_TB) rows and colum
 `depth` (lambda) elements of a, and as many of b, in local memory; each work-item adds the products to tile^2/b partial
 sums in registers. n, m and k are sizes of their own, so that the time can be looked at against k alone.
 
-`group` is the work-group's width and height. The last variant has a work-item for each element of its tile: a group
-too large for common devices, which is recorded as such.
+`group` is the work-group's width and height. One variant has a work-item for each element of its tile: a group too
+large for common devices, which is recorded as such.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ KERNEL = KernelClass(
         {"tile": tile, "depth": depth, "group": group}
         for depth, group, tiles in (
             (16, (16, 16), (96, 16, 32, 48, 64, 128, 192)),  # 96 is MAGMA's
+            (16, (96, 96), (96,)),  # one element a work-item
             (8, (16, 16), (32, 64, 128)),
             (32, (16, 16), (64, 96)),
             (16, (16, 8), (32, 64)),
-            (16, (8, 8), (16, 32, 64)),
+            (16, (8, 8), (32, 64, 96)),
             (8, (8, 8), (32, 64)),
-            (16, (96, 96), (96,)),
         )
         for tile in tiles
     ),

@@ -182,6 +182,6 @@ KERNEL = KernelClass(
     reference=reference,
     contents={"a": sorted_runs},
     tolerance=0.0,
-    tags=("ranking", "local"),
+    tags=("papers", "ranking", "local"),
     ranked=True,
 )

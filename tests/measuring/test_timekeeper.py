@@ -71,6 +71,31 @@ def test_parameters_that_break_an_assumption_are_a_constraint(keeper):
     assert "constraint" == caught.value.status
 
 
+def much_local_memory(kibibytes):
+    """Each group of 64 stages its part in a local array that is far larger than it needs."""
+    t_unit = lp.make_kernel(
+        "{[i, k]: 0 <= i < n/64 and 0 <= k < 64}",
+        "part[k] = a[64*i + k] {id=put}\n... lbarrier {id=wait, dep=put}\nout[64*i + k] = part[63 - k] {dep=wait}",
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32),
+         lp.TemporaryVariable("part", np.float32, shape=256*kibibytes, address_space=lp.AddressSpace.LOCAL)],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2), name="much",
+    )  # fmt: skip
+    return lp.tag_inames(t_unit, {"i": "g.0", "k": "l.0"})
+
+
+def test_a_group_that_needs_too_much_local_memory_does_not_reach_the_device(keeper, monkeypatch):
+    """PoCL ends the process that builds such a kernel."""
+    most = keeper.bench.fact("local_memory_bytes") // 1024
+    kernel = replace(SCALE, build=much_local_memory, reference=lambda arguments, **_: {
+        "out": arguments["a"].reshape(-1, 64)[:, ::-1].reshape(-1)})  # fmt: skip
+    row = keeper.measured(keeper.configuration(Subject(kernel, {"kibibytes": 4}), {"n": 256}, 0.0))
+    assert ("ok", "") == (row.status, row.message)
+    monkeypatch.setattr(Bench, "compiled", None)
+    row = keeper.measured(keeper.configuration(Subject(kernel, {"kibibytes": most + 1}), {"n": 256}, 0.0))
+    assert "constraint" == row.status
+    assert f"needs {1024 * (most + 1)} bytes of local memory, and '{keeper.bench.device.name}' has" in row.message
+
+
 def test_a_failure_without_sizes_is_recorded_at_the_smallest(keeper):
     row = keeper.failed(TWICE, FailedError("compile", "said"))
     assert ("compile", "said", {"n": 256}) == (row.status, row.message, row.parameters)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfmodel.studies.gemm import best_tile, matmul, spilled_matmul
+from perfmodel.studies.gemm import best_tile, matmul
 from perfmodel.studies.karsin import PLATFORMS, Gpu, gpu
 from perfmodel.studies.sorting import PRINTED, RECOVERED, pairwise, sort_seconds
 
-__all__ = ["PLATFORMS", "best_each", "gpu", "lines", "matmul", "mergesort", "spilled_matmul"]
+__all__ = ["PLATFORMS", "best_each", "gpu", "lines", "mergesort"]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "spt.md"
 
