@@ -39,7 +39,7 @@ def _times(points: Sequence[Point], families: Sequence[str]) -> list[Panel]:
         series = [Series("measured", [one.warps for one in own], [one.measured for one in own])]
         for name in families:
             seen = [(one.warps, one.predicted[name]) for one in own if name in one.predicted]
-            series += [Series(name, *zip(*seen, strict=True), "predicted")] if seen else []
+            series += [Series(name, [x for x, _ in seen], [y for _, y in seen], "predicted")] if seen else []
         found.append(Panel(tuple(series), WARPS, "time [s]", f"stride {stride}", ("log", "log")))
     return found
 
@@ -50,7 +50,7 @@ def _errors(points: Sequence[Point], families: Sequence[str]) -> list[Panel]:
         series = [Series("the paper's 8 %", [min(warps), max(warps)], [claims.GOOD] * 2, "fit")]
         for stride, own in by_stride(points).items():
             seen = [(one.warps, max(one.error(name), 1e-3)) for one in own if name in one.predicted]
-            series += [Series(f"stride {stride}", *zip(*seen, strict=True))] if seen else []
+            series += [Series(f"stride {stride}", [x for x, _ in seen], [y for _, y in seen])] if seen else []
         found.append(Panel(tuple(series), WARPS, ERROR, name, ("log", "log")))
     return found
 
