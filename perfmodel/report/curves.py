@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -103,8 +104,13 @@ def _few_ticks(axes: Axes, panel: Panel) -> None:
     """Name the points of a logarithmic axis where they are few: within a decade or two its own names overlap."""
     points = sorted({float(x) for one in panel.series for x in one.x})
     if panel.scales[0] == "log" and 1 < len(points) <= MOST_TICKS:
-        axes.set_xticks(points, [f"{x:g}" for x in points])
+        axes.set_xticks(points, [_name_of(x) for x in points])
         axes.set_xticks([], minor=True)
+
+
+def _name_of(x: float) -> str:
+    """Return a number for an axis, a large power of two as such."""
+    return f"2^{math.log2(x):g}" if x >= 1024 and math.log2(x).is_integer() else f"{x:g}"
 
 
 def _one_legend(every: Sequence[Axes]) -> None:
