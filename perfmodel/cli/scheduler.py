@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -121,8 +121,8 @@ def run_in_turns(command: Sequence[str], turns: Turns) -> int:
         )  # fmt: skip
         running.add(child)
         with child, ThreadPoolExecutor(1) as reader:
-            result = reader.submit((child.stdout or sys.stdin).read)
-            for line in child.stderr or ():
+            result = reader.submit(cast(IO[str], child.stdout).read)
+            for line in cast(IO[str], child.stderr):
                 print(f"{slug}: {line}", end="", file=sys.stderr, flush=True)
             print(result.result(), end="", flush=True)
         running.discard(child)

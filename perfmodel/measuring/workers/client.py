@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from typing import Any
 
@@ -37,12 +38,24 @@ def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
     before = told.level
     told.setLevel(logging.CRITICAL)  # it repeats each attempt; the error below says it once
     try:
+        with ThreadPoolExecutor(1) as thread:  # this one may run a loop of events already, as a notebook's does
+            thread.submit(asyncio.run, _answered(address, timeout_s)).result()
         return distributed.Client(address, timeout=timeout_s, set_as_default=False)
-    except (OSError, asyncio.TimeoutError, ValueError) as error:
-        problem = f"nothing in {timeout_s:g} s" if isinstance(error, asyncio.TimeoutError | OSError) else str(error)
-        raise SchedulerError(address, problem) from error
+    except asyncio.TimeoutError as error:
+        raise SchedulerError(address, f"nothing in {timeout_s:g} s") from error
+    except (OSError, ValueError) as error:
+        raise SchedulerError(address, str(error)) from error
     finally:
         told.setLevel(before)
+
+
+async def _answered(address: str, timeout_s: float) -> None:
+    """Wait for a scheduler's answer, for which a client would wait for ever once it is connected."""
+    from distributed import Security
+    from distributed.core import rpc
+
+    async with rpc(address, timeout=timeout_s, connection_args=Security().get_connection_args("client")) as scheduler:
+        await asyncio.wait_for(scheduler.identity(), timeout_s)
 
 
 def dask() -> Any:
