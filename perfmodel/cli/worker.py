@@ -8,15 +8,18 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.options import DeviceName
+from perfmodel.cli.options import DeviceName, Json
+from perfmodel.cli.output import print_document
 
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Of a Dask scheduler, such as tcp://host:8786.")]
+
+SCHEMA = "perfmodel.worker/1"
 
 #: Dask's sampling of a worker's stack would disturb what is timed.
 _SETTINGS = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 
 
-def command(address: Address, device: DeviceName = None) -> None:
+def command(address: Address, device: DeviceName = None, json: Json = False) -> None:
     """Offer a device to 'perfmodel calibrate --scheduler ADDRESS': become a Dask worker that has it.
 
     It has one thread, and is started again by Dask where a kernel ends its process. Stop it with Ctrl-C.
@@ -30,9 +33,14 @@ def command(address: Address, device: DeviceName = None) -> None:
     pin_threads()
     target = find(device)
     arguments = worker_arguments(address, target.slug)
-    typer.echo(f"offering {target.name} ({target.platform}): dask worker {' '.join(arguments)}", err=True)
-    sys.stderr.flush()
     command = [sys.executable, "-m", "distributed.cli.dask_worker", *arguments]
+    if json:
+        print_document({"schema": SCHEMA, "device": target.name, "platform": target.platform, "slug": target.slug,
+                        "index": target.index, "command": command})  # fmt: skip
+    else:
+        typer.echo(f"offering {target.name} ({target.platform}): dask worker {' '.join(arguments)}", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
     os.execve(sys.executable, command, {**_SETTINGS, **os.environ, OWN_DEVICE: str(target.index)})
 
 

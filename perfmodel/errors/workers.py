@@ -27,7 +27,7 @@ class NoWorkerError(PerfModelError, LookupError):
         waited = f" (waited {self.waited_s:g} s)" if self.waited_s else ""
         return (
             f"no worker of the scheduler at '{self.address}' has {what}{waited}; its workers have: "
-            f"{', '.join(self.allowed) or 'none'}. Run on the machine with the device: perfmodel worker {self.address} "
+            f"{', '.join(self.allowed) or 'none'}; on the machine with the device run: perfmodel worker {self.address} "
             "--device NAME."
         )
 

@@ -51,10 +51,9 @@ def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
 
 async def _answered(address: str, timeout_s: float) -> None:
     """Wait for a scheduler's answer, for which a client would wait for ever once it is connected."""
-    from distributed import Security
-    from distributed.core import rpc
-
-    async with rpc(address, timeout=timeout_s, connection_args=Security().get_connection_args("client")) as scheduler:
+    distributed = dask()
+    security = distributed.Security().get_connection_args("client")
+    async with distributed.rpc(address, timeout=timeout_s, connection_args=security) as scheduler:
         await asyncio.wait_for(scheduler.identity(), timeout_s)
 
 

@@ -115,11 +115,11 @@ class Crew:
 
     def _died(self, name: str, progress: Progress) -> None:
         self._deaths[name] += 1
+        self._told = True
         if self._deaths[name] >= DEATHS:
             message = f"{DIED}an unknown cause (its worker was lost) while this was under way, twice"
             raise FailedError("runtime", message)
         progress.tell(f"{name}: the worker {self._worker} was lost while this was under way; tried again")
-        self._told = True
 
     def _take_over(self, progress: Progress) -> None:
         """Choose another worker where the last one is gone: one with an equal device and our versions."""

@@ -13,6 +13,7 @@ import pytest
 
 from perfmodel import measure, store
 from perfmodel.errors import KernelTravelError, NoDeviceError
+from perfmodel.measuring import lock
 from perfmodel.measuring.workers.bench import WorkersBench, workers_device
 from perfmodel.measuring.workers.crew import Crew
 from perfmodel.store.files import DEVICE_FILE
@@ -32,6 +33,12 @@ def client():
         yield found
 
 
+@pytest.fixture(autouse=True)
+def own_locks(tmp_path, monkeypatch):
+    """A campaign beside this test is not waited for."""
+    monkeypatch.setattr(lock, "gettempdir", lambda: str(tmp_path))
+
+
 def on_worker(client, path, *kernels, progress=None, **changes):
     return measure(kernels, device().slug, path, progress, replace(TINY, **changes), client=client)
 
@@ -45,10 +52,10 @@ def test_a_campaign_on_a_worker_leaves_the_store_of_one_here(client, tmp_path):
     assert [row.key for row in here.rows] == [row.key for row in there.rows]
     assert [row.place_in_order for row in here.rows] == [row.place_in_order for row in there.rows]
     assert set(here.counts) == set(there.counts)
-    assert 2 == len(there.counts)
+    assert {row.counts_hash for row in there.rows} == set(there.counts)
     assert [6] * 6 == [len(row.samples_s) for row in there.rows]
     assert {"ok"} == {row.status for row in there.rows}
-    assert here.rows[0].versions.keys() == there.rows[0].versions.keys()
+    assert here.rows[0].versions.items() <= there.rows[0].versions.items()  # a worker pins its threads, too
     names = {path.name for path in (tmp_path / "here").iterdir()}
     assert names == {path.name for path in (tmp_path / "there").iterdir()}
     assert DEVICE_FILE in names

@@ -43,7 +43,7 @@ def test_a_device_that_no_worker_has():
 
 
 def test_no_workers_at_all():
-    with pytest.raises(NoWorkerError, match=r"has a device; its workers have: none. Run .* perfmodel worker tcp://"):
+    with pytest.raises(NoWorkerError, match=r"has a device; its workers have: none; on .* run: perfmodel worker tcp://"):
         chosen_slug(FakeClient(), None)
 
 

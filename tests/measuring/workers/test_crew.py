@@ -101,7 +101,7 @@ def test_only_an_equal_worker_takes_over(other, said):
 
 def test_without_a_worker_it_says_what_there_is():
     crew, _ = ready(a=Worker(answers=[None]), b=Worker(slugs=("another",)))
-    with pytest.raises(NoWorkerError, match=f"'{SLUG}' .waited 0.01 s.; its workers have: another. Run on") as caught:
+    with pytest.raises(NoWorkerError, match=f"'{SLUG}' .waited 0.01 s.; its workers have: another; on") as caught:
         ask(crew, Hears())
     assert ADDRESS == caught.value.address
 
