@@ -9,7 +9,6 @@ from dataclasses import fields, is_dataclass
 from types import ModuleType
 from typing import Any
 
-from perfmodel.errors import MissingExtraError
 from perfmodel.kernels.execution import modules_beside
 
 #: Every process has these under the same versions: what they define is pickled by name.
@@ -20,16 +19,9 @@ def pickled_by_value(value: Any) -> bytes:
     """Pickle a function or a value of functions with all that their kernel files define.
 
     The modules that lie beside such a file travel with it.  What perfmodel and installed libraries define does not.
-
-    Raises
-    ------
-    MissingExtraError
-        cloudpickle is not installed.
     """
-    try:
-        import cloudpickle
-    except ImportError:
-        raise MissingExtraError("cloudpickle", "scale") from None
+    import cloudpickle
+
     with ExitStack() as undo:
         for module in _own_modules(value):
             if module.__name__ not in cloudpickle.list_registry_pickle_by_value():

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
 from time import monotonic, sleep
+from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
+from perfmodel.cli import application
+from perfmodel.measuring.workers import client as clients
 from perfmodel.measuring.workers.bench import workers_device
 from perfmodel.measuring.workers.client import having
+from perfmodel.measuring.workers.order import OWN_DEVICE
 from tests.cli.program import RUN, perfmodel
 from tests.cluster import cluster
 from tests.machine import ROOT, device
@@ -46,3 +53,18 @@ def test_without_a_scheduler_it_says_so_at_once():
     assert 2 == done.returncode
     assert 1 == len(done.stderr.splitlines())
     assert "the Dask scheduler at 'localhost' does not answer: missing port number" in done.stderr
+
+
+@pytest.mark.device
+def test_with_json_it_says_what_it_becomes(monkeypatch):
+    became = []
+    monkeypatch.setattr(clients, "connected", lambda address: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(os, "execve", lambda program, command, environment: became.append((command, environment)))
+    slug = device().slug
+    said = CliRunner().invoke(application(), ["worker", "tcp://host:1", "--device", slug, "--json"]).stdout
+    document = json.loads(said)
+    assert ("perfmodel.worker/1", slug, device().index) == tuple(document[key] for key in ("schema", "slug", "index"))
+    ((command, environment),) = became
+    assert command == document["command"]
+    assert ["--resources", f"perfmodel:{slug}=1"] == command[-2:]
+    assert str(device().index) == environment[OWN_DEVICE]

@@ -5,14 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+import cloudpickle
 
-from perfmodel.errors import MissingExtraError
 from perfmodel.kernels import discover
 from perfmodel.kernels.by_value import pickled_by_value
 from tests.machine import ROOT
-
-cloudpickle = pytest.importorskip("cloudpickle")
 
 CLASS = """
 import _beside
@@ -52,9 +49,3 @@ def test_what_is_installed_is_pickled_by_name():
     import numpy as np
 
     assert len(pickled_by_value(np.testing.assert_allclose)) < 200
-
-
-def test_without_cloudpickle_it_says_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(MissingExtraError, match=r"perfmodel\[scale\]"):
-        pickled_by_value(len)

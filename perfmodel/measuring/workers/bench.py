@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
-from perfmodel.errors import BrokenDeviceError, KernelTravelError, MissingExtraError, NoDeviceError
+from perfmodel.errors import BrokenDeviceError, KernelTravelError, NoDeviceError
 from perfmodel.facts.probes.run import Point
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.kernels.by_value import pickled_by_value
@@ -132,8 +132,6 @@ class WorkersBench(Bench):
         if kernel not in self._kernels:
             try:
                 self._kernels[kernel] = pickled_by_value(kernel)
-            except MissingExtraError:
-                raise
             except Exception as error:  # whatever a value's own pickling raises
                 raise KernelTravelError(kernel.name, f"{type(error).__name__}: {error}") from error
         return self._kernels[kernel]

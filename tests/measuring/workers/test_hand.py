@@ -21,7 +21,6 @@ from tests.campaigns import SCALE, TINY
 from tests.machine import device
 
 pytestmark = pytest.mark.device
-pytest.importorskip("cloudpickle")
 CODE = Subject(SCALE, {"factor": 2})
 
 
