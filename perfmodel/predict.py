@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
+from perfmodel.counts.launch_limits import check_launch
 from perfmodel.display import data_frame, html_table, one_line
-from perfmodel.errors import LaunchLimitError, UnmeasuredFeatureError
+from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FitOptions, FittedWeights, read_weights
@@ -192,6 +193,23 @@ class FittedModel:
         interval = _interval(seconds, half_width)
         return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
 
+    def by_terms(
+        self, counts: KernelCounts, sizes: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]]:
+        """Return the terms of a prediction [s] by name, and the function from such terms to the run time [s].
+
+        With it one can ask what the time would be if a term took longer, also where terms overlap
+        (:meth:`perfmodel.models.binding.RunTime.with_terms`). Features that were never measured are free.
+
+        Raises
+        ------
+        ParameterError, MissingFactError, QuantitiesError
+            As of :meth:`predict`.
+        """
+        values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
+        _, terms = self._run_time.evaluate(values)
+        return terms, lambda changed: self._run_time.with_terms(values, changed)
+
     def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
 
@@ -243,18 +261,6 @@ class FittedModel:
         """The features that the family's expression names and that no measurement exercised."""
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
-
-
-def check_launch(counts: KernelCounts, facts: DeviceFacts) -> None:
-    """Raise LaunchLimitError where a work-group does not fit on a device, as far as its facts are known."""
-    shape = counts.launch
-    needs = {
-        "max_work_group_size": (math.prod(shape.group_shape), "work-items"),
-        "local_memory_bytes": (shape.local_bytes, "bytes of local memory"),
-    }
-    for key, (needed, what) in needs.items():
-        if key in facts and needed > facts.value(key):
-            raise LaunchLimitError(counts.name, needed, what, facts.name, facts.value(key))
 
 
 def fit(

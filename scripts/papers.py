@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from perfmodel.calibration import study_pages as pages
@@ -16,6 +17,7 @@ from perfmodel.calibration.study_runs import measure_study, study_data, weights_
 from perfmodel.cli.progress import Bar
 from perfmodel.errors import PerfModelError
 from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads
+from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.opencl import find
 from perfmodel.studies import claims_text
 from scripts.experiments import studies
@@ -40,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n".join(f"{one.name:10} {one.title}\n{'':10} {one.source}" for one in chosen))
         return 0
     slugs = options.slugs or pages.measured_devices(options.out)
+    if options.device is not None and argv is None and not follow_supervisor():  # a kernel may end the process
+        return supervise([sys.executable, "-m", "scripts.papers", *sys.argv[1:]], partial(print, file=sys.stderr))
     if not slugs and options.device is None:
         parser.error(f"'{options.out}' holds no experiment that was run; run some with --device NAME")
     try:

@@ -51,6 +51,7 @@ FAMILY_WORDS: Mapping[str, Mapping[str, tuple[str, str]]] = MappingProxyType({
     },
     "mwp_cwp": _WARPS,
     "mwp_cwp_l2": _WARPS,
+    "mwp_cwp_l2_all_warps": _WARPS,
     "overlap": {"w_sharpness": ("the sharpness of the overlap (1: times add up, 64: only the longest counts)", "")},
     "bottleneck": {"w_sharpness": ("the sharpness of the overlap (1: times add up, 64: only the longest counts)", "")},
     "roofline": {

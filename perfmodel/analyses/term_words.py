@@ -79,7 +79,10 @@ _WARPS = {
     "compute": "instructions of one sub-group",
     "period": "instructions of one sub-group between two memory requests",
 }
-_SAME = {"mwp_cwp": _WARPS, "mwp_cwp_l2": _WARPS, "threaded_manycore_linear": _TERMS["threaded_manycore"]}
+_SAME = {
+    **dict.fromkeys(("mwp_cwp", "mwp_cwp_l2", "mwp_cwp_l2_all_warps"), _WARPS),
+    "threaded_manycore_linear": _TERMS["threaded_manycore"],
+}
 
 _FEWER_BYTES = (
     "Move less data: keep what several work-items read in local memory, read neighbouring cells by neighbouring lanes, "

@@ -155,7 +155,9 @@ def _again(one: Recount, old: KernelCounts, classes: Mapping[str, KernelClass]) 
     subject = Subject(classes[one.kernel], variant)
     try:
         unit = subject.generated.t_unit
-        new = count(unit, subgroup_size=old.subgroup_size, cache=False, budget=old.budget)
+        new = count(
+            unit, subgroup_size=old.subgroup_size, statistics=subject.statistics, cache=False, budget=old.budget
+        )
     except (FailedError, PerfModelError) as error:
         return replace(one, status="failed", message=" ".join(str(error).split()))
     if new.hash == one.old_hash:

@@ -152,14 +152,22 @@ class Comparisons(tuple[Comparison, ...]):
 
 
 def compare(model: FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
-    """Predict every measured case with a fitted model; in the order of kernels, variants and sizes."""
+    """Predict every measured case with a fitted model; in the order of kernels, variants and sizes.
+
+    Raises
+    ------
+    MissingCountsError
+        If the counts of a case are not in the store.
+    """
+    from perfmodel.fitting.design import counts_of
+
     rows = []
     for row in measured:
         predicted: float | None = None
         interval: tuple[float, float] | None = None
         needs: tuple[str, ...] = ()
         try:
-            found = model.predict(measured.counts[row.counts_hash], row.parameters, level=level)
+            found = model.predict(counts_of(measured, row), row.parameters, level=level)
             predicted, interval = found.seconds, found.interval
         except UnmeasuredFeatureError as error:
             needs = error.features

@@ -87,7 +87,7 @@ def build_design(measurements: Measurements, family: Family, options: FitOptions
     asked, rows = options or FitOptions(), tuple(measurements)
     labels = tuple(label(row) for row in rows)
     times = _times(rows, labels)
-    counted = [_counts(measurements, row) for row in rows]
+    counted = [counts_of(measurements, row) for row in rows]
     facts = measurements.facts
     cases = [Case(c, row.parameters, facts, family.name) for c, row in zip(counted, rows, strict=True)]
     exercised = {name for case in cases for name, value in case.features.items() if value != 0}
@@ -143,7 +143,8 @@ def _times(rows: tuple[Measurement, ...], labels: tuple[str, ...]) -> Floats:
     return times
 
 
-def _counts(measurements: Measurements, row: Measurement) -> KernelCounts:
+def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
+    """Return the counts of a measured configuration; raise MissingCountsError where the store does not hold them."""
     counts = measurements.counts.get(row.counts_hash)
     if counts is None:
         raise MissingCountsError(label(row), row.counts_hash)

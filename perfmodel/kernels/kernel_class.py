@@ -52,6 +52,9 @@ class KernelClass:
     contents : mapping
         From array name to ``draw(generator, shape)``, for arrays with other contents than numbers
         in [0.5, 2), as the index array of a gather.
+    statistics : mapping or callable
+        What :func:`perfmodel.counts.count` must know of loops and tests that depend on data: mean trip counts and
+        probabilities [1], or a function of the variant that gives them.
     tolerance : float
         Largest relative difference from `reference` [1].
     ranked : bool
@@ -73,6 +76,9 @@ class KernelClass:
     doubles: str | None = None
     raises: float = 0.5
     contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    statistics: Mapping[str, float] | Callable[..., Mapping[str, float]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     tolerance: float = 1e-4
     ranked: bool = False
 
@@ -95,3 +101,7 @@ class KernelClass:
     def isolated(self, variant: Variant) -> str | None:
         """Name of the feature that this variant isolates, if any."""
         return self.isolates(**variant) if callable(self.isolates) else self.isolates
+
+    def known_statistics(self, variant: Variant) -> Mapping[str, float]:
+        """Statistics of this variant's data, as of :func:`perfmodel.counts.count`."""
+        return self.statistics(**variant) if callable(self.statistics) else self.statistics

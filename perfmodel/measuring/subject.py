@@ -79,6 +79,11 @@ class Subject:
         """Its floating-point arguments."""
         return self.kernel.scalars(**self.variant)
 
+    @property
+    def statistics(self) -> Mapping[str, float]:
+        """What is known of its data, as of :func:`perfmodel.counts.count`."""
+        return self.kernel.known_statistics(self.variant)
+
     def arrays(self, parameters: Parameters) -> tuple[ArrayArgument, ...]:
         """Its arrays at these parameters."""
         return array_arguments(self.generated.kernel, parameters)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.counts.launch_limits import check_launch
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.order import Configuration
@@ -31,7 +32,7 @@ class Timekeeper:
     overhead_s : float
         The launch overhead on the device [s].
     statistics : mapping
-        Of what depends on data, as of :func:`perfmodel.counts.count`.
+        Of what depends on data, as of :func:`perfmodel.counts.count`; a kernel class's own come first.
     """
 
     bench: Bench
@@ -87,19 +88,23 @@ class Timekeeper:
         return record(self.bench, subject, parameters, samples, **fields)
 
     def count(self, subject: Subject) -> KernelCounts:
-        """Count the variant, once: counts hold for all sizes."""
+        """Count the variant, once: counts hold for all sizes; one whose groups do not fit on the device fails."""
         generated = subject.generated
         if generated.hash not in self.counted:
             with stage("constraint"):
-                counts = self.count_unit(generated.t_unit)
+                counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
+                check_launch(counts, self.bench.device.facts)  # some drivers end the process over a group too large
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 
-    def count_unit(self, unit: TranslationUnit, check: bool = True) -> KernelCounts:
+    def count_unit(
+        self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
+    ) -> KernelCounts:
         """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
         from perfmodel.counts import count
 
-        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=self.statistics, check=check)
+        known = {**self.statistics, **(statistics or {})}
+        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
         """Count the work-groups of a launch; fail where the kernel's assumptions do not hold.

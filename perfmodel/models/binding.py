@@ -55,6 +55,17 @@ class RunTime:
         parts = {name: part.value(values, own) for name, (part, own) in self._parts.items()}
         return expression.value(values, weights), parts
 
+    def with_terms(self, values: Mapping[str, Any], terms: Mapping[str, Any]) -> Any:
+        """Return the run time [s] if its terms took other seconds; `values` and the names of terms as in evaluate.
+
+        In a plain sum it is their sum. Else each part takes the seconds that are given, and what the expression has
+        beside parts is as in :meth:`evaluate`.
+        """
+        if self.family.plain_sum:
+            return sum(terms.values(), 0.0)
+        expression, weights = self._over_parts
+        return expression.value({**values, **terms}, weights)
+
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, by its name.
 
@@ -82,6 +93,13 @@ class RunTime:
     @cached_property
     def _whole(self) -> tuple[Expression, list[float]]:
         return self._with_weights(self.family.expression)
+
+    @cached_property
+    def _over_parts(self) -> tuple[Expression, list[float]]:
+        """The expression in parts, which stand for numbers of their own, with the weights that are left in it."""
+        family = replace(self.family, parts={}, units={**self.family.units, **dict.fromkeys(self.family.parts, "s")})
+        found = bind(family, self.weights)
+        return found, [self.weights[weight_name(self.family, name)] for name in found.weights]
 
     @cached_property
     def _parts(self) -> dict[str, tuple[Expression, list[float]]]:

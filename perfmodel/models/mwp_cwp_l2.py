@@ -11,7 +11,8 @@ goes to memory; in all later ones the L2 cache hits (section 2.4), and they take
 - Eq. 22, else: :math:`T = \max(First\,N + Mem_L h,\; Mem_L + Comp)`
 
 First, the issue of the instructions before the first access, is estimated as Comp / #Mem_insts, a mean
-period. That Eq. 20 and 22 let later warps compute for that long only is printed so.
+period. That Eq. 20 and 22 let later warps compute for that long only is printed so, and so is the second condition
+of Eq. 21, which section 2.2 contradicts (:mod:`perfmodel.models.mwp_cwp_l2_all_warps`).
 
 An extension: with a measured or simulated miss ratio m (fact ``l2_miss_ratio``, from
 :mod:`perfmodel.analyses.memory_hierarchy`), h becomes m + (1 - m) h; without it m is 0, as in the paper.
@@ -19,18 +20,8 @@ An extension: with a measured or simulated miss ratio m (fact ``l2_miss_ratio``,
 
 from __future__ import annotations
 
-from typing import Any
-
 from perfmodel.models.model import Family, Weight
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.warps import WARP_UNITS, warp_quantities
-
-
-def quantities(case: Case) -> dict[str, Any]:
-    """Return the inputs of Table 1, and the shares of later accesses that miss and hit the L2 cache."""
-    miss = float(case.known("l2_miss_ratio", 0.0))
-    return {**warp_quantities(case), "misses": miss, "hits": 1 - miss}
-
+from perfmodel.quantities.warps import CACHED_WARP_UNITS, cached_warp_quantities
 
 MWP = "min(latency/departure, w_bandwidth*latency/(warp_bytes*units), warps)"  # Eq. 5, with 6 and 7
 CWP = "min((memory + compute)/compute, warps)"  # Eq. 9 and 10
@@ -48,8 +39,8 @@ FAMILY = Family(
         "X. Wang, A. Lou: GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, 2017, "
         "Eq. 1 to 22"
     ),
-    quantities=quantities,
-    units={**WARP_UNITS, "misses": "", "hits": ""},
+    quantities=cached_warp_quantities,
+    units=CACHED_WARP_UNITS,
     weights=(
         Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s"),
         Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s"),

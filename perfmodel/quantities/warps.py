@@ -18,6 +18,8 @@ WARP_UNITS: Mapping[str, str] = MappingProxyType({
     **dict.fromkeys(("uncoalesced", "coalesced", "per_mw", "more_per_mw", "warps", "units"), ""), "launched": "launch",
 })  # fmt: skip
 """Unit of each quantity of :func:`warp_quantities`."""
+CACHED_WARP_UNITS: Mapping[str, str] = MappingProxyType({**WARP_UNITS, "misses": "", "hits": ""})
+"""Unit of each quantity of :func:`cached_warp_quantities`."""
 
 
 def warp_quantities(case: Case) -> dict[str, Any]:
@@ -55,3 +57,12 @@ def warp_quantities(case: Case) -> dict[str, Any]:
         "rounds": launches * np.maximum(groups_per_launch(case) / (groups * units), 1),
         "launched": launches,
     }
+
+
+def cached_warp_quantities(case: Case) -> dict[str, Any]:
+    """Return :func:`warp_quantities`, and of later accesses the shares that miss and that hit the L2 cache.
+
+    The share of misses is the fact ``l2_miss_ratio``. Without it all later accesses hit, as in the paper (section 2.4).
+    """
+    miss = float(case.known("l2_miss_ratio", 0.0))
+    return {**warp_quantities(case), "misses": miss, "hits": 1 - miss}

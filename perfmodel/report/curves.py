@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_TICKS = 8
+"""Most points of a logarithmic axis that are named one by one."""
+
 
 @dataclass(frozen=True)
 class Series:
@@ -68,6 +71,7 @@ def curves_figure(panels: Sequence[Panel], title: str = "") -> Figure:
             _draw(axes, one, labels.index(one.label) if one.label in labels else 0)
         axes.set(xlabel=panel.x, ylabel=panel.y, xscale=panel.scales[0], yscale=panel.scales[1])
         axes.set_title(panel.title, fontsize="small")
+        _few_ticks(axes, panel)
         quiet_grid(axes)
     _one_legend(every)
     if title:
@@ -85,6 +89,14 @@ def _draw(axes: Axes, series: Series, place: int) -> None:
         "fit": {"color": "0.35", "linestyle": "-", "linewidth": 1.2, "label": series.label},
     }
     axes.plot(series.x, series.y, markersize=5, markeredgecolor="white", markeredgewidth=0.4, **looks[series.kind])
+
+
+def _few_ticks(axes: Axes, panel: Panel) -> None:
+    """Name the points of a logarithmic axis where they are few: within a decade or two its own names overlap."""
+    points = sorted({float(x) for one in panel.series for x in one.x})
+    if panel.scales[0] == "log" and 1 < len(points) <= MOST_TICKS:
+        axes.set_xticks(points, [f"{x:g}" for x in points])
+        axes.set_xticks([], minor=True)
 
 
 def _one_legend(every: Sequence[Axes]) -> None:
@@ -124,7 +136,8 @@ def shares_figure(bars: Mapping[str, Mapping[str, float]], y: str, title: str = 
         axes.bar(list(bars), heights, bottom=below, color=colour, label=name, hatch=hatch, edgecolor="white", width=0.7)
         below = [low + height for low, height in zip(below, heights, strict=True)]
     axes.set(ylabel=y, title=title)
-    axes.tick_params(axis="x", rotation=45 if max(map(len, bars), default=0) * len(bars) > 60 else 0)
+    if max(map(len, bars), default=0) * len(bars) > 60:
+        axes.set_xticks(range(len(bars)), list(bars), rotation=45, ha="right", rotation_mode="anchor")
     quiet_grid(axes, "y")
     legend_beside(axes)
     return figure

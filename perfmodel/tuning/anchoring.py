@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.anchors import Anchor, AnchoredModel
+from perfmodel.counts.launch_limits import check_launch
 from perfmodel.errors import AnchorDeviceError, AnchorError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.predict import check_launch
 from perfmodel.tuning.smaller_sizes import smaller_sizes
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.user_kernel import Arguments

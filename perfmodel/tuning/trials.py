@@ -344,7 +344,7 @@ class Trials:
         return found
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
-        from perfmodel.predict import check_launch
+        from perfmodel.counts.launch_limits import check_launch
 
         with stage("constraint"):
             counts = self._counted(name, check=True)  # before its code is generated: it tells more of what is wrong

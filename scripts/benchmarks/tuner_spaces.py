@@ -13,12 +13,12 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
+from perfmodel.kernels.builders.matmul import register_tiled_product
 from perfmodel.kernels.builders.stencil import SOURCE, tiled_stencil
 from perfmodel.kernels.space import Space
 
 Config = dict[str, Any]
 SIDES = {"none": "", "a": "a", "b": "b", "ab": "ab"}
-STEPS = frozenset({"i_outer", "j_outer", "k_outer"})
 UNROLLED = 64  # products in one step of an unrolled loop, at most: longer code takes minutes to build
 GROUP = (64, 256)  # work-items of a group, least and most
 DEPTHS = (8, 32)
@@ -40,69 +40,18 @@ class Benchmark:
 def build_matmul(
     width: int, height: int, rows: int, columns: int, depth: int, prefetch: str, unroll: bool, order: str
 ) -> lp.TranslationUnit:
-    """Form c = a b of n by n matrices.
-
-    A group of `width` by `height` work-items forms a tile of c, each of them `rows` by `columns` elements, from
-    numbers that it holds in registers. The loop over k goes in steps of `depth`, unrolled on demand; `prefetch`
-    names the factors ("none", "a", "b", "ab") of which a tile lies in local memory. With `order` "ij" neighbouring
-    work-items, and groups, take neighbouring columns, with "ji" neighbouring rows.
-    """
-    across, along = ("j", "i") if order == "ij" else ("i", "j")
-    items = {across: width, along: height}
-    tiles = {"i": items["i"] * rows, "j": items["j"] * columns}
+    """Form c = a b of n by n matrices, tiled; `prefetch` is "none", "a", "b" or "ab"."""
+    tiles = (height * rows, width * columns) if order == "ij" else (width * rows, height * columns)
     t_unit = lp.make_kernel(
         "{[i, j, k]: 0 <= i, j, k < n}",
         "c[i, j] = sum(k, a[i, k]*b[k, j])",
         [lp.GlobalArg("a, b, c", np.float32, shape="n, n"), lp.ValueArg("n", np.int32)],
-        assumptions=f"n >= 1 and n mod {max(*tiles.values(), depth)} = 0",
+        assumptions=f"n >= 1 and n mod {max(*tiles, depth)} = 0",
         name="matmul",
         lang_version=(2018, 2),
         silenced_warnings=["v1_scheduler_fallback"],
     )
-    for axis, place in ((across, 0), (along, 1)):
-        t_unit = lp.split_iname(t_unit, axis, tiles[axis], inner_iname=f"{axis}_in", outer_tag=f"g.{place}")
-    t_unit = lp.split_iname(t_unit, "k", depth, inner_iname="k_in", inner_tag="unr" if unroll else None)
-    for array in SIDES[prefetch]:
-        t_unit = _tile(t_unit, array, width, height)
-    for axis, place in ((across, 0), (along, 1)):
-        outer = {"i": "row", "j": "column"}[axis]
-        t_unit = lp.split_iname(
-            t_unit, f"{axis}_in", items[axis], outer_iname=outer, inner_iname=f"{axis}_item",
-            inner_tag=f"l.{place}", outer_tag="ilp.unr",
-        )  # fmt: skip
-    return _registers(t_unit, prefetch, rows, columns) if rows * columns > 1 else t_unit
-
-
-def _tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int) -> lp.TranslationUnit:
-    """Keep the array's tile in local memory; neighbouring work-items fetch neighbouring elements."""
-    axes = [f"{array}_row", f"{array}_column"]
-    t_unit = lp.add_prefetch(
-        t_unit,
-        array,
-        ["i_in", "k_in"] if array == "a" else ["k_in", "j_in"],
-        fetch_outer_inames=STEPS,
-        temporary_name=f"{array}_tile",
-        dim_arg_names=axes,
-        default_tag=None,
-    )
-    for axis, items, lane in zip(axes, (height, width), ("l.1", "l.0"), strict=True):
-        t_unit = lp.split_iname(t_unit, axis, items, inner_tag=lane)
-    return t_unit
-
-
-def _registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: int) -> lp.TranslationUnit:
-    """Each work-item reads an element of either factor once for all the products that it takes part in."""
-    for array, sweep in (("a", ["row"] * (rows > 1)), ("b", ["column"] * (columns > 1))):
-        t_unit = lp.add_prefetch(
-            t_unit,
-            f"{array}_tile" if array in SIDES[prefetch] else array,
-            sweep,
-            fetch_outer_inames=STEPS | {"k_in", "i_item", "j_item"},
-            temporary_name=f"{array}_registers",
-            temporary_address_space=lp.AddressSpace.PRIVATE,
-            default_tag="unr",
-        )
-    return t_unit
+    return register_tiled_product(t_unit, width, height, rows, columns, depth, SIDES[prefetch], unroll, order)
 
 
 def _group_fits(config: Config) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from perfmodel.analyses.outliers import outliers_of
+import math
+
+import pytest
+
+from perfmodel.analyses.outliers import fences, log_error, outliers_of
 from perfmodel.compare import Comparison
 
 
@@ -15,3 +19,15 @@ def test_outliers_are_beyond_tukeys_fences():
     assert () == outliers_of(rows[:4])
     assert () == outliers_of([])
     assert (wrong,) == outliers_of([wrong])
+
+
+def test_fences_by_hand():
+    """Of log(p/t) = 0, 1, 2, 3, 4 the quartiles are 1 and 3, so the fences are at 1 - 1.5 * 2 and 3 + 1.5 * 2."""
+    rows = [Comparison("k", {"n": n}, 1.0, math.exp(n)) for n in range(5)]
+    assert (-2.0, 6.0) == pytest.approx(fences(rows))
+    assert (rows[4], rows[3]) == outliers_of(rows, (-2.5, 2.5))
+    assert (0.0, 0.0) == fences([])
+
+
+def test_the_error_of_a_prediction_that_is_no_time_is_infinite():
+    assert [math.log(2), math.inf, math.inf] == [log_error(Comparison("k", {}, 1.0, p)) for p in (2.0, 0.0, -1.0)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import loopy as lp
+import numpy as np
 import pytest
 
 from perfmodel import store
@@ -15,6 +17,10 @@ from tests.campaigns import SCALE
 from tests.store.test_files import measurement
 
 GROUP = {"work_group": (64,)}
+FLAGGED = """
+    <> taken = flag[i]
+    out[i] = 2*a[i] if taken > 0 else 0
+"""
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +81,21 @@ def test_the_subgroup_size_is_that_of_the_store(tmp_path, subject):
     counts = count(subject.generated.t_unit, subgroup_size=8)
     (one,) = recount([stored(tmp_path, subject, counts)], [SCALE])
     assert ("same", 8) == (one.status, one.new.subgroup_size)
+
+
+def test_what_a_class_knows_of_its_data_is_counted_with(tmp_path):
+
+    def build(factor, **_):
+        unit = lp.make_kernel("{[i]: 0 <= i < n}", FLAGGED, assumptions="n >= 1", lang_version=(2018, 2))
+        unit = lp.add_dtypes(unit, {"a": np.float32, "flag": np.int32})
+        return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+    known = {"taken > 0": 0.25}
+    kernel = replace(SCALE, build=build, statistics=known)
+    subject = Subject(kernel, {"factor": 2, **GROUP})
+    stored(tmp_path, subject, count(subject.generated.t_unit, subgroup_size=16, statistics=known))
+    assert ["same"] == [one.status for one in recount([tmp_path], [kernel])]
+    assert ["changed"] == [one.status for one in recount([tmp_path], [replace(kernel, statistics={})])]
 
 
 def test_code_that_was_not_measured_gets_no_counts(tmp_path, subject, counts):

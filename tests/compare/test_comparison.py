@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from perfmodel.compare import compare
+from perfmodel.errors import MissingCountsError
 from perfmodel.predict import fit
 from tests.compare.test_protocols import MEASURED
 from tests.fitting.test_weights import KERNELS, SIZES
@@ -16,3 +19,9 @@ def test_a_saved_model_is_compared_case_by_case():
     added = [row for row in rows if row.kernel == "add"]
     assert [f"n={n}" for n in SIZES] == [row.sizes for row in added]
     assert {("op_float32_add",)} == {row.needs for row in added}
+
+
+def test_a_case_without_counts_is_named():
+    model = fit(Rows(MEASURED.rows, KERNELS))
+    with pytest.raises(MissingCountsError, match="the counts of 'load n="):
+        compare(model, Rows(MEASURED.rows, {name: one for name, one in KERNELS.items() if name != "load"}))

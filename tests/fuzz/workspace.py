@@ -121,6 +121,7 @@ def _weights(folder: Path) -> None:
     (folder / "weights.json").write_text(json.dumps(document, indent=2))
     expression = "w_start*launches + w_add*op_float32_add + w_load*global_load_32_stride1"
     fit(measurements(), f"expr:{expression}").save(folder / "expression.json")
+    fit(store.read(folder / "store")).save(folder / "fitted.json")
 
 
 def _kernels(folder: Path) -> None:

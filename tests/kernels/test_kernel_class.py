@@ -34,3 +34,9 @@ def test_the_isolated_feature_is_a_name_or_depends_on_the_variant():
 def test_variants_can_be_replaced():
     assert ({"a": 2},) == kernel().with_variants(({"a": 2},)).variants
     assert "k" == kernel().with_variants(()).name
+
+
+def test_statistics_are_given_or_depend_on_the_variant():
+    assert {} == kernel().known_statistics({"a": 1})
+    assert {"j": 3} == kernel(statistics={"j": 3}).known_statistics({"a": 1})
+    assert {"j": 2} == kernel(statistics=lambda a, **_: {"j": 2 * a}).known_statistics({"a": 1, "work_group": (8,)})

@@ -116,38 +116,6 @@ def test_more_parallelism_is_never_slower():
 # {{{ what the dissertation prints
 
 
-@pytest.mark.parametrize(("platform", "seconds"), [("ALGOPARC", 1.444), ("GIBSON", 1.542), ("UHHPC", 1.159)])
-def test_matrix_product_of_section_5_3(platform, seconds):
-    assert seconds == pytest.approx(sum(spt.matmul(spt.gpu(platform)).values()), abs=5e-4)
-
-
-def test_table_4_2_is_read_back_from_the_devices_facts():
-    device = spt.gpu("ALGOPARC")
-    assert (1664, 312 * 1024, 832 * 1024) == (device.cores, device.shared_words, device.registers)
-    assert [269.5, 85.84, 6, 234, 7800] == pytest.approx([*device.latency.values(), device.launch], rel=1e-6)
-    assert [0.0301, 0.233, 1, 0.0493] == pytest.approx(list(device.bandwidth.values()), rel=1e-6)
-
-
-def test_matrix_product_grows_with_its_depth_and_has_a_best_tile():
-    device = spt.gpu("ALGOPARC")
-    times = [sum(spt.matmul(device, k=k).values()) for k in (1e4, 2e4, 4e4)]
-    assert times[2] - times[1] == pytest.approx(2 * (times[1] - times[0]))
-    by_tile = {tile: sum(spt.matmul(device, tile=tile).values()) for tile in range(16, 257, 16)}
-    assert 128 == min(by_tile, key=by_tile.__getitem__)  # as printed in 5.3.2
-    # Up to there registers are at their bandwidth, and what is left falls with 1/tile; then M_o is too small.
-    global_memory = [spt.matmul(device, tile=tile)["g"] for tile in (32, 64, 128)]
-    assert [2, 2] == pytest.approx([global_memory[0] / global_memory[1], global_memory[1] / global_memory[2]], rel=0.01)
-    assert spt.matmul(device, tile=64)["r"] == spt.matmul(device, tile=128)["r"] < spt.matmul(device, tile=160)["r"]
-
-
-def test_registers_beyond_255_spill_into_local_memory():
-    device = spt.gpu("ALGOPARC")
-    assert spt.matmul(device, tile=224) == spt.spilled_matmul(device, 224)  # 224 registers
-    held = (256**2 + 2 * 256 * 16) / 256
-    expected = 1e12 / 1664 * (held - 255) / held / 0.233 / 780e6
-    assert expected == pytest.approx(spt.spilled_matmul(device, 256)["s"] - spt.matmul(device, tile=256)["s"])
-
-
 def test_mergesort_s_printed_formulas_do_not_give_the_printed_claims():
     device = spt.gpu("ALGOPARC")
     assert 12 == spt.best_each(device)  # printed: 31

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.report.curves import Panel, Series, curves_figure, shares_figure
+from perfmodel.report.curves import MOST_TICKS, Panel, Series, curves_figure, shares_figure
 from tests.report.drawn import check_legible
 
 MEASURED = Series("S_D = 8", (1, 2, 4), (3.0, 2.0, 1.0))
@@ -22,6 +22,15 @@ def test_what_is_measured_and_predicted_of_one_thing_has_one_colour():
         axes.get_xscale(), axes.get_yscale(), axes.get_xlabel(), axes.get_ylabel()
     )  # fmt: skip
     check_legible(axes)
+
+
+def test_few_points_of_a_logarithmic_axis_are_named_one_by_one():
+    (axes,) = curves_figure([PANEL]).axes
+    assert ["1", "2", "4"] == [text.get_text() for text in axes.get_xticklabels()]
+    assert [] == [text.get_text() for text in axes.get_xticklabels(minor=True)]
+    many = tuple(range(1, MOST_TICKS + 2))
+    (axes,) = curves_figure([Panel((Series("many", many, many),), "n", "s", scales=("log", "linear"))]).axes
+    assert len(axes.get_xticklabels()) != len(many)
 
 
 def test_one_legend_names_the_series_of_all_panels_in_their_colours():

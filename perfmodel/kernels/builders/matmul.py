@@ -1,6 +1,7 @@
-"""Matrix product c = a b, of shapes n by m and m by l; tiles of both factors are held in local memory.
+"""Matrix product c = a b: with tiles of both factors in local memory, and with tiles of c in registers too.
 
-Stevens and Kloeckner, sections 4.1 and 5.
+Stevens and Kloeckner, sections 4.1 and 5, for :func:`tiled_product`; Karsin (2018), chapter 5, for
+:func:`register_tiled_product`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,15 @@ import numpy as np
 
 from perfmodel.kernels.shapes import WorkGroup, assume
 
+STEPS = frozenset({"i_outer", "j_outer", "k_outer"})
+SWEEPS = {"a": ["i_in", "k_in"], "b": ["k_in", "j_in"]}
+
 
 def tiled_product(name: str, work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
-    """Each work-group forms a tile of c; the loop over k goes in steps of the tile's width."""
+    """Form c, of n by l elements, from a (n by m) and b; each work-group forms a tile of c.
+
+    The loop over k goes in steps of the tile's width.
+    """
     tile = work_group[0]
     t_unit = lp.make_kernel(
         "{[i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m}",
@@ -42,6 +49,85 @@ def tiled_product(name: str, work_group: WorkGroup = (16, 16)) -> lp.Translation
             default_tag="l.auto",
         )
     return t_unit
+
+
+# {{{ tiles in local memory and in registers
+
+
+def register_tiled_product(
+    t_unit: lp.TranslationUnit,
+    width: int,
+    height: int,
+    rows: int,
+    columns: int,
+    depth: int,
+    prefetch: str = "ab",
+    unroll: bool = False,
+    order: str = "ij",
+    compact: bool = False,
+) -> lp.TranslationUnit:
+    """Tile c[i, j] = sum(k, a[i, k] b[k, j]) over work-groups, and each work-group's tile over its work-items.
+
+    A group of `width` by `height` work-items forms a tile of c, each of them `rows` by `columns` elements, from
+    numbers that it holds in registers. The loop over k goes in steps of `depth`, unrolled on demand. `prefetch` names
+    the factors ("", "a", "b", "ab") of which a tile lies in local memory. With `order` "ij" neighbouring work-items,
+    and groups, take neighbouring columns, with "ji" neighbouring rows. Where an axis of a factor's tile is shorter than
+    the group, work-items are idle while it is loaded. With `compact` an array of registers has no element that is not
+    used (a tile then has an axis for the elements of one work-item); compilers take the others out as well.
+    """
+    across, along = ("j", "i") if order == "ij" else ("i", "j")
+    items = {across: width, along: height}
+    tiles = {"i": items["i"] * rows, "j": items["j"] * columns}
+    for axis, place in ((across, 0), (along, 1)):
+        t_unit = lp.split_iname(t_unit, axis, tiles[axis], inner_iname=f"{axis}_in", outer_tag=f"g.{place}")
+    t_unit = lp.split_iname(t_unit, "k", depth, inner_iname="k_in", inner_tag="unr" if unroll else None)
+    for array in prefetch:
+        t_unit = _keep_tile(t_unit, array, width, height)
+    for axis, place in ((across, 0), (along, 1)):
+        outer = {"i": "row", "j": "column"}[axis]
+        t_unit = lp.split_iname(
+            t_unit, f"{axis}_in", items[axis], outer_iname=outer, inner_iname=f"{axis}_item",
+            inner_tag=f"l.{place}", outer_tag="ilp.unr",
+        )  # fmt: skip
+    for array, number, axis in (("a", 0, "i"), ("b", 1, "j")):
+        if compact and array in prefetch:
+            t_unit = lp.split_array_axis(t_unit, f"{array}_tile", number, items[axis])
+    return _hold_in_registers(t_unit, prefetch, rows, columns) if rows * columns > 1 else t_unit
+
+
+def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int) -> lp.TranslationUnit:
+    """Keep the array's tile in local memory; neighbouring work-items fetch neighbouring elements."""
+    axes = [f"{array}_row", f"{array}_column"]
+    t_unit = lp.add_prefetch(
+        t_unit,
+        array,
+        SWEEPS[array],
+        fetch_outer_inames=STEPS,
+        temporary_name=f"{array}_tile",
+        dim_arg_names=axes,
+        default_tag=None,
+    )
+    for axis, items, lane in zip(axes, (height, width), ("l.1", "l.0"), strict=True):
+        t_unit = lp.split_iname(t_unit, axis, items, inner_tag=lane)
+    return t_unit
+
+
+def _hold_in_registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: int) -> lp.TranslationUnit:
+    """Each work-item reads an element of either factor once for all the products that it takes part in."""
+    for array, sweep in (("a", ["row"] * (rows > 1)), ("b", ["column"] * (columns > 1))):
+        t_unit = lp.add_prefetch(
+            t_unit,
+            f"{array}_tile" if array in prefetch else array,
+            sweep,
+            fetch_outer_inames=STEPS | {"k_in", "i_item", "j_item"},
+            temporary_name=f"{array}_registers",
+            temporary_address_space=lp.AddressSpace.PRIVATE,
+            default_tag="unr",
+        )
+    return t_unit
+
+
+# }}}
 
 
 def product(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:

@@ -1,0 +1,181 @@
+"""Batched predecessor search: its work-groups, and keys and queries to search among.
+
+A key's predecessor is the last one that is not larger.  Each work-item answers one query after another.  A warp is 32
+work-items, as in the dissertation of Karsin (2018), and a work-group has four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+WARP = 32
+WARPS = 4
+ITEMS = WARP * WARPS
+"""Work-items of a group."""
+LEAST, MOST = 0, 2**31 - 1
+"""Every query lies between them: LEAST is never larger than one, MOST always is."""
+BITS = 31
+QUERY = f"lane + {WARP}*(warp + {WARPS}*(turn + {{turns}}*group))"
+
+
+def searched(
+    name: str, body: str, arrays: Mapping[str, str], domains: tuple[str, ...] = (), turns: int = 1,
+    before: str = "", local: Mapping[str, tuple[int, ...]] | None = None, sizes: tuple[str, ...] = (),
+    assumptions: str = "",
+) -> lp.TranslationUnit:
+    """Build a kernel that stores in ``found`` what `body` leaves in ``at`` for each ``query``.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    body
+        The search of one query, by instructions in their order; it may use the inames of `domains`, and ``warp``,
+        ``lane``.
+    arrays
+        Shapes of the arrays of keys (int32), by name.
+    domains
+        Domains of its loops.
+    turns
+        Queries that each work-item answers; neighbouring lanes have neighbouring ones.
+    before
+        What a group does before, as fetching keys into local memory.
+    local
+        Shapes of int32 arrays in local memory, by name.
+    sizes, assumptions
+        Size parameters beside ``q``, the number of queries, and what holds of them.
+    """
+    group = ITEMS * turns
+    query = QUERY.format(turns=turns)
+    t_unit = lp.make_kernel(
+        [
+            f"[{', '.join(('q', *sizes))}] -> {{[group, warp, lane, turn]: 0 <= {group}*group < q "
+            f"and 0 <= warp < {WARPS} and 0 <= lane < {WARP} and 0 <= turn < {turns}}}",
+            *domains,
+        ],
+        f"""
+        for group, warp, lane
+            {before}
+            for turn
+                <int32> query = queries[{query}]
+                {body}
+                found[{query}] = at
+            end
+        end
+        """,
+        [
+            *(lp.GlobalArg(array, np.int32, shape=shape, is_input=True) for array, shape in arrays.items()),
+            lp.GlobalArg("queries", np.int32, shape="q"),
+            lp.GlobalArg("found", np.int32, shape="q", is_input=False),
+            *(lp.ValueArg(size, np.int32) for size in ("q", *sizes)),
+            *(lp.TemporaryVariable(table, np.int32, shape=shape, address_space=lp.AddressSpace.LOCAL)
+              for table, shape in (local or {}).items()),
+        ],
+        assumptions=" and ".join(
+            (f"q mod {group} = 0", *(f"{size} >= 1" for size in ("q", *sizes)), *filter(None, (assumptions,)))
+        ),
+        name=name,
+        seq_dependencies=True,
+        lang_version=(2018, 2),
+        silenced_warnings=["v1_scheduler_fallback"],
+    )  # fmt: skip
+    return lp.tag_inames(t_unit, "group:g.0, warp:l.1, lane:l.0")
+
+
+def spaced_keys(n: int) -> Any:
+    """Return n keys in equal steps, of which LEAST is the first, shape (n,), int32.
+
+    Examples
+    --------
+    >>> spaced_keys(4).tolist()
+    [0, 536870912, 1073741824, 1610612736]
+    """
+    return (np.arange(n, dtype=np.int64) * 2**BITS // n).astype(np.int32)
+
+
+def random_queries(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Draw queries between LEAST and MOST; an eighth of them are multiples of 2^17, as keys often are."""
+    queries = generator.integers(LEAST, MOST, shape).astype(np.int32)
+    queries[::8] &= -(2**17)
+    return queries
+
+
+def nothing_found(_: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Places that no search finds, for what it is to write over, shape (q,)."""
+    return np.full(shape, -1, np.int32)
+
+
+def level_order(keys: Any) -> Any:
+    """Return keys in the order of a complete binary search tree's levels, shape of `keys`.
+
+    The tree holds all but the first key; the children of node i are 2i + 1 and 2i + 2.  MOST fills the last place.
+
+    Examples
+    --------
+    >>> level_order(np.arange(8, dtype=np.int32))[:7].tolist()
+    [4, 2, 6, 1, 3, 5, 7]
+    """
+    steps = [len(keys) >> level for level in range(len(keys).bit_length() - 1)]
+    return np.concatenate([*(keys[step // 2 :: step] for step in steps), [MOST]]).astype(np.int32)
+
+
+def node_order(keys: Any, width: int = WARP) -> Any:
+    """Return keys in the order of a B-tree's levels, shape (:func:`node_count`, width).
+
+    A node has width - 1 keys and `width` children, and MOST fills its last place.  The root has as many children as
+    the power of two keys need, and MOST in the other places.  The tree holds all but the first key.
+
+    Examples
+    --------
+    >>> node_order(np.arange(8, dtype=np.int32), width=4)[:, :3].tolist()
+    [[4, 2147483647, 2147483647], [1, 2, 3], [5, 6, 7]]
+    """
+    levels, step = [], len(keys)
+    while step > 1:
+        children = root_children(len(keys), width) if step == len(keys) else width
+        step //= children
+        own = keys.reshape(-1, children, step)[:, 1:, 0]
+        levels.append(np.pad(own, ((0, 0), (0, width - children + 1)), constant_values=MOST))
+    return np.concatenate(levels).astype(np.int32)
+
+
+def root_children(n: int, width: int = WARP) -> int:
+    """Return how many children the root of a B-tree over `n` keys has; n and `width` are powers of two.
+
+    Examples
+    --------
+    >>> root_children(2**15), root_children(2**16)
+    (32, 2)
+    """
+    bits = (width - 1).bit_length()
+    return 1 << ((n.bit_length() - 2) % bits + 1)
+
+
+def node_count(n: int, width: int = WARP) -> int:
+    """Return the nodes of a B-tree over `n` keys.
+
+    Examples
+    --------
+    >>> node_count(2**15), node_count(2**16)
+    (1057, 2115)
+    """
+    below = n // root_children(n, width)  # keys of one child of the root
+    return 1 + root_children(n, width) * ((below - 1) // (width - 1))
+
+
+def keys_of(nodes: int, width: int = WARP) -> int:
+    """Return the keys of a B-tree with so many nodes: the inverse of :func:`node_count`.
+
+    Examples
+    --------
+    >>> keys_of(1057) == 2**15, keys_of(2115) == 2**16
+    (True, True)
+    """
+    below, keys = 1, width
+    while nodes - 1 > width * below:
+        below, keys = width * below + 1, width * keys
+    return (nodes - 1) // below * keys

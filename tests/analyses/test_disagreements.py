@@ -1,0 +1,122 @@
+"""Terms that disagree, from kernels that add and multiply at prices that are known by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from perfmodel.analyses.disagreements import FEWEST, MOST, explained_outliers, explaining_factor
+from perfmodel.fitting import FittedWeight
+from perfmodel.models import Family
+from perfmodel.models.model import Weight
+from tests.priced import MODEL
+from tests.standins import Counts, Operation, Row, Rows, count
+
+ADD, MUL = "op_float32_add", "op_float32_mul"
+SECOND = 10**12  # operations, at the price of each
+
+
+def kernel(adds, muls):
+    """A kernel that takes so many seconds to add and to multiply."""
+    table = tuple(
+        Operation("float32", kind, count(str(round(seconds * SECOND)), ""))
+        for kind, seconds in (("add", adds), ("mul", muls)) if seconds
+    )  # fmt: skip
+    return Counts(operation_table=table, group_count=count("1", ""), parameters=("n",))
+
+
+def measured(*cases, name="k"):
+    """Rows of cases: the seconds of additions, of multiplications, and as measured."""
+    counts = {f"{name}{i}": kernel(adds, muls) for i, (adds, muls, _) in enumerate(cases)}
+    rows = tuple(Row(name, {"n": i}, case[2], f"{name}{i}") for i, case in enumerate(cases))
+    return Rows(rows, counts)
+
+
+def joined(one, other):
+    return Rows((*one.rows, *other.rows), {**one.counts, **other.counts})
+
+
+def numbers(one):
+    return one.seconds, one.share, one.usual_share, one.factor, one.spoiled
+
+
+WELL = ((1.0, 0.0, 1.0), (2.0, 0.1, 2.0), (3.0, 0.0, 3.1), (4.0, 0.2, 4.1), (5.0, 0.0, 5.0))
+ODD = (1.0, 2.0, 7.0)  # as if each multiplication cost three times as much
+
+
+def test_the_term_that_the_others_hardly_pay_disagrees():
+    (found,) = explained_outliers(MODEL, measured(*WELL, ODD), factor=2.0).found
+    assert ("k", 7.0, 3.0) == (found.case.kernel, found.case.measured, pytest.approx(found.case.predicted))
+    assert 3 / 7 == pytest.approx(found.factor)
+    assert (5, True) == (found.others, found.same_kernel)
+    mul, add = found.terms
+    assert (MUL, ADD) == (mul.term, add.term)
+    assert [mul] == list(found.disagreeing)
+    # 1 + r 2 = 7 needs r = 3; with it the second of the others is predicted as 2.3, the fourth as 4.6, both within 2.
+    assert (2.0, 2 / 3, 0.0, 3.0, 0.0) == pytest.approx(numbers(mul))
+    # r + 2 = 7 needs r = 5, at which all others would be predicted five times too long.
+    assert (1.0, 1 / 3, 1.0, 5.0, 1.0) == pytest.approx(numbers(add))
+
+
+def test_nothing_disagrees_where_the_model_sees_no_difference():
+    """The paper's 404 s against 105 s: the same operations, which took four times as long."""
+    (found,) = explained_outliers(MODEL, measured(*WELL, (1.0, 0.0, 4.0)), factor=2.0).found
+    (add,) = found.terms
+    assert (4.0, 1.0, False) == (pytest.approx(add.factor), add.spoiled, add.disagrees)
+    assert () == found.disagreeing
+
+
+def test_a_term_that_cannot_make_up_for_it_has_no_factor():
+    # Even if multiplications cost nothing, 1 s would be predicted for 0.2 s; one of 20 times the price is the limit.
+    (found,) = explained_outliers(MODEL, measured(*WELL, (1.0, 0.5, 0.2)), factor=2.0).found
+    assert {ADD: None, MUL: None} == {one.term: one.factor for one in found.terms}
+    assert [ADD, MUL] == [one.term for one in found.terms]  # the larger one first
+    (few,) = explained_outliers(MODEL, measured(*WELL, (1.0, 0.1, 1 + 0.1 * (MOST + 1)))).found
+    assert {MUL: None} == {one.term: one.factor for one in few.terms if one.term == MUL}
+
+
+def test_others_are_of_all_kernels_where_the_kernel_has_few():
+    few = measured(*WELL[: FEWEST - 1], ODD, name="few")
+    alone = explained_outliers(MODEL, few, factor=2.0).found[0]
+    assert (FEWEST - 1, False) == (alone.others, alone.same_kernel)
+    both = explained_outliers(MODEL, joined(few, measured(*WELL, name="many")), factor=2.0).found[0]
+    assert (FEWEST - 1 + len(WELL), False) == (both.others, both.same_kernel)
+
+
+def test_without_others_nothing_is_held_against_a_term_and_none_disagrees():
+    (found,) = explained_outliers(MODEL, measured(ODD), factor=2.0).found
+    assert (0, ()) == (found.others, found.disagreeing)
+    assert all(one.spoiled is None and math.isnan(one.usual_share) for one in found.terms)
+
+
+def test_by_default_tukeys_fences_decide():
+    found = explained_outliers(MODEL, measured(*WELL, ODD))
+    errors = sorted(math.log((adds + muls) / time) for adds, muls, time in (*WELL, ODD))
+    low, high = found.between
+    assert [math.log(3 / 7)] == pytest.approx([error for error in errors if not low <= error <= high])
+    assert () == explained_outliers(MODEL, measured(*WELL), factor=2.0).found
+
+
+def test_terms_under_a_maximum():
+    """Of max(a, b) the smaller term explains nothing until it is the larger one."""
+    family = Family(
+        "toy", "nowhere", parts={"added": f"w_add*{ADD}", "multiplied": f"w_mul*{MUL}"},
+        expression="max(added, multiplied)", additive=False,
+        weights=(Weight("w_add", "s/operation"), Weight("w_mul", "s/operation")),
+    )  # fmt: skip
+    price = FittedWeight(value=1e-12, unit="s/operation", standard_error=None)
+    weights = {"w_add": price, "w_mul": price}
+    model = replace(MODEL, fitted=MODEL.fitted.model_copy(update={"weights": weights}), given=family)
+    (found,) = explained_outliers(model, measured(*WELL, (2.0, 1.0, 8.0)), factor=2.0).found
+    assert {"multiplied": 8.0, "added": 4.0} == pytest.approx({one.term: one.factor for one in found.terms})
+    # Multiplications at eight times the price take 0.8 and 1.6 s in the others, below what adding takes.
+    assert {"multiplied": 0.0, "added": 1.0} == {one.term: one.spoiled for one in found.terms}
+
+
+def test_a_factor_lies_between_nothing_and_the_most():
+    assert 0.5 == pytest.approx(explaining_factor(lambda r: r, 0.5))
+    assert explaining_factor(lambda r: r, MOST + 1) is None
+    assert explaining_factor(lambda r: 3.0, 3.0) is None
+    assert explaining_factor(lambda r: math.nan, 3.0) is None
