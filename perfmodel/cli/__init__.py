@@ -23,7 +23,7 @@ from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "time", "rank", "tune",
-    "evaluate", "compare", "outliers", "roofline", "report", "export", "import", "recount",
+    "evaluate", "compare", "outliers", "roofline", "report", "export", "import", "recount", "worker",
 )  # fmt: skip
 #: Modules of the commands that Python cannot name as they are.
 MODULES = {"import": "import_results"}

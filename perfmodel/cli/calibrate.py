@@ -10,11 +10,16 @@ import typer
 
 from perfmodel.cli.options import Budget, DeviceFile, DeviceName, Full, Json, Kernels, Quick, given_facts_of
 from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.scheduler import Scheduler, run_for_each_device, target_device
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.calibration.fitted_device import FittedDevice
+    from perfmodel.facts import Fact
+    from perfmodel.kernels import KernelClass
+    from perfmodel.measuring import Campaign
+    from perfmodel.opencl import Device
 
 SCHEMA = "perfmodel.calibration/1"
 
@@ -44,6 +49,7 @@ def command(
     tests: TestKernels = None,
     probes: Probes = False,
     facts: DeviceFile = None,
+    scheduler: Scheduler = None,
     json: Json = False,
 ) -> None:
     """Check a device, probe and measure it, fit model families, and say what the fits are good for.
@@ -54,20 +60,33 @@ def command(
     given = given_facts_of(facts)
     if probes and given:
         raise OptionError("--probes and --facts were both given", "give one of them: probes fit nothing")
+    run_for_each_device(
+        context, scheduler, device, {"--probes": probes, "--facts": facts is not None, "--json": json}
+    )
     supervise_command(context)
     from perfmodel import measuring
-    from perfmodel.calibration.calibrate import QUICK_S, calibrate, expected_s, probe_device
-    from perfmodel.calibration.found_weights import data_folder
+    from perfmodel.calibration.calibrate import QUICK_S
     from perfmodel.calibration.kernel_choice import TEST_KERNELS, chosen_campaign, discovered
-    from perfmodel.cli.known_facts import show_facts
-    from perfmodel.cli.progress import Bar
-    from perfmodel.opencl import find
-    from perfmodel.store import read
 
     began, campaign = monotonic(), chosen_campaign(quick, full, QUICK_S if quick and budget is None else budget)
     measured, checked = discovered(kernels), discovered(tests, TEST_KERNELS)
     measuring.pin_threads()
-    target = find(device)
+    with target_device(scheduler, device) as target:
+        _calibrate(target, campaign, out, (measured, checked), given, probes, json, began)
+
+
+def _calibrate(
+    target: Device, campaign: Campaign, out: Path | None,
+    kernels: tuple[tuple[KernelClass, ...], tuple[KernelClass, ...]], given: dict[str, Fact],
+    probes: bool, json: bool, began: float,
+) -> None:  # fmt: skip
+    """Calibrate one device, or only probe it, and print what came out."""
+    from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
+    from perfmodel.calibration.found_weights import data_folder
+    from perfmodel.cli.known_facts import show_facts
+    from perfmodel.cli.progress import Bar
+    from perfmodel.store import read
+
     folder = (out or data_folder()) / target.slug
     typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
     if probes:
@@ -79,7 +98,7 @@ def command(
         "two cores, less if it goes on from an earlier call",
         err=json,
     )
-    found = calibrate(target, folder, campaign, Bar(), measured, checked, given)
+    found = calibrate(target, folder, campaign, Bar(), *kernels, given)
     if json:
         print_document({**fitted_document(found), "campaign": campaign.name, "seconds": monotonic() - began})
     else:

@@ -14,3 +14,4 @@ from perfmodel.errors.hooks import *
 from perfmodel.errors.kernel_files import *
 from perfmodel.errors.models import *
 from perfmodel.errors.options import *
+from perfmodel.errors.workers import *

@@ -88,6 +88,13 @@ def surroundings(path: Path) -> Iterator[None]:
         _beside.update((name, folder) for name in set(sys.modules) - known if _lies_in(folder, sys.modules[name]))
 
 
+def modules_beside(name: str) -> tuple[str, ...]:
+    """Return the names of modules that lie beside the file of a module, and that a kernel file there imported."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    folder = Path(file).absolute().parent if isinstance(file, str) else None
+    return tuple(sorted(beside for beside, home in _beside.items() if home == folder))
+
+
 def _module_name(path: Path) -> str:
     """Name of the file's module: no other's, and the same in each process, since Loopy's caches on disk keep it."""
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:8]

@@ -22,7 +22,8 @@ from perfmodel.measuring.arguments import (
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.generated_code import CompiledCode, Enqueue
 from perfmodel.measuring.subject import Subject, stage
-from perfmodel.measuring.timing import sample
+from perfmodel.measuring.timing import Samples, now, sample
+from perfmodel.measuring.versions import versions
 from perfmodel.opencl import quiet_compiler
 
 if TYPE_CHECKING:
@@ -57,6 +58,11 @@ class Bench:
     def queue(self) -> Any:
         """The command queue: in order, with profiling."""
         return self._opened[1]
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Versions of what times depend on, where the device is."""
+        return versions()
 
     def fact(self, key: str) -> int:
         """Look up a whole number among the facts that the device reports."""
@@ -96,6 +102,13 @@ class Bench:
         with self.ready(subject, parameters) as enqueues:
             first = sample(self.queue, enqueues, 1).host_s
             return min(first + sample(self.queue, enqueues, 2, self.campaign.longest_s).host_s)
+
+    def timed(self, subject: Subject, parameters: Parameters) -> tuple[str, Samples]:
+        """Time the runs of one visit; return when the first of them began, too."""
+        campaign = self.campaign
+        with self.ready(subject, parameters) as enqueues:
+            began_at = now("milliseconds")
+            return began_at, sample(self.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
 
     def launch_overhead(self) -> float:
         """Time of a kernel that does nothing [s].

@@ -56,7 +56,8 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
             progress.tell(f"waiting up to {wait_s:g} s for another campaign on {facts.name}: {_holder(path)}")
             _acquire(lock, path, facts, wait_s)
         since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
-        replace_file(_holder_path(path), f"process {os.getpid()} on {platform.node()} since {since}".encode())
+        holder = f"process {os.getpid()} on {platform.node()} since {since}"
+        replace_file(_holder_path(path), holder.encode(), durable=False)
     except OSError as error:
         if isinstance(error, DeviceBusyError):
             raise

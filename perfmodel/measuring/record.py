@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from datetime import datetime, timezone
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.pinning import PINNED
 from perfmodel.measuring.subject import Subject
-from perfmodel.measuring.timing import Samples
+from perfmodel.measuring.timing import Samples, now
 from perfmodel.store import Measurement
 
-#: Libraries whose versions a record holds.
-LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
 NOTHING = Samples((), ())
 
 
@@ -49,29 +41,12 @@ def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
         "device": facts.name,
         "platform": facts.platform,
         "driver": facts.driver,
-        "versions": versions(),
+        "versions": bench.versions,
         "kernel_hash": subject.hash,
         "taken_at": now("seconds"),
     }
 
 
-def now(to: str) -> str:
-    """Write the time in UTC, ISO 8601, to ``seconds`` or ``milliseconds``."""
-    return datetime.now(timezone.utc).isoformat(timespec=to)
-
-
 def outcome(row: Measurement) -> str:
     """Name the kernel class of a record, with the failure if there was one."""
     return row.kernel if row.status == "ok" else f"{row.kernel}: {row.status} ({row.message})"
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
-    found = {"python": sys.version.split()[0]}
-    for name in LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return {**found, **{name: os.environ[name] for name in PINNED if name in os.environ}}

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from perfmodel import store as stored
 from perfmodel.kernels import KernelClass
-from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.choosing import Chooser, measure_chosen
-from perfmodel.measuring.lock import locked
+from perfmodel.measuring.opening import opened_bench
 from perfmodel.measuring.order import Configuration, Team, ordered
 from perfmodel.measuring.planning import plan_configurations
 from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import Session
+from perfmodel.measuring.workers.bench import WorkersDevice, workers_device
+from perfmodel.opencl import Device, find
 from perfmodel.store import Measurements
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
 
 
 def measure(
     kernel_classes: Iterable[KernelClass],
-    device: Device,
+    device: Device | str | None,
     store: Path | str,
     progress: Progress | None = None,
     campaign: Campaign = DEFAULT,
     choose: Chooser | None = None,
+    client: Any = None,
 ) -> Measurements:
     """Measure what the store does not hold yet.
 
@@ -41,8 +40,8 @@ def measure(
     ----------
     kernel_classes : iterable of KernelClass
         What to measure; the campaign may choose among them by tag.
-    device : Device
-        The device to measure on.
+    device : Device or str, optional
+        The device to measure on. With a `client` its slug, or a part of it; None for the only one that workers have.
     store : path
         A folder, or a ``.jsonl`` file; see :mod:`perfmodel.store`.
     progress : Progress, optional
@@ -52,6 +51,8 @@ def measure(
     choose : Chooser, optional
         Chooses batch by batch which configurations are measured, as
         :func:`perfmodel.fitting.choice.candidates.chooser` does; by default all are.
+    client : distributed.Client, optional
+        Measure on the device of this Dask scheduler's workers (``perfmodel worker``); the store stays here.
 
     Returns
     -------
@@ -70,14 +71,17 @@ def measure(
         The device runs nothing, or nothing any more.
     DeviceBusyError
         Another campaign on the device does not end within `campaign.wait_s`.
+    NoWorkerError, WorkerVersionError, SchedulerError
+        With a client: no worker has the device, one has other versions, or the scheduler does not answer any more.
     """
+    device = _found(device, client)
     kernels = campaign.chosen(kernel_classes)
     progress, path = progress or Silent(), Path(store)
     facts = device.facts
     stored.prepare(path, facts)
     stored.read(path)  # before waiting for the device, so that an unreadable store is reported at once
-    with locked(facts, progress, campaign.wait_s):
-        session = Session.begun(Bench(device, campaign), path, progress)
+    with opened_bench(device, campaign, progress) as bench:
+        session = Session.begun(bench, path, progress)
         configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget)
         if choose is None:
             _tell_what_changed(session, configurations)
@@ -86,6 +90,15 @@ def measure(
         _tell_what_is_left_out(session, left_out, unplanned)
     names = [kernel.name for kernel in kernels]
     return stored.read(path).of_device(device.name, facts.platform).of_kernels(*names)
+
+
+def _found(device: Device | str | None, client: Any) -> Device:
+    """Return the device that is meant: the workers' where there is a client."""
+    if client is not None and not isinstance(device, WorkersDevice):
+        return workers_device(client, device if device is None or isinstance(device, str) else device.slug)
+    if device is None or isinstance(device, str):
+        return find(device)
+    return device
 
 
 def _tell_what_changed(session: Session, configurations: list[Configuration]) -> None:

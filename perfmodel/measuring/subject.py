@@ -25,6 +25,9 @@ class FailedError(Exception):
         self.message = message
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[type[FailedError], tuple[str, str]]:
+        return type(self), (self.status, self.message)
+
 
 @contextmanager
 def stage(status: str) -> Iterator[None]:

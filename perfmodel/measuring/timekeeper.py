@@ -10,10 +10,9 @@ from perfmodel.counts.launch_limits import check_launch
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.order import Configuration
-from perfmodel.measuring.record import now, record
+from perfmodel.measuring.record import record
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.suspicion import flags, least_seconds
-from perfmodel.measuring.timing import sample
 from perfmodel.store import Measurement, Visit
 
 if TYPE_CHECKING:
@@ -72,9 +71,7 @@ class Timekeeper:
             self._check(subject)
             counts = self.count(subject)
             fields["counts_hash"] = counts.hash
-            with self.bench.ready(subject, parameters) as enqueues:
-                began_at = now("milliseconds")
-                samples = sample(self.bench.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
+            began_at, samples = self.bench.timed(subject, parameters)
         except FailedError as failure:
             if failure.status == "runtime":
                 self.bench.see_that_it_works()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -36,6 +37,11 @@ class Samples:
     def spread(self, dropped: int) -> float:
         """Median over minimum after the drop, less one [1]."""
         return self.median(dropped) / min(self.host_s[dropped:]) - 1
+
+
+def now(to: str) -> str:
+    """Write the time in UTC, ISO 8601, to ``seconds`` or ``milliseconds``."""
+    return datetime.now(timezone.utc).isoformat(timespec=to)
 
 
 def sample(

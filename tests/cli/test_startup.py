@@ -11,7 +11,7 @@ import pytest
 
 from tests.shadow import ROOT
 
-HEAVY = {"scipy", "sklearn", "matplotlib", "pandas"}
+HEAVY = {"scipy", "sklearn", "matplotlib", "pandas", "dask", "distributed"}
 LIBRARIES = HEAVY | {"numpy", "loopy", "islpy", "pymbolic", "pyopencl"}
 #: Runs a command and prints the libraries of `argv[1]` that were imported, as its last line.
 PROGRAM = """

@@ -14,7 +14,7 @@ from perfmodel.features import evaluate
 from perfmodel.fitting.choice.candidates import chooser
 from perfmodel.measuring import measure, timekeeper
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.timing import Samples
+from perfmodel.measuring.timing import Samples, now
 from perfmodel.store import read
 from tests.campaigns import SCALE, TINY
 from tests.machine import ROOT, device
@@ -31,10 +31,10 @@ def simulated(monkeypatch):
     """Times follow the sizes, whatever the machine does: nothing is run but the first check."""
     monkeypatch.setattr(Bench, "trial", lambda self, subject, parameters: 1e-6 * parameters["n"])
 
-    def sampled(queue, launches, runs, timeout_s, enough):
-        return Samples((1e-4,) * runs, (1e-4,) * runs)
+    def timed(self, subject, parameters):
+        return now("milliseconds"), Samples((1e-4,) * self.campaign.runs, (1e-4,) * self.campaign.runs)
 
-    monkeypatch.setattr(timekeeper, "sample", sampled)
+    monkeypatch.setattr(Bench, "timed", timed)
 
 
 def measured(path, share, *kernels, progress=None, **changes):
@@ -72,14 +72,14 @@ def test_a_used_budget_ends_it(tmp_path, simulated):
 
 
 def test_what_fails_does_not_count(tmp_path, simulated, monkeypatch):
-    ready = Bench.ready
+    timed = Bench.timed
 
     def fails(self, subject, parameters):
         if subject.variant["factor"] < 4:
             raise timekeeper.FailedError("runtime", "out of memory")
-        return ready(self, subject, parameters)
+        return timed(self, subject, parameters)
 
-    monkeypatch.setattr(Bench, "ready", fails)
+    monkeypatch.setattr(Bench, "timed", fails)
     found = measured(tmp_path, 1.0, MANY)
     assert 12 == len(found)
     assert 6 == sum(row.status == "runtime" for row in found.rows)

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from perfmodel.measuring import pin_threads
-from perfmodel.measuring.record import versions
+from perfmodel.measuring.versions import versions
 
 EVERY = {"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close", "DPCPP_CPU_PLACES": "threads"}
 

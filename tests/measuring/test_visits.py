@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -12,10 +11,10 @@ from perfmodel import store
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.keys import KEYS
 from perfmodel.fitting.choice.candidates import chooser
-from perfmodel.measuring import Campaign, measure, measure_twice, session, timekeeper
+from perfmodel.measuring import Campaign, measure, measure_twice, session
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError
-from perfmodel.measuring.timing import Samples
+from perfmodel.measuring.timing import Samples, now
 from perfmodel.opencl import Device
 from tests.campaigns import SCALE, TINY
 from tests.measuring.test_session import Hears
@@ -37,15 +36,13 @@ class MadeUp:
     visits: list[Place] = field(default_factory=list)
     now: float = 0.0
 
-    @contextmanager
-    def ready(self, bench, subject, parameters):
-        yield subject.variant["factor"], parameters["n"]
-
-    def sample(self, queue, place: Place, runs: int, timeout_s: float, *_: object) -> Samples:
+    def timed(self, bench, subject, parameters) -> tuple[str, Samples]:
+        place, runs = (subject.variant["factor"], parameters["n"]), bench.campaign.runs
+        began_at = now("milliseconds")
         seconds = self.seconds(place, self.visits.count(place))
         self.visits.append(place)
         self.now += seconds * runs
-        return Samples((0.1, *[seconds] * (runs - 1)), ())  # the first run is dropped
+        return began_at, Samples((0.1, *[seconds] * (runs - 1)), ())  # the first run is dropped
 
     def pause(self, seconds: float) -> None:
         self.now += seconds
@@ -57,9 +54,7 @@ def device(monkeypatch) -> MadeUp:
     monkeypatch.setattr(Bench, "launch_overhead", lambda self: 1e-6)
     monkeypatch.setattr(Bench, "trial", lambda self, subject, parameters: 1.0)
     monkeypatch.setattr(Bench, "check", lambda self, subject: None)
-    monkeypatch.setattr(Bench, "queue", None)
-    monkeypatch.setattr(Bench, "ready", lambda bench, *arguments: made_up.ready(bench, *arguments))
-    monkeypatch.setattr(timekeeper, "sample", made_up.sample)
+    monkeypatch.setattr(Bench, "timed", lambda bench, *arguments: made_up.timed(bench, *arguments))
     monkeypatch.setattr(session, "monotonic", lambda: made_up.now)
     monkeypatch.setattr(session, "sleep", made_up.pause)
     return made_up

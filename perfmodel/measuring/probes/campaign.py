@@ -17,19 +17,16 @@ from perfmodel import store as stored
 from perfmodel.facts.probes.run import Point, ProbeRun
 from perfmodel.io import replace_file
 from perfmodel.measuring.campaign import DEFAULT
-from perfmodel.measuring.lock import locked
-from perfmodel.measuring.probes import barriers, chase, conflicts, lanes, line, nests, overlap
-from perfmodel.measuring.probes.instrument import Instrument
+from perfmodel.measuring.opening import opened_prober
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, Settings
+from perfmodel.measuring.probes.prober import Prober
+from perfmodel.measuring.probes.visit import PROBES
 from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.measuring.record import now, versions
+from perfmodel.measuring.timing import now
 from perfmodel.store.probes import append_probe, probes_path, read_probes
 
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
-
-PROBES = (chase.PROBE, line.PROBE, conflicts.PROBE, lanes.PROBE, nests.PROBE, barriers.PROBE, overlap.PROBE)
-"""In the order in which they run; `line` needs what `chase` found."""
 
 
 def measure_probes(
@@ -68,10 +65,10 @@ def measure_probes(
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
-    with locked(device.facts, progress, wait_s):
+    with opened_prober(device, progress, wait_s) as prober:
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
         if todo:
-            _measure(Instrument(device), folder, progress, settings, series, todo)
+            _measure(prober, folder, progress, settings, series, todo)
     return read_probes(folder)
 
 
@@ -100,35 +97,29 @@ def _todo(known: Earlier, driver: str, settings: Settings, again: bool) -> tuple
 
 
 def _measure(
-    instrument: Instrument, folder: Path, progress: Progress, settings: Settings, series: int,
-    todo: list[tuple[int, Probe]],
+    prober: Prober, folder: Path, progress: Progress, settings: Settings, series: int, todo: list[tuple[int, Probe]],
 ) -> None:  # fmt: skip
     with task(progress, "probing the device", len(todo)):
         for visit, probe in todo:
             with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
-                run = _visited(instrument, folder, settings, probe, (series, visit), deaths)
+                run = _visited(prober, folder, settings, probe, (series, visit), deaths)
                 append_probe(folder, run)
             progress.advance(probe.name + (f": {run.message}" if run.message else ""))
 
 
 def _visited(
-    instrument: Instrument, folder: Path, settings: Settings, probe: Probe, place: tuple[int, int], deaths: int
+    prober: Prober, folder: Path, settings: Settings, probe: Probe, place: tuple[int, int], deaths: int
 ) -> ProbeRun:
     """Return the record of one visit; a failure is a record too."""
-    import pyopencl as cl
-
-    began, facts, (series, visit) = monotonic(), instrument.device.facts, place
+    began, facts, (series, visit) = monotonic(), prober.device.facts, place
     earlier = tuple(run for run in read_probes(folder) if run.series == series)
-    points: list[Point] = []
+    points: tuple[Point, ...] = ()
     message = "it ended the process twice" if deaths > 1 else ""
-    try:
-        if not message:
-            points.extend(probe.points(instrument, settings, earlier))
-    except (cl.Error, MemoryError, ArithmeticError) as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())
+    if not message:
+        points, message = prober.probe(probe, settings, earlier)
     return ProbeRun(
-        probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, versions(), now("seconds"),
-        round(monotonic() - began, 3), settings.dropped, tuple(points), "failed" if message else "ok", message,
+        probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, dict(prober.versions),
+        now("seconds"), round(monotonic() - began, 3), settings.dropped, points, "failed" if message else "ok", message,
     )  # fmt: skip
 
 

@@ -1,0 +1,43 @@
+"""Opening a device to measure on it: one of this machine, which is locked meanwhile, or one of Dask workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.campaign import DEFAULT, Campaign
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.probes.prober import OwnProber, Prober
+from perfmodel.measuring.progress import Progress
+from perfmodel.measuring.workers.bench import WorkersBench, WorkersDevice
+from perfmodel.opencl import Device
+
+
+@contextmanager
+def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iterator[Bench]:
+    """Give a bench for a campaign that is alone on the device.
+
+    A worker locks its device for each order, and so a campaign of its own machine may come in between.
+
+    Raises
+    ------
+    DeviceBusyError
+        Another campaign on the device does not end within `campaign.wait_s`.
+    """
+    if isinstance(device, WorkersDevice):
+        yield WorkersBench(device, campaign, progress)
+    else:
+        with locked(device.facts, progress, campaign.wait_s):
+            yield Bench(device, campaign)
+
+
+@contextmanager
+def opened_prober(device: Device, progress: Progress, wait_s: float) -> Iterator[Prober]:
+    """Give what probes the device, and is alone on it; raises as :func:`opened_bench` does."""
+    if isinstance(device, WorkersDevice):
+        yield WorkersBench(device, replace(DEFAULT, wait_s=wait_s), progress)
+    else:
+        with locked(device.facts, progress, wait_s):
+            yield OwnProber(device)

@@ -1,0 +1,162 @@
+"""``perfmodel calibrate --scheduler``: one device of the workers, or each of them."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel import store
+from perfmodel.calibration import calibrate as module
+from perfmodel.cli import application
+from perfmodel.cli.scheduler import run_in_turns
+from perfmodel.facts.documents import read_device
+from perfmodel.measuring import lock
+from perfmodel.measuring.workers.order import resource
+from tests.cluster import cluster
+from tests.machine import ROOT, device
+
+pytest.importorskip("distributed")
+
+#: Notes when it begins and ends; what it prints; its status is the length of the device's name.
+CHILD = """
+import sys, time
+print("begins", file=sys.stderr, flush=True)
+time.sleep(0.2)
+print("ends", file=sys.stderr, flush=True)
+print("result of", sys.argv[2])
+sys.exit(len(sys.argv[2]))
+"""
+
+
+def test_devices_have_turns_and_each_line_its_name(capfd):
+    assert 2 == run_in_turns([sys.executable, "-c", CHILD], [["a", "bb"]])
+    out, err = capfd.readouterr()
+    assert ["a: begins", "a: ends", "bb: begins", "bb: ends"] == err.splitlines()
+    assert ["result of a", "result of bb"] == out.splitlines()
+
+
+def test_other_devices_run_at_the_same_time(tmp_path):
+    """Each of two waits for the other."""
+    program = f"""
+import pathlib, sys, time
+here = pathlib.Path({str(tmp_path)!r})
+(here / sys.argv[2]).touch()
+until = time.monotonic() + 30
+while len(list(here.iterdir())) < 2 and time.monotonic() < until:
+    time.sleep(0.01)
+sys.exit(len(list(here.iterdir())) < 2)
+"""
+    assert 0 == run_in_turns([sys.executable, "-c", program], [["a"], ["b"]])
+
+
+def test_an_interrupt_reaches_each_device_once_and_none_is_begun(tmp_path):
+    child = f"""
+import pathlib, sys, time
+notes = pathlib.Path({str(tmp_path)!r}) / sys.argv[2]
+try:
+    notes.write_text("began ")
+    time.sleep(30)
+except KeyboardInterrupt:
+    notes.open("a").write("interrupted")
+"""
+    program = f"""
+import sys
+from perfmodel.cli.scheduler import run_in_turns
+try:
+    run_in_turns([sys.executable, "-c", {child!r}], [["a", "later"], ["b"]])
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+    running = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT)
+    while not all((tmp_path / name).exists() and (tmp_path / name).read_text() for name in "ab"):
+        threading.Event().wait(0.02)
+        assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    assert 130 == running.wait(20)
+    assert ["began interrupted"] * 2 == [(tmp_path / name).read_text() for name in "ab"]
+    assert not (tmp_path / "later").exists()
+
+
+def calibrate(*arguments: str):
+    return CliRunner().invoke(application(), ["calibrate", *arguments])
+
+
+@pytest.fixture(scope="module")
+def client():
+    """The worker says that it has two more devices."""
+    names = (device().slug, "intel-a", "intel-b")
+    with cluster(resources={resource(name): 1 for name in names}) as found:
+        yield found
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lock, "gettempdir", lambda: str(tmp_path))
+    for folder, name in (("measurement_kernels", "empty"), ("test_kernels", "stencil")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(ROOT / folder / f"{name}.py", tmp_path / folder)
+    return tmp_path
+
+
+def refused(result, *said: str) -> None:
+    assert 2 == result.exit_code
+    assert 1 == len(result.stderr.splitlines()), result.stderr
+    for text in said:
+        assert text in result.stderr
+    assert not Path("out").exists()
+
+
+@pytest.mark.device
+@pytest.mark.slow
+def test_a_device_of_a_worker_in_one_command(place, client, monkeypatch):
+    monkeypatch.setattr(module, "measure_probes", lambda *arguments: ())
+    folders = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
+    address, slug = client.scheduler.address, device().slug
+    result = calibrate("--scheduler", address, "--device", slug, "--quick", "--budget", "10", "--out", "out", *folders)
+    assert 0 == result.exit_code, result.stderr
+    folder = place / "out" / slug
+    assert {"empty"} == {row.kernel for row in store.read(folder).rows}
+    assert device().facts.hash == read_device(folder / "device.json").hash
+    assert f"wrote {Path('out') / slug} in " in result.stdout
+
+
+@pytest.mark.device
+def test_a_device_that_no_worker_has_is_answered_by_what_they_have(place, client):
+    result = calibrate("--scheduler", client.scheduler.address, "--device", "h200", "--out", "out")
+    refused(result, "no worker of the scheduler at", "has the device 'h200'; its workers have: intel-a, intel-b, ")
+
+
+@pytest.mark.device
+def test_a_name_of_several_devices_is_refused_with_their_names(place, client):
+    result = calibrate("--scheduler", client.scheduler.address, "--device", "intel-", "--out", "out")
+    refused(result, "several devices of the workers match 'intel-': intel-a, intel-b; give one")
+
+
+def test_an_index_is_no_device_of_workers(place):
+    result = calibrate("--scheduler", "tcp://127.0.0.1:1", "--device", "0", "--out", "out")
+    refused(result, "--device 0 is an index, and --scheduler was given; give the device's name")
+
+
+def test_a_scheduler_that_does_not_answer(place, monkeypatch):
+    result = calibrate("--scheduler", "localhost", "--out", "out")
+    refused(result, "the Dask scheduler at 'localhost' does not answer: missing port", "give the address that")
+
+
+@pytest.mark.parametrize("option", [("--json",), ("--probes",), ("--facts", "gtx-480")])
+def test_options_for_one_device_are_refused_for_several(place, monkeypatch, option):
+    from perfmodel.measuring.workers import client as clients
+    from tests.measuring.workers.fakes import FakeClient, Worker
+
+    monkeypatch.setattr(FakeClient, "__enter__", lambda self: self, raising=False)
+    monkeypatch.setattr(FakeClient, "__exit__", lambda self, *error: None, raising=False)
+    monkeypatch.setattr(clients, "connected", lambda address: FakeClient(a=Worker(("intel", "pocl"))))
+    result = calibrate("--scheduler", "tcp://host:1", *option, "--out", "out")
+    refused(result, f"{option[0]} was given with --scheduler, whose workers have 2 devices", "one of intel, pocl")
