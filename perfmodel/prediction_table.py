@@ -185,14 +185,17 @@ def _columns(sizes: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
     """Return the sizes as arrays of one length."""
     for name, values in sizes.items():
         check_exact(name, values, tuple(sizes))
-    arrays = {name: np.atleast_1d(np.asarray(values, dtype=np.int64)) for name, values in sizes.items()}
+    arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in sizes.items()}
+    for name, values in arrays.items():
+        if values.dtype.kind not in "iu":
+            raise ParameterError(name, f"holds {values.dtype.name}, and no integers", tuple(sizes))
     try:
         shape = np.broadcast_shapes(*(one.shape for one in arrays.values()))
     except ValueError:
         several = ", ".join(f"{name} {one.shape}" for name, one in arrays.items())
         raise ParameterError(next(iter(arrays)), f"has a shape that does not fit the others ({several})",
                              tuple(arrays)) from None  # fmt: skip
-    return {name: np.broadcast_to(one, shape).ravel() for name, one in arrays.items()}
+    return {name: np.broadcast_to(one, shape).ravel().astype(np.int64) for name, one in arrays.items()}
 
 
 def _length(at: Mapping[str, NDArray[np.int64]]) -> int:
@@ -255,11 +258,11 @@ def _categories(pandas: Any, codes: Any, words: Sequence[str]) -> Any:
 def _parquet(path: Path) -> Finish:
     """Return what writes a Parquet file."""
     try:
-        import pyarrow
+        import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtraError("pyarrow", "scale") from error
-    return _Parquet(path, pyarrow, parquet)
+    return _Parquet(path, pa, parquet)
 
 
 @dataclass(frozen=True)

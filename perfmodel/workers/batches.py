@@ -104,7 +104,7 @@ def _outcome(task: Task, place: int, parcel: Parcel) -> Outcome:
         except PerfModelError as error:
             return Outcome(place, error)
         except Exception as error:  # a module that this machine does not have, for example
-            return Outcome(place, TrialError(parcel.name, "compile", f"{said(error)}, in a process that is to build it"))
+            return Outcome(place, TrialError(parcel.name, "compile", f"{said(error)}, in another process"))
         value = attempt(task, parcel.name, variant)
     distinct = dict.fromkeys((one.category, str(one.message)) for one in told if issubclass(one.category, UserWarning))
     return Outcome(place, value, tuple(distinct))
