@@ -211,8 +211,12 @@ Finish = Callable[[Iterator[tuple[str, Predicted]], Mapping[str, "NDArray[np.int
 
 def _frame(library: str, count: int) -> Finish:
     """Return what makes a data frame of so many variants."""
+    module: Any
     try:
-        module = __import__(library)
+        if library == "pandas":
+            import pandas as module
+        else:
+            import polars as module
     except ImportError as error:
         raise MissingExtraError(library, "pandas" if library == "pandas" else "scale") from error
 
