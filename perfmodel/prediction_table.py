@@ -214,9 +214,13 @@ def _frame(library: str, count: int) -> Finish:
     module: Any
     try:
         if library == "pandas":
-            import pandas as module
+            import pandas as pd
+
+            module = pd
         else:
-            import polars as module
+            import polars as pl
+
+            module = pl
     except ImportError as error:
         raise MissingExtraError(library, "pandas" if library == "pandas" else "scale") from error
 
