@@ -34,9 +34,12 @@ if TYPE_CHECKING:
     from perfmodel.tuning import anchor
     from perfmodel.tuning.tuned import Tuned
     from perfmodel.tuning.tuning import tune
+    from perfmodel.workers.counted import CountedVariants
+    from perfmodel.workers.counting import count_all
 
 _HOMES = {
     "Count": "counts",
+    "CountedVariants": "workers.counted",
     "Family": "models",
     "FittedModel": "predict",
     "KernelCounts": "counts",
@@ -49,6 +52,7 @@ _HOMES = {
     "Weight": "models.model",
     "anchor": "tuning",
     "count": "counts",
+    "count_all": "workers.counting",
     "devices": "opencl",
     "families": "models",
     "fit": "predict",
@@ -65,6 +69,7 @@ _HOMES = {
 
 __all__ = [
     "Count",
+    "CountedVariants",
     "Family",
     "FittedModel",
     "KernelCounts",
@@ -77,6 +82,7 @@ __all__ = [
     "Weight",
     "anchor",
     "count",
+    "count_all",
     "devices",
     "families",
     "fit",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ from perfmodel.display import data_frame, html_table, interval_text, one_line, p
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from perfmodel.errors import PerfModelError
 
 COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "unmeasured")
 """Columns of :meth:`Ranking.to_frame`, before those of the terms."""
@@ -51,9 +53,25 @@ class RankedVariant:
 
 
 class Ranking(tuple[RankedVariant, ...]):
-    """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table."""
+    """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    variants
+        The variants.
+    errors
+        By name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`).
+    """
+
+    errors: Mapping[str, PerfModelError]
+
+    def __new__(
+        cls, variants: Iterable[RankedVariant] = (), errors: Mapping[str, PerfModelError] | None = None
+    ) -> Ranking:
+        """Make the tuple, with the errors beside it."""
+        found = super().__new__(cls, variants)
+        found.errors = dict(errors or {})
+        return found
 
     def __repr__(self) -> str:
         return one_line(f"<Ranking of {len(self)} variants, fastest first: {', '.join(one.name for one in self)}>")
@@ -73,6 +91,7 @@ class Ranking(tuple[RankedVariant, ...]):
     def _repr_html_(self) -> str:
         """Return the ranking as a table for a notebook, warnings below it."""
         notes = [f"{one.name}: {warning}" for one in self for warning in one.warnings]
+        notes += [f"{name}: {error}" for name, error in self.errors.items()]
         return html_table(self.table, "variants, the one predicted fastest first", notes)
 
     def to_frame(self) -> DataFrame:

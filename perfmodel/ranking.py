@@ -12,19 +12,25 @@ from perfmodel.anchors import Anchor, to_be_anchored
 from perfmodel.crossovers import ROUNDING
 from perfmodel.crossovers import Lead as Lead
 from perfmodel.crossovers import crossover as crossover
-from perfmodel.errors import AnchorError, ParameterError, UnmeasuredFeatureError
+from perfmodel.errors import AnchorError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
+from perfmodel.kernels.space import Space
+from perfmodel.prediction_table import table as table
+from perfmodel.predictions import predict_each
 from perfmodel.ranked import RankedVariant as RankedVariant
 from perfmodel.ranked import Ranking
+from perfmodel.workers.parcels import Variant, made
 
 if TYPE_CHECKING:
     from perfmodel.fitting.uncertainty.scatter import Scatter
     from perfmodel.predict import FittedModel
+    from perfmodel.prediction import Prediction
+    from perfmodel.progress import Progress
 
 
 def rank(
-    variants: Mapping[str, Any],
+    variants: Mapping[str, Variant] | Space,
     model: FittedModel,
     sizes: Mapping[str, int] | None = None,
     /,
@@ -32,6 +38,8 @@ def rank(
     level: float = 0.9,
     allow_unmeasured: bool = False,
     anchors: Mapping[str, Anchor] | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
     **more_sizes: int,
 ) -> Ranking:
     """Return variants of a kernel, the one predicted fastest first.
@@ -39,7 +47,8 @@ def rank(
     Parameters
     ----------
     variants
-        Name to a Loopy ``TranslationUnit`` or its counts.
+        Name to a Loopy ``TranslationUnit``, a function without arguments that makes one, or its counts; or a
+        :class:`perfmodel.Space`.
     model
         A fitted model.
     sizes, **more_sizes
@@ -51,6 +60,12 @@ def rank(
     anchors
         By the name of each variant a run of it, by which its prediction is scaled
         (:func:`perfmodel.tuning.anchor_variants`).
+    jobs
+        Number of processes that build, count and predict variants, as of :func:`perfmodel.count_all`. Where it is
+        given, 1 too, a variant that cannot be built, counted or predicted is left out: ``errors`` of the ranking has
+        its error by its name. Else the first error is raised.
+    progress
+        Is told of each variant that is done, with `jobs`.
 
     Returns
     -------
@@ -66,17 +81,48 @@ def rank(
         If a size is left out, unknown, no integer, or not one that a variant assumes.
     AnchorError
         If anchors are given, and none for some variant.
+    PerfModelError
+        The first error, if `jobs` is given and no variant can be ranked.
+    JobsError
+        If `jobs` is 0 or no integer.
     """
     at = {**(sizes or {}), **more_sizes}
+    variants = variants.variants if isinstance(variants, Space) else variants
     asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
+    if jobs is not None:
+        return rank_each(variants, model, at, jobs, progress=progress, **asked)
     ranked, withheld = rank_measured(variants, model, at, **asked)
     for error in withheld.values():
         raise error
     return with_ties(ranked, scatter_of(model, anchored=anchors is not None), level)
 
 
+def rank_each(
+    variants: Mapping[str, Variant],
+    model: FittedModel,
+    sizes: Mapping[str, int],
+    jobs: int,
+    *,
+    level: float = 0.9,
+    anchors: Mapping[str, Anchor] | None = None,
+    **options: Any,
+) -> Ranking:
+    """Rank as :func:`rank` with `jobs`; options are those of :func:`perfmodel.predictions.predict_each`."""
+    check_level(level)
+    _check_one_size(sizes)
+    basis = model if anchors is None else to_be_anchored(model)
+    predicted = predict_each(variants, basis, sizes, jobs, level=level, **options)
+    errors = {name: one for name, one in predicted.items() if isinstance(one, PerfModelError)}
+    found = [_ranked(name, one, anchors) for name, one in predicted.items() if not isinstance(one, PerfModelError)]
+    for error in errors.values():
+        if isinstance(error, ParameterError) or not found:  # sizes are wrong for all of them
+            raise error
+    ranked = sorted(found, key=lambda variant: variant.seconds)
+    return Ranking(with_ties(ranked, scatter_of(model, anchored=anchors is not None), level), errors)
+
+
 def rank_measured(
-    variants: Mapping[str, Any],
+    variants: Mapping[str, Variant],
     model: FittedModel,
     sizes: Mapping[str, int],
     /,
@@ -89,23 +135,33 @@ def rank_measured(
 
     Ties are for :func:`with_ties`, once all variants are ranked.
     """
-    for name, value in sizes.items():
-        if np.ndim(value):
-            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(sizes))
+    _check_one_size(sizes)
     found, withheld = [], {}
     basis = model if anchors is None else to_be_anchored(model)
     for name, kernel in variants.items():
         try:
-            one = basis.predict(kernel, sizes, level=level, allow_unmeasured=allow_unmeasured)
+            unit = made(name, kernel)
+            one = basis.predict(unit, sizes, level=level, allow_unmeasured=allow_unmeasured)
         except UnmeasuredFeatureError as error:
             withheld[name] = error
         else:
-            if anchors is not None:
-                if name not in anchors:
-                    raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
-                one = anchors[name].applied(one)
-            found.append(RankedVariant(name, one.seconds, one.interval, one.warnings, one.terms, one.unmeasured))
+            found.append(_ranked(name, one, anchors))
     return Ranking(sorted(found, key=lambda variant: variant.seconds)), withheld
+
+
+def _check_one_size(sizes: Mapping[str, int]) -> None:
+    for name, value in sizes.items():
+        if np.ndim(value):
+            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(sizes))
+
+
+def _ranked(name: str, one: Prediction, anchors: Mapping[str, Anchor] | None) -> RankedVariant:
+    """Return a variant with its prediction, scaled by its anchor where there are some."""
+    if anchors is not None:
+        if name not in anchors:
+            raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
+        one = anchors[name].applied(one)
+    return RankedVariant(name, one.seconds, one.interval, one.warnings, one.terms, one.unmeasured)
 
 
 def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:

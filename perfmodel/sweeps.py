@@ -10,6 +10,7 @@ import numpy as np
 
 from perfmodel.anchors import Anchor, to_be_anchored
 from perfmodel.errors import AnchorError, AssumptionError, UnmeasuredFeatureError
+from perfmodel.predictions import predict_allowed
 from perfmodel.ranking import RankedVariant, scatter_of, with_ties
 
 if TYPE_CHECKING:
@@ -80,11 +81,12 @@ def sweep(
     withheld: dict[str, UnmeasuredFeatureError] = {}
     refused: AssumptionError | None = None
     basis = model if anchors is None else to_be_anchored(model)
+    at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
     for name, counts in variants.items():
         if anchors is not None and name not in anchors:
             raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
         try:
-            kept, prediction = _predicted(basis, counts, points, level, allow_unmeasured)
+            kept, prediction = predict_allowed(basis, counts, at, level, allow_unmeasured)
         except UnmeasuredFeatureError as error:
             withheld[name] = error
         except AssumptionError as error:
@@ -92,7 +94,7 @@ def sweep(
         else:
             if anchors is not None:
                 prediction = anchors[name].applied(prediction)
-            found[name] = dict(zip(kept, _each(name, prediction, len(kept)), strict=True))
+            found[name] = dict(zip(kept.tolist(), _each(name, prediction, len(kept)), strict=True))
     if not any(found.values()):
         raise refused or next(iter(withheld.values()))
     scatter = scatter_of(model, anchored=anchors is not None)
@@ -102,22 +104,6 @@ def sweep(
         broken = tuple(name for name, own in found.items() if place not in own)
         swept.append(SweptPoint(dict(sizes), with_ties(here, scatter, level), broken))
     return tuple(swept), withheld
-
-
-def _predicted(
-    model: FittedModel, counts: KernelCounts, points: Sequence[Mapping[str, int]], level: float, allow_unmeasured: bool
-) -> tuple[tuple[int, ...], Prediction]:
-    """Return the places of the points that meet a kernel's assumptions, and its prediction at them."""
-    kept = tuple(range(len(points)))
-    while True:
-        at = {name: np.array([points[place][name] for place in kept], dtype=np.int64) for name in points[0]}
-        try:
-            return kept, model.predict(counts, at, level=level, allow_unmeasured=allow_unmeasured)
-        except AssumptionError as error:
-            broken = set(error.indices)
-            kept = tuple(place for i, place in enumerate(kept) if i not in broken)
-            if not broken or not kept:
-                raise
 
 
 def _each(name: str, found: Prediction, count: int) -> list[RankedVariant]:

@@ -2,6 +2,7 @@
 
 `counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
 `predict` times predictions on one core, beside the measured times of 30 runs, or of a weights file at new sizes.
+`scale` times the ranking of many variants in several processes, beside a plain loop (25 minutes on two idle cores).
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
 """
 
@@ -31,11 +32,15 @@ def main(argv: list[str] | None = None) -> int:
     tuner.add_argument("--measure", action="append", default=[], help="first measure this space (matmul, stencil)")
     tuner.add_argument("--predict", action="store_true", help="first predict the spaces again, with these weights")
     tuner.add_argument("--repeats", type=int, default=30, help="runs of each tuner; 0 runs perfmodel's alone")
-    for command in (counts, predict, tuner):
+    scale = commands.add_parser("scale", help="time the ranking of many variants, with several processes")
+    scale.add_argument("--variants", type=int, nargs="+", default=[64, 512, 4096], help="numbers of variants")
+    scale.add_argument("--repeats", type=int, default=3, help="runs of each; the median counts")
+    for command in (counts, predict, tuner, scale):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
-    result, text = {"counts": _counts, "predict": _predict, "tuner": _tuner}[arguments.command](arguments, parser)
+    run = {"counts": _counts, "predict": _predict, "scale": _scale, "tuner": _tuner}[arguments.command]
+    result, text = run(arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
 
@@ -62,6 +67,16 @@ def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     except PerfModelError as error:
         parser.error(str(error))
     return result, kind.table(result)
+
+
+def _scale(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
+    from scripts.benchmarks import scale
+
+    try:
+        result = scale.measure(sorted(arguments.variants), arguments.repeats, sys.stderr)
+    except (RuntimeError, ValueError) as error:
+        parser.error(str(error))
+    return result, scale.text(result)
 
 
 def _tuner(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:

@@ -13,9 +13,9 @@ from perfmodel.cli.output import sizes_text
 if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
-    from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.errors import PerfModelError
     from perfmodel.fitting.uncertainty.scatter import Scatter
-    from perfmodel.kernels.files import KernelFile
+    from perfmodel.kernels.files import KernelFile as LoadedFile
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
 
@@ -27,7 +27,7 @@ class Ranking:
     Parameters
     ----------
     counted
-        Counts of all variants by name.
+        Counts of all variants by name; empty with `jobs`, since processes keep theirs.
     variants
         Those that can be predicted.
     withheld
@@ -40,7 +40,7 @@ class Ranking:
 
     counted: Mapping[str, KernelCounts]
     variants: tuple[RankedVariant, ...]
-    withheld: Mapping[str, UnmeasuredFeatureError]
+    withheld: Mapping[str, PerfModelError]
     anchors: Mapping[str, Anchor]
     scatter: Scatter | None
 
@@ -54,8 +54,11 @@ def ranked_variants(
     allow_unmeasured: bool,
     anchored: bool,
     statistics: Mapping[str, float] | None = None,
+    jobs: int | None = None,
 ) -> Ranking:
     """Rank a kernel file's variants, or the variants asked for; run each once at a small size if they are anchored.
+
+    With `jobs`, several processes count and predict, and what fails is withheld.
 
     For the errors see :func:`perfmodel.cli.options.counted_variants`, :func:`perfmodel.cli.options.ranked` and
     :func:`perfmodel.tuning.anchor`.
@@ -63,17 +66,45 @@ def ranked_variants(
     from perfmodel.ranking import scatter_of
 
     loaded = kernel_file_of(path, variant)
-    units = loaded.variants
     check_anchored(anchored, statistics or {}, loaded)
-    counted = count_units(units, model.fitted.subgroup_size, statistics=statistics)
-    variants, withheld = ranked(counted, model, at, level, allow_unmeasured)
+    counted: Mapping[str, KernelCounts] = {}
+    if jobs is None:
+        counted = count_units(loaded.variants, model.fitted.subgroup_size, statistics=statistics)
+
+    def again(kept: LoadedFile, anchors: Mapping[str, Anchor] | None = None) -> Any:
+        if jobs is not None:
+            return ranked_jobs(kept, jobs, model, at, level, allow_unmeasured, anchors, statistics)
+        own = {name: counted[name] for name in kept.builders}
+        return ranked(own, model, at, level, allow_unmeasured, anchors)
+
+    variants, withheld = again(loaded)
     anchors: dict[str, Anchor] = {}
     if anchored:
         kept = loaded.only([one.name for one in variants])
         anchors = run_anchors(kept, model, at, allow_unmeasured, statistics)
-        own = {name: counted[name] for name in anchors}
-        variants, _ = ranked(own, model, at, level, allow_unmeasured, anchors)
+        variants, _ = again(loaded.only(anchors), anchors)
     return Ranking(counted, variants, withheld, anchors, scatter_of(model, anchored))
+
+
+def ranked_jobs(
+    loaded: LoadedFile,
+    jobs: int,
+    model: FittedModel,
+    at: Mapping[str, int],
+    level: float,
+    allow_unmeasured: bool,
+    anchors: Mapping[str, Anchor] | None,
+    statistics: Mapping[str, float] | None,
+) -> tuple[tuple[RankedVariant, ...], Mapping[str, PerfModelError]]:
+    """Rank a kernel file's variants in several processes, behind a progress bar; return the errors of others too."""
+    from perfmodel.cli.progress import Bar
+    from perfmodel.ranking import rank_each
+
+    found = rank_each(
+        loaded.builders, model, at, jobs, level=level, allow_unmeasured=allow_unmeasured, anchors=anchors,
+        progress=Bar(), statistics=statistics, check=True,
+    )  # fmt: skip
+    return found, found.errors
 
 
 def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
@@ -87,7 +118,7 @@ def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
 
 
 def run_anchors(
-    loaded: KernelFile,
+    loaded: LoadedFile,
     model: FittedModel,
     at: Mapping[str, int],
     allow_unmeasured: bool,

@@ -30,6 +30,7 @@ from perfmodel.cli.drawings import (
 from perfmodel.cli.options import (
     Csv,
     DeviceFile,
+    Jobs,
     Json,
     KernelFile,
     Paired,
@@ -85,6 +86,7 @@ def command(
     statistic: Statistics = None,
     declared_file: DeclaredFile = None,
     budget: Work = 1.0,
+    jobs: Jobs = None,
 ) -> None:
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers.
 
@@ -98,7 +100,7 @@ def command(
     if json and csv:
         raise OptionError("--json and --csv both write to standard output", "give one of them")
     counted = counted_variants(
-        kernel, variant, subgroup_size, within=within, access_tags=access_tag or (), dtypes=dtypes(dtype),
+        kernel, variant, subgroup_size, jobs, within=within, access_tags=access_tag or (), dtypes=dtypes(dtype),
         statistics=statistics(statistic), declared=declared(declared_file), budget=budget,
     )  # fmt: skip
     if several:

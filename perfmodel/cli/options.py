@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from perfmodel.kernels.files import KernelFile as LoadedFile
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
+    from perfmodel.workers.counted import CountedVariants
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -60,6 +61,14 @@ Statistics = Annotated[
     typer.Option(
         "--statistics", "--statistic", metavar="KEY=NUMBER",
         help="Mean trip count of a loop that depends on data, or probability of a test by its text; repeat for more.",
+    ),
+]  # fmt: skip
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", metavar="N",
+        help="Count and predict variants in N processes; -1 is one for each core. Those that fail are left out.",
     ),
 ]  # fmt: skip
 
@@ -286,9 +295,11 @@ def share(text: str | None) -> float | None:
 
 
 def counted_variants(
-    path: Path, variant: Collection[str] | str | None, subgroup_size: int = 32, **options: Any
-) -> dict[str, KernelCounts]:
+    path: Path, variant: Collection[str] | str | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
+) -> Mapping[str, KernelCounts]:
     """Return the counts of a kernel file's variants, or of the variant asked for; options are those of `count`.
+
+    With `jobs`, the mapping has ``errors`` (:class:`perfmodel.CountedVariants`), and one failure does not end the rest.
 
     Raises
     ------
@@ -301,7 +312,17 @@ def counted_variants(
     VariantError
         If one of several variants cannot be counted.
     """
+    if jobs is not None:
+        return count_jobs(kernel_file_of(path, variant), jobs, subgroup_size, **options)
     return count_units(units_of(path, variant), subgroup_size, **options)
+
+
+def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
+    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
+    from perfmodel.cli.progress import Bar
+    from perfmodel.workers.counting import count_all
+
+    return count_all(loaded.builders, jobs, progress=Bar(), subgroup_size=subgroup_size, check=True, **options)
 
 
 def units_of(path: Path, variant: Collection[str] | str | None) -> dict[str, TranslationUnit]:

@@ -12,7 +12,7 @@ from perfmodel.cli.settings import table_width
 
 if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
-    from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.errors import PerfModelError
     from perfmodel.predict import FittedModel
     from perfmodel.ranking import RankedVariant
 
@@ -102,6 +102,14 @@ def anchor_document(one: Anchor) -> dict[str, Any]:
     }
 
 
-def withheld_document(withheld: Mapping[str, UnmeasuredFeatureError]) -> dict[str, Any]:
-    """Return the variants without a prediction for JSON, each with the features that no measurement exercised."""
-    return {"withheld": [{"variant": name, "unmeasured": list(error.features)} for name, error in withheld.items()]}
+def withheld_document(withheld: Mapping[str, PerfModelError]) -> dict[str, Any]:
+    """Return the variants without a prediction for JSON, with features that no measurement exercised, or the error."""
+    return {"withheld": [{"variant": name, **_why(error)} for name, error in withheld.items()]}
+
+
+def _why(error: PerfModelError) -> dict[str, Any]:
+    from perfmodel.errors import UnmeasuredFeatureError
+
+    if isinstance(error, UnmeasuredFeatureError):
+        return {"unmeasured": list(error.features)}
+    return {"unmeasured": [], "error": str(error)}

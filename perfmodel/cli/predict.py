@@ -16,6 +16,7 @@ from perfmodel.cli.options import (
     Csv,
     DeviceFile,
     DeviceName,
+    Jobs,
     Json,
     KernelFile,
     Level,
@@ -79,6 +80,7 @@ def command(
     picture: Picture = None,
     csv: Csv = False,
     json: Json = False,
+    jobs: Jobs = None,
 ) -> None:
     """Predict a kernel's run time and the share of each term; several variants are ranked.
 
@@ -94,11 +96,12 @@ def command(
     if len(points) > 1 or csv or (picture is not None and not why):
         if why:
             raise OptionError("--why was given with several sizes or --csv", "give one size, without --csv")
-        asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known)
+        asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known, jobs)
         show_sweep(asked, winners=False, csv=csv, json=json, picture=picture)
         return
     (at,) = points
-    ranking = ranked_variants(kernel, variant, model, at, level, allow_unmeasured, anchor, known)
+    processes = None if why else jobs  # what bounds a kernel is asked of its counts, here
+    ranking = ranked_variants(kernel, variant, model, at, level, allow_unmeasured, anchor, known, processes)
     found = ranking.variants
     bounds: dict[str, dict[str, Any]] = {}
     if why:

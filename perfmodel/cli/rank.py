@@ -14,6 +14,7 @@ from perfmodel.cli.options import (
     Csv,
     DeviceFile,
     DeviceName,
+    Jobs,
     Json,
     KernelFile,
     Level,
@@ -78,6 +79,7 @@ def command(
     picture: Picture = None,
     csv: Csv = False,
     json: Json = False,
+    jobs: Jobs = None,
 ) -> None:
     """Rank a kernel's variants by their predicted times, or find the sizes at which they change places.
 
@@ -92,7 +94,7 @@ def command(
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
     model = model_of(weights, family, facts, device, told=not json)
-    asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known)
+    asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known, jobs)
     if crossover is not None:
         _show_leads(asked, span, json)
     elif len(points) > 1 or csv or picture is not None:
@@ -107,7 +109,7 @@ def _show_ranking(asked: Asked, json: bool) -> None:
     (at,) = asked.points
     ranking = ranked_variants(
         asked.kernel, asked.variant, asked.model, at, asked.level, asked.allow_unmeasured, asked.anchored,
-        asked.statistics,
+        asked.statistics, asked.jobs,
     )  # fmt: skip
     if not json:
         print_text("\n".join(_ranking_lines(ranking, asked.level)))
@@ -137,7 +139,7 @@ def _show_leads(asked: Asked, span: tuple[str, int, int], json: bool) -> None:
     parameter, low, high = span
     (at,) = asked.points
     counted = counted_variants(
-        asked.kernel, asked.variant, asked.model.fitted.subgroup_size, statistics=asked.statistics
+        asked.kernel, asked.variant, asked.model.fitted.subgroup_size, asked.jobs, statistics=asked.statistics
     )
     if len(counted) < 2:
         only = next(iter(counted))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.cli.anchoring import anchor_lines, run_anchors
 from perfmodel.cli.drawings import check_format
-from perfmodel.cli.options import check_anchored, count_units, kernel_file_of
+from perfmodel.cli.options import check_anchored, count_jobs, count_units, kernel_file_of
 from perfmodel.cli.output import (
     anchor_document,
     print_document,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
     from perfmodel.crossovers import Lead
-    from perfmodel.errors import UnmeasuredFeatureError
+    from perfmodel.errors import PerfModelError
     from perfmodel.predict import FittedModel
     from perfmodel.report.sweep_picture import Panel
     from perfmodel.sweeps import SweptPoint
@@ -48,7 +48,7 @@ class Asked:
         The model.
     points
         The sizes.
-    level, allow_unmeasured, anchored, statistics
+    level, allow_unmeasured, anchored, statistics, jobs
         As the options of these names.
     """
 
@@ -60,6 +60,7 @@ class Asked:
     allow_unmeasured: bool
     anchored: bool
     statistics: Mapping[str, float]
+    jobs: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Swept:
 
     counted: Mapping[str, KernelCounts]
     points: tuple[SweptPoint, ...]
-    withheld: Mapping[str, UnmeasuredFeatureError]
+    withheld: Mapping[str, PerfModelError]
     anchors: Mapping[str, Anchor]
 
 
@@ -78,7 +79,13 @@ def swept_variants(asked: Asked) -> Swept:
 
     loaded = kernel_file_of(asked.kernel, asked.variant)
     check_anchored(asked.anchored, asked.statistics, loaded)
-    counted = count_units(loaded.variants, asked.model.fitted.subgroup_size, statistics=asked.statistics)
+    failed: Mapping[str, PerfModelError] = {}
+    lanes, counted = asked.model.fitted.subgroup_size, {}
+    if asked.jobs is None:
+        counted = count_units(loaded.variants, lanes, statistics=asked.statistics)
+    else:
+        found = count_jobs(loaded, asked.jobs, lanes, statistics=asked.statistics)
+        counted, failed = dict(found), found.errors
     options: dict[str, Any] = {"level": asked.level, "allow_unmeasured": asked.allow_unmeasured}
     points, withheld = sweep(counted, asked.model, asked.points, **options)
     anchors: dict[str, Anchor] = {}
@@ -91,7 +98,7 @@ def swept_variants(asked: Asked) -> Swept:
         anchors = run_anchors(kept, asked.model, largest.sizes, asked.allow_unmeasured, asked.statistics)
         own = {name: counted[name] for name in anchors}
         points, _ = sweep(own, asked.model, asked.points, anchors=anchors, **options)
-    return Swept(counted, points, withheld, anchors)
+    return Swept(counted, points, {**withheld, **failed}, anchors)
 
 
 def show_sweep(asked: Asked, *, winners: bool, csv: bool, json: bool, picture: Path | None) -> None:

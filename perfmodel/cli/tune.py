@@ -12,6 +12,7 @@ from perfmodel.cli.options import (
     Csv,
     DeviceFile,
     DeviceName,
+    Jobs,
     Json,
     KernelFile,
     Level,
@@ -74,6 +75,7 @@ def command(
     code: Code = None,
     csv: Csv = False,
     json: Json = False,
+    jobs: Jobs = None,
 ) -> None:
     """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
 
@@ -96,7 +98,7 @@ def command(
     found = tune(
         loaded.space or loaded.builders, at, model=model, level=level, within=matters, budget_s=budget, most=most,
         keep=store, kernel=kernel.stem, arguments=loaded.arguments, statistics=known,
-        progress=bar, watch=steps.show,
+        jobs=1 if jobs is None else jobs, progress=bar, watch=steps.show,
     )  # fmt: skip
     if code is not None and found.best is not None:
         _write_code(code, loaded.builders[found.best.name])

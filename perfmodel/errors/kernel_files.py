@@ -6,7 +6,7 @@ import traceback
 from dataclasses import InitVar, field
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelError
+from perfmodel.errors.base import PerfModelError, PerfModelWarning
 
 #: Characters that an error shows of what a user's file raised.
 _LONGEST = 500
@@ -159,3 +159,24 @@ class TrialError(PerfModelError, RuntimeError):
     status: str  # of a record: compile, runtime, ...
     problem: str
     message = "variant '{variant}' failed ({status}: {problem}); mend it, or leave it out."
+
+
+class UnpicklableVariantError(PerfModelError, TypeError):
+    """A variant cannot be sent to another process."""
+
+    name: str
+    problem: str
+    message = """variant '{name}' cannot be sent to another process ({problem}); give a function that builds it from
+    plain values and holds no lock, open file or device, or use jobs=1."""
+
+
+class WorkerDiedError(PerfModelError, RuntimeError):
+    """Two processes died while they worked on a variant."""
+
+    name: str
+    message = """variant '{name}': two processes that worked on it were killed or crashed; run it alone with jobs=1 to
+    see why, make its code shorter if the memory is too small, or leave it out."""
+
+
+class WorkerDiedWarning(PerfModelWarning):
+    """A process was killed or crashed; what it had not finished is done again."""

@@ -36,6 +36,13 @@ class NothingAskedError(PerfModelError, ValueError):
     message = "nothing was asked for; give at least one of: {allowed}."
 
 
+class JobsError(PerfModelError, ValueError):
+    """The number of processes is none."""
+
+    found: object
+    message = "jobs={found!r}; give the number of processes, such as 2, or -1 for one on each core."
+
+
 class MissingExtraError(PerfModelError, ImportError):
     """A library that is needed only for this is not installed."""
 

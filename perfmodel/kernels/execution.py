@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -16,6 +17,26 @@ from perfmodel.errors import KernelFileExecutionError, KernelFileMissingError, K
 
 #: Modules that lie beside kernel files: their folders by their names.
 _beside: dict[str, Path] = {}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A kernel file as it was when it ran.
+
+    Parameters
+    ----------
+    path
+        Where it lies.
+    content
+        Its text.
+    """
+
+    path: Path
+    content: bytes
+
+
+#: The kernel files that ran in this process, by the names of their modules.
+_executed: dict[str, Source] = {}
 
 
 class ProcessEndError(BaseException):
@@ -38,11 +59,38 @@ def execute(path: Path) -> dict[str, Any]:
         It raised, or asked to end the process.
     """
     try:
-        code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-    except SyntaxError as error:
-        raise KernelFileSyntaxError(path, error.lineno, error.msg) from error
+        content = path.read_bytes()
     except OSError as error:
         raise KernelFileMissingError(path, "a readable Python file") from error
+    return _run(Source(path.absolute(), content), path)
+
+
+def sources_in(pickled: bytes) -> tuple[Source, ...]:
+    """Return the kernel files that ran here and whose names, or those of modules beside them, a pickle may hold."""
+    beside = {folder for name, folder in _beside.items() if name.encode() in pickled}
+    return tuple(
+        source for name, source in _executed.items()
+        if name.encode() in pickled or source.path.parent in beside
+    )  # fmt: skip
+
+
+def restore(source: Source) -> None:
+    """Run a kernel file of another process here, unless it has: what it defines can be unpickled then.
+
+    Raises
+    ------
+    KernelFileExecutionError
+        It raised; a module beside it may be missing on this machine.
+    """
+    if _executed.get(_module_name(source.path)) != source:
+        _run(source, source.path)
+
+
+def _run(source: Source, path: Path) -> dict[str, Any]:
+    try:
+        code = compile(source.content, str(path), "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise KernelFileSyntaxError(path, error.lineno, error.msg) from error
     except Exception as cause:  # a null character, or an expression that is too deep for the compiler
         raise KernelFileExecutionError(path, cause) from cause
     module = ModuleType(_module_name(path))
@@ -50,6 +98,7 @@ def execute(path: Path) -> dict[str, Any]:
     sys.modules[module.__name__] = module
     with surroundings(path):
         exec(code, vars(module))
+    _executed[module.__name__] = source
     return vars(module)
 
 

@@ -161,9 +161,11 @@ def _space(path: Path, names: Mapping[str, Any]) -> Space:
     """Return the space of a file with ``kernel(tile, ...)``, ``space()`` and perhaps ``allowed(tile, ...)``."""
     from loopy import TranslationUnit
 
+    kernel = names["kernel"]  # alone: the rest of the file need not be pickled with a variant
+
     def build(**configuration: Any) -> TranslationUnit:
         with surroundings(path):
-            value = names["kernel"](**configuration)
+            value = kernel(**configuration)
         if not isinstance(value, TranslationUnit):
             raise KernelFileTypeError(path, "kernel()", type(value).__name__, "a loopy.TranslationUnit")
         return value

@@ -231,6 +231,11 @@ class Trials:
             self._counts[name] = self._counted(name, check=False)
         return self._counts[name]
 
+    @property
+    def counting(self) -> dict[str, Any]:
+        """The options with which :meth:`count` counts a variant."""
+        return {"subgroup_size": self.bench.fact("subgroup_size"), "statistics": self._statistics}
+
     def joined(self, name: str) -> Measurement:
         """Return the record of all visits to a variant at the sizes of the trials, joined; it must have one."""
         return self.rows[name, canonical(self.sizes)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -16,6 +16,7 @@ from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.predictions import predict_each
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.prior import belief_of
 from perfmodel.tuning.search import Race
@@ -58,6 +59,7 @@ def tune(
     arguments: Arguments | None = None,
     statistics: Mapping[str, float] | None = None,
     campaign: Campaign = TUNE,
+    jobs: int = 1,
     progress: Progress | None = None,
     watch: Callable[[Tuned], None] | None = None,
     **more_sizes: int,
@@ -100,6 +102,9 @@ def tune(
         Of what depends on data, as of :func:`perfmodel.count`.
     campaign
         How a visit is made.
+    jobs
+        Number of processes that count and predict the variants, as of :func:`perfmodel.count_all`; with 1 this one
+        does. All have ended before the first variant runs.
     progress
         Is told how the counting goes.
     watch
@@ -150,7 +155,7 @@ def tune(
     )  # fmt: skip
     with trials:
         course = _Course(trials, model, at, within, began, budget_s, watch or (lambda found: None))
-        course.predict(progress or Silent(), coordinates)
+        course.predict(progress or Silent(), coordinates, jobs)
         if keep is not None:
             course.recall(store.read(keep).current)
         return course.finished(level, most)
@@ -192,23 +197,18 @@ class _Course:
     tried: dict[str, TunedVariant] = field(default_factory=dict)
     counting_s: float = 0.0
 
-    def predict(self, progress: Progress, coordinates: np.ndarray | None) -> None:
+    def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
         """Count and predict all variants; one that cannot be is noted as failed."""
         failures: list[Exception] = []
-        with task(progress, "counting", len(self.trials.variants)):
-            for name in self.trials.variants:
-                try:
-                    counts = self.trials.count(name)
-                    found = self.model.predict(counts, self.at, allow_unmeasured=True)
-                except ParameterError:
-                    raise
-                except PerfModelError as error:
-                    failures.append(error)
-                    self.tried[name] = TunedVariant(name, status="constraint", message=str(error))
-                else:
-                    self.names.append(name)
-                    self.predictions.append(found)
-                progress.advance(name)
+        for name, found in self._predicted(progress, jobs):
+            if isinstance(found, ParameterError):
+                raise found
+            if isinstance(found, PerfModelError):
+                failures.append(found)
+                self.tried[name] = TunedVariant(name, status="constraint", message=str(found))
+            else:
+                self.names.append(name)
+                self.predictions.append(found)
         if not self.names:
             raise TuningError(f"no variant can be predicted ({failures[0]})", "mend that first")
         if coordinates is not None:
@@ -216,6 +216,23 @@ class _Course:
             coordinates = coordinates[places]
         self.race = Race(belief_of(self.predictions, self.model.fitted.scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
+
+    def _predicted(self, progress: Progress, jobs: int) -> Iterator[tuple[str, Prediction | PerfModelError]]:
+        """Yield the prediction of each variant, or why there is none; made by other processes where there are some."""
+        if jobs != 1:
+            found = predict_each(
+                self.trials.variants, self.model, self.at, jobs, allow_unmeasured=True, progress=progress,
+                **self.trials.counting,
+            )  # fmt: skip
+            yield from found.items()
+            return
+        with task(progress, "counting", len(self.trials.variants)):
+            for name in self.trials.variants:
+                try:
+                    yield name, self.model.predict(self.trials.count(name), self.at, allow_unmeasured=True)
+                except PerfModelError as error:
+                    yield name, error
+                progress.advance(name)
 
     def recall(self, rows: Iterable[Measurement]) -> None:
         """Take earlier records of the same code at the same sizes, as if the variants had run now."""

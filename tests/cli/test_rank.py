@@ -72,3 +72,52 @@ def test_the_fastest_of_several_by_ranges(perfmodel):
     assert [{"variant": "large", "low": 128, "high": 1024}] == found["leads"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
     assert "n from 128 to 1024: product" in perfmodel(*asked, "--allow-unmeasured").stdout
+
+
+SPACE = """
+from variants import scale
+
+
+def kernel(group):
+    return scale("out[i] = a[i] + 1", group)
+
+
+def space():
+    return {"group": (64, 0, 128)}
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+def test_with_processes_a_variant_that_fails_is_left_out(jobs, pair, tmp_path):
+    (tmp_path / "groups.py").write_text(SPACE)
+    asked = ("groups.py", *AT, "--jobs", jobs)
+    ran = pair("rank", *asked)
+    lines = ran.stdout.splitlines()
+    assert ["variant", "group=128", "group=64"] == [line.split()[0] for line in lines[:3]]
+    assert lines[-1].startswith("group=0: ")
+    assert "counting and predicting: 2 of 3 done" not in ran.stderr
+    assert "3 of 3 done, 1 failed" in ran.stderr
+    found = document(pair("rank", *asked, "--json"))
+    assert ["group=128", "group=64"] == [row["variant"] for row in found["variants"]]
+    assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["variants"][0]["seconds"]
+    ((variant, unmeasured, error),) = [tuple(row.values()) for row in found["withheld"]]
+    assert ("group=0", []) == (variant, unmeasured)
+    assert "scale" in error or "ZeroDivisionError" in error or "group" in error
+
+
+def test_without_processes_it_ends_the_command(pair, tmp_path):
+    (tmp_path / "groups.py").write_text(SPACE)
+    ran = pair("rank", "groups.py", *AT)
+    assert (2, "") == (ran.exit_code, ran.stdout)
+
+
+def test_several_sizes_and_counts_with_processes(pair, tmp_path):
+    (tmp_path / "groups.py").write_text(SPACE)
+    found = document(pair("predict", "groups.py", "-w", "weights.json", "-p", "n=128,256", "-j", "1", "--json"))
+    assert [2, 2] == [len(point["variants"]) for point in found["points"]]
+    assert ["group=0"] == [row["variant"] for row in found["withheld"]]
+    counted = document(pair("count", "groups.py", "-j", "1", "--json"))
+    assert ["group=64", "group=128"] == [*counted["variants"]]
+    refused = pair("count", "groups.py", "--jobs", "0")
+    assert (2, 1) == (refused.exit_code, len(refused.stderr.splitlines()))
+    assert "jobs=0; give the number of processes" in refused.stderr

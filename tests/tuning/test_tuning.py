@@ -123,3 +123,13 @@ def test_what_cannot_be_tuned(variants, options, error, said):
     with pytest.raises(error) as raised:
         found_by(variants, **options)
     assert said in str(raised.value)
+
+
+@pytest.mark.slow
+def test_processes_predict_what_this_one_predicts():
+    variants = {"16": lambda: summed(16), "400": lambda: summed(400), "broken": broken}
+    here, there = (found_by(variants, jobs=jobs, most=1) for jobs in (1, 2))
+    for one in (here, there):
+        assert "16" == one.best.name
+        assert "constraint" == next(row.status for row in one.tried if row.name == "broken")
+    assert [row.predicted for row in here.skipped] == [row.predicted for row in there.skipped]

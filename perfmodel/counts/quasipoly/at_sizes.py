@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import islpy as isl
@@ -24,6 +24,7 @@ from perfmodel.errors import CountTooHardError, ParameterError, PerfModelWarning
 PARAM = isl.dim_type.param
 Number = int | Fraction
 TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
+REMEMBERED = 65536  # values at sizes; the least recently used are dropped
 HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
 
 
@@ -63,7 +64,7 @@ class SummandsAtSizes:
             (one.factor, [self._known(part) for part in (*one.functions, *one.sets)]) for one in summands
         ]
         self.parameters = tuple(sorted(self._used))
-        self._value = cache(self._sum)
+        self._value = lru_cache(REMEMBERED)(self._sum)
 
     def _known(self, part: isl.Set | isl.PwQPolynomial) -> str:
         key = str(part)

@@ -1,0 +1,130 @@
+"""Predictions of many variants, spread over processes; and of one variant at those of many sizes that it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import AssumptionError, PerfModelError
+from perfmodel.progress import Progress
+from perfmodel.workers.counting import count_all, counts_of
+from perfmodel.workers.parcels import Variant
+from perfmodel.workers.pool import Pool
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+    from numpy.typing import NDArray
+
+    from perfmodel.predict import FittedModel
+    from perfmodel.prediction import Prediction
+
+
+def predict_each(
+    variants: Mapping[str, Variant],
+    model: FittedModel,
+    sizes: Mapping[str, Any],
+    jobs: int = 1,
+    *,
+    level: float = 0.9,
+    allow_unmeasured: bool = False,
+    progress: Progress | None = None,
+    **options: Any,
+) -> dict[str, Prediction | PerfModelError]:
+    """Count and predict many variants in several processes.
+
+    Both are done there: the first prediction of a kernel may take as long as its count.
+
+    Parameters
+    ----------
+    variants, jobs, progress
+        As of :func:`perfmodel.count_all`.
+    model, sizes, level, allow_unmeasured
+        As of :meth:`perfmodel.predict.FittedModel.predict`.
+    **options
+        As of :func:`perfmodel.count`; the size of sub-groups is the model's.
+
+    Returns
+    -------
+    dict
+        By name the prediction, or the error of a variant that cannot be built, counted or predicted.
+
+    Raises
+    ------
+    JobsError
+        If `jobs` is 0 or no integer.
+    """
+    pool = Pool(jobs, progress)
+    asked = {"subgroup_size": model.fitted.subgroup_size, **options}
+    plain = replace(model)  # without what it has computed, which cannot be pickled
+    task = Predicting(plain, dict(sizes), level, allow_unmeasured, asked, pool.alone)
+    if pool.alone or not _of_a_file(model):
+        return pool.each(task, variants, "counting and predicting")
+    counted = count_all(variants, jobs, progress=progress, **asked)
+    predicted = Pool(1).each(task, counted, "predicting")
+    return {name: predicted.get(name) or counted.errors[name] for name in variants}
+
+
+@dataclass(frozen=True)
+class Predicting:
+    """Counts one variant and predicts it.
+
+    Parameters
+    ----------
+    model, sizes, level, allow_unmeasured
+        As of :func:`predict_each`.
+    options
+        As of :func:`perfmodel.count`.
+    here
+        Whether the counts stay in this process, with what the prediction computes of them.
+    """
+
+    model: FittedModel
+    sizes: Mapping[str, Any]
+    level: float
+    allow_unmeasured: bool
+    options: Mapping[str, Any]
+    here: bool
+
+    def __call__(self, kernel: TranslationUnit | KernelCounts) -> Prediction:
+        """Return the prediction."""
+        counts = counts_of(kernel, self.options)
+        if not self.here:
+            counts = replace(counts)  # those in the cache stay small
+        return self.model.predict(counts, self.sizes, level=self.level, allow_unmeasured=self.allow_unmeasured)
+
+
+def predict_allowed(
+    model: FittedModel, counts: KernelCounts, at: Mapping[str, NDArray[np.int64]], level: float, allow_unmeasured: bool
+) -> tuple[NDArray[np.int64], Prediction]:
+    """Return the places of the sizes that meet a kernel's assumptions, and its prediction at them.
+
+    Parameters
+    ----------
+    at
+        Arrays of sizes, shape (n_sizes,).
+
+    Raises
+    ------
+    AssumptionError
+        If no size does.
+    PerfModelError
+        As of :meth:`perfmodel.predict.FittedModel.predict`.
+    """
+    kept = np.arange(len(next(iter(at.values()))) if at else 1)
+    while True:
+        here = {name: values[kept] for name, values in at.items()}
+        try:
+            return kept, model.predict(counts, here, level=level, allow_unmeasured=allow_unmeasured)
+        except AssumptionError as error:
+            if not error.indices or len(error.indices) == len(kept):
+                raise
+            kept = np.delete(kept, list(error.indices))
+
+
+def _of_a_file(model: FittedModel) -> bool:
+    """Whether the model's family is defined in a user's file, which no other process can import."""
+    return model.family.definition.endswith(".py")

@@ -1,0 +1,3 @@
+"""Many variants of a kernel at once: in several processes of one machine, or on a cluster, by way of joblib."""
+
+from __future__ import annotations

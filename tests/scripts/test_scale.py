@@ -1,0 +1,55 @@
+"""The benchmark of many variants: its space, its table, and one run of it."""
+
+from __future__ import annotations
+
+import os
+from io import StringIO
+
+import pytest
+
+from scripts.benchmarks import scale
+from scripts.benchmarks.scale import Watched, chosen, goals, run_once, text
+
+
+def test_variants_are_spread_over_the_space():
+    assert 4096 == len(chosen(4096))
+    few = [*chosen(8)]
+    assert 8 == len({*few})
+    assert {name.split()[0] for name in few} >= {"width=4", "width=128"}
+    with pytest.raises(ValueError, match="ask for fewer"):
+        chosen(10**6)
+
+
+def row(way, workers, variants, seconds, peak=1e8, ranking="a"):
+    return {
+        "way": way, "workers": workers, "variants": variants, "seconds": [seconds], "median_s": seconds,
+        "peaks": [peak], "growth": 3e5 if way == "plain" else None, "processes": [workers], "rankings": [ranking],
+    }  # fmt: skip
+
+
+def test_table_and_goals_by_hand():
+    runs = [row("plain", 1, 8, 10.0), row("loky", 2, 8, 8.0), row("plain", 1, 64, 100.0), row("loky", 2, 64, 59.0)]
+    lines = text({"runs": runs}).splitlines()
+    assert ["64", "loky", "2", "59.00", "59%", "15%", "100", "2", "-"] == lines[4].split()
+    assert ["8", "plain", "1", "10.00", "100%", "0%", "100", "1", "300"] == lines[1].split()
+    assert ["met"] * 3 == [line.split()[0] for line in goals({"runs": runs})]
+    bad = [row("plain", 1, 8, 10.0), row("loky", 2, 8, 6.1, 6e8, "b")]
+    assert ["MISSED"] * 3 == [line.split()[0] for line in goals({"runs": bad})]
+
+
+def test_memory_is_that_of_a_process_and_of_those_below(monkeypatch):
+    watched = Watched()
+    watched.look(os.getpid())
+    assert watched.peaks[os.getpid()] > 10**7
+    with pytest.raises(RuntimeError, match="by odd with 1 workers ended with 1"):
+        run_once("odd", 1, 2)
+
+
+@pytest.mark.slow
+def test_a_short_run(monkeypatch):
+    monkeypatch.setattr(scale, "FEWER", ((("plain", 1), ("loky", 2)),))
+    plain, loky = scale.measure([4], 1, StringIO())["runs"]
+    assert plain["rankings"] == loky["rankings"]
+    assert all(min(one["seconds"]) > 0 and min(one["peaks"]) > 5e7 for one in (plain, loky))
+    assert (True, None) == (plain["growth"] > 0, loky["growth"])
+    assert ([1], [2]) == ([*plain["processes"]], [*loky["processes"]])

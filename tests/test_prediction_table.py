@@ -1,0 +1,117 @@
+"""Tables of predictions, against times worked out by hand."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import (
+    MissingExtraError,
+    OptionError,
+    OutputError,
+    ParameterError,
+    TrialError,
+    UnmeasuredFeatureError,
+)
+from perfmodel.ranking import table
+from tests.priced import CUBE, MODEL, SQUARE, adding
+
+EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
+VARIANTS = {"cube": CUBE, "square": SQUARE, "even": EVEN, "bad": lambda: 1 / 0}
+SIZES = np.arange(1, 8)
+TIMES = np.concatenate([SIZES**3, 64 * SIZES**2, np.where(SIZES % 2, np.nan, SIZES), np.full(7, np.nan)]) * 1e-12
+
+
+def check(frame):
+    assert ["variant", "n", "seconds", "low_s", "high_s", "problem"] == list(frame.columns)
+    assert np.repeat([*VARIANTS], 7).tolist() == list(frame["variant"])
+    assert [*SIZES] * 4 == list(frame["n"])
+    assert np.array(frame["seconds"]) == pytest.approx(TIMES, nan_ok=True)
+    problems = np.array([str(one) for one in frame["problem"]])
+    assert ("" == problems).tolist() == np.isfinite(TIMES).tolist()
+    assert "breaks the kernel's assumptions [n] -> { : n mod 2 = 0 }" == problems[14]
+    assert "variant 'bad' failed (compile: ZeroDivisionError: division by zero)" in problems[21]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10, 50_000])
+def test_a_frame_of_pandas(rows):
+    pytest.importorskip("pandas")
+    check(table(VARIANTS, MODEL, {"n": SIZES}, rows=rows))
+
+
+def test_a_frame_of_polars():
+    pytest.importorskip("polars")
+    check(table(VARIANTS, MODEL, {"n": SIZES}, library="polars"))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10, 50_000])
+def test_a_parquet_file(rows, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "new" / "times.parquet"
+    assert path == table(VARIANTS, MODEL, {"n": SIZES}, path=path, rows=rows)
+    check(parquet.read_table(path).to_pandas())
+    assert [path] == [*path.parent.iterdir()]
+    groups = parquet.ParquetFile(path).metadata
+    assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) <= max(rows, 1)
+
+
+def test_sizes_are_broadcast():
+    pytest.importorskip("pandas")
+    both = adding("n*m", parameters="n, m")
+    found = table({"both": both}, MODEL, {"n": np.array([[1], [2]]), "m": np.array([3, 5])})
+    assert [3, 5, 6, 10] == pytest.approx(found["seconds"] * 1e12)
+    assert [1e-12 * 64 * 9] == pytest.approx([*table({"a": SQUARE}, MODEL, {"n": 3})["seconds"]])
+    with pytest.raises(ParameterError, match=r"does not fit the others \(n \(2,\), m \(3,\)\)"):
+        table({"both": both}, MODEL, {"n": [1, 2], "m": [1, 2, 3]})
+
+
+def test_what_cannot_be_predicted_at_all(tmp_path):
+    pytest.importorskip("pandas")
+    with pytest.raises(TrialError):
+        table({"bad": lambda: 1 / 0}, MODEL, {"n": 4})
+    with pytest.raises(UnmeasuredFeatureError):
+        table({"a": adding("n", kind="div")}, MODEL, {"n": [4]})
+    for wrong in ({"n": [-1]}, {"n": [1.5]}, {"m": 3}, {}):
+        with pytest.raises(ParameterError):
+            table({"a": SQUARE}, MODEL, wrong)
+    for wrong in ({"library": "excel"}, {"rows": 0}):
+        with pytest.raises(OptionError, match=r"choose one of|give a positive"):
+            table({"a": SQUARE}, MODEL, {"n": 4}, **wrong)
+
+
+def test_no_file_is_left_where_nothing_is_predicted(tmp_path):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(TrialError):
+        table({"bad": lambda: 1 / 0}, MODEL, {"n": 4}, path=tmp_path / "x.parquet")
+    assert [] == [*tmp_path.iterdir()]
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(OutputError):
+        table({"a": SQUARE}, MODEL, {"n": 4}, path=tmp_path / "file" / "x.parquet")
+
+
+@pytest.mark.parametrize(("library", "asked"), [("pyarrow", {"path": "x"}), ("polars", {"library": "polars"})])
+def test_a_library_that_is_missing(library, asked, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=f"{library}.*perfmodel\\[scale\\]"):
+        table({"a": SQUARE}, MODEL, {"n": 4}, **asked)
+
+
+def test_a_million_sizes_in_bounded_memory(tmp_path):
+    """The rows of ten variants are 480 MB in all; predicted whole, one variant's features are more than that."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    count, rows = 1_000_000, 20_000
+    variants = {f"v{place}": adding(f"{place + 1}*n") for place in range(10)}
+    tracemalloc.start()
+    try:
+        table(variants, MODEL, {"n": np.arange(1, count + 1)}, path=tmp_path / "x.parquet", rows=rows)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < rows * 1000 + count * 100
+    found = parquet.ParquetFile(tmp_path / "x.parquet")
+    assert 10 * count == found.metadata.num_rows
+    last = found.read_row_group(found.metadata.num_row_groups - 1, columns=["n", "seconds"])
+    assert [1_000_000, pytest.approx(1e-5)] == [last["n"][-1].as_py(), last["seconds"][-1].as_py()]
