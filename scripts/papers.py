@@ -19,7 +19,7 @@ from perfmodel.errors import PerfModelError
 from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads
 from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.opencl import find
-from perfmodel.studies import claims_text
+from perfmodel.studies import Study, claims_text
 from scripts.experiments import studies
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,20 +53,30 @@ def main(argv: Sequence[str] | None = None) -> int:
             slugs = [device.slug]
             options.names = [study.name for study in chosen]
             weights_folder(device.slug, options.device)  # before minutes of measuring
+            print(f"all experiments take about {6 if options.quick else 14} minutes on two cores", file=sys.stderr)
             for study in chosen:
                 measure_study(
                     study, device, pages.data_folder(options.out, device.slug),
                     QUICK_STUDY if options.quick else STUDY, Bar(),
                 )  # fmt: skip
-        for slug in slugs:
-            for study in chosen if options.names else pages.examined(options.out, slug, chosen):
-                data = study_data(study, pages.data_folder(options.out, slug), weights_folder(slug, options.device))
-                found = study.examine(data)
-                written = pages.write(options.out, slug, study, data, found)
-                print(f"\n{study.title}\n{data.facts.name}\n\n{claims_text(found.claims)}\n\nwrote {written}")
     except PerfModelError as error:
         print(f"papers: error: {error}", file=sys.stderr)
         return 2
+    several = [(slug, one) for slug in slugs
+               for one in (chosen if options.names else pages.examined(options.out, slug, chosen))]  # fmt: skip
+    return max([_examined(study, slug, options.out, options.device) for slug, study in several], default=0)
+
+
+def _examined(study: Study, slug: str, out: Path, device: str | None) -> int:
+    """Examine a study on a device and write what it found; what one cannot do does not end the others."""
+    try:
+        data = study_data(study, pages.data_folder(out, slug), weights_folder(slug, device))
+        found = study.examine(data)
+        written = pages.write(out, slug, study, data, found)
+    except PerfModelError as error:
+        print(f"papers: error: {study.name} on {slug}: {error}", file=sys.stderr)
+        return 2
+    print(f"\n{study.title}\n{data.facts.name}\n\n{claims_text(found.claims)}\n\nwrote {written}")
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.benefits import FAMILY, Benefits, potential_benefits
 from perfmodel.compare.comparison import in_words as in_words
-from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
@@ -160,7 +160,7 @@ def combination(
     for name, model in models.items():
         try:
             predicted[name] = float(model.predict(kernel, sizes).seconds)
-        except UnmeasuredFeatureError:
+        except (MissingFactError, UnmeasuredFeatureError):
             continue
     told = potential_benefits(models[FAMILY], kernel, sizes) if FAMILY in models else None
     return Combination(taken, seconds, predicted, told)
@@ -232,23 +232,22 @@ def operations_each(measured: Measurements | None) -> float:
 
 
 def search(seconds: Mapping[Taken, float]) -> tuple[Taken, ...]:
-    """Return the path of the search of section 3.5.2: to the baseline always the optimisation that gains most.
+    """Return the path of the search of section 3.5.2: to the baseline always the optimisation that gives the best code.
 
-    It ends where no further one gains. `seconds` are the times of the combinations.
+    It ends where none remains; what it finds is the best on the path. `seconds` are the times of the combinations.
 
     Examples
     --------
     >>> times = {frozenset(): 3.0, frozenset("a"): 2.0, frozenset("b"): 2.5, frozenset("ab"): 2.1}
     >>> [sorted(one) for one in search(times)]
-    [[], ['a']]
+    [[], ['a'], ['a', 'b']]
     """
     path = [BASELINE]
     while True:
         more = [one for one in seconds if len(one) == len(path) and one > path[-1]]
-        best = min(more, key=seconds.__getitem__, default=path[-1])
-        if seconds[best] >= seconds[path[-1]]:
+        if not more:
             return tuple(path)
-        path.append(best)
+        path.append(min(more, key=seconds.__getitem__))
 
 
 def share(one: Combination, metric: str, base: Combination | None = None) -> float:

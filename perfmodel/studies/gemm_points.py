@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
 from perfmodel.studies.gemm import DEPTH, GROUP, OPERATIONS, TILE, operation_shares
 from perfmodel.studies.karsin import PLATFORMS, gpu
 
@@ -111,7 +111,7 @@ def gemm_points(data: StudyData) -> tuple[Point, ...]:
         for family in gemm_families(data):
             try:
                 predicted[family] = data.model(family).predict(counts, row.parameters)
-            except UnmeasuredFeatureError:
+            except (MissingFactError, UnmeasuredFeatureError):
                 continue
         tile, depth, (width, height) = (row.variant[name] for name in ("tile", "depth", "group"))
         found.append(Point(tile, depth, (width, height), row.parameters, row.seconds, predicted, counts))

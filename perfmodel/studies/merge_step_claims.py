@@ -180,6 +180,7 @@ def _global(data: StudyData, last: Sequence[Comparison]) -> Claim:
     parts = ", ".join(f"{name} {float(value) / total:.0%}" for name, value in terms.items() if value > 0.005 * total)
     share = float(terms.get("memory", 0.0)) / total
     return Claim(
-        *claim, f"the fitted throughput model gives the staged kernel with E = {case.variant['each']}: {parts}",
-        0.65 <= share <= 0.80,
+        *claim, f"the fitted throughput model gives the staged kernel with E = {case.variant['each']}: {parts} (to "
+        "agree is to be within one point)",
+        0.64 <= share <= 0.81,
     )  # fmt: skip

@@ -187,4 +187,4 @@ def best(device: Gpu, sort: Callable[[int], Sort], choices: range | tuple[int, .
 def _in_whole_cycles(device: Gpu, key: str, threads: float) -> float:
     """Return the multiplicity at which the latency takes the next whole number of cycles; as it is without a clock."""
     latency = device.latency[key]
-    return latency / ceil(latency / threads) if device.clock_hz > 1 else threads
+    return latency / ceil(latency / threads) if device.clock_hz > 1 and latency > 0 else threads

@@ -76,10 +76,12 @@ def _best_each(device: Gpu) -> tuple[Claim, ...]:
             f"changes {len(enough)} gives 31" + (", that of all three" if enough == [RECOVERED] else ""),
             odd == 31,
         ),
-        Claim(
-            "Fig. 7.3", "E = 31 is significantly faster than MGPU's E = 15 on ALGOPARC",
-            f"{gain[PRINTED]:+.0%} as printed, {gain[RECOVERED]:+.0%} recovered, at 10^8 elements",
-            gain[RECOVERED] > 0.05,
+        *(
+            Claim(
+                f"Fig. 7.3, {name}", "E = 31 is significantly faster than MGPU's E = 15 on ALGOPARC",
+                f"{gain[changes]:+.0%} at 10^8 elements (to agree is more than 5 %)", gain[changes] > 0.05,
+            )
+            for name, changes in (("as printed", PRINTED), ("recovered", RECOVERED))
         ),
     )  # fmt: skip
 
@@ -102,8 +104,9 @@ def _pairwise_shares(devices: Mapping[str, Gpu]) -> tuple[Claim, ...]:
     return (
         Claim(
             "7.1.4", "on all three platforms global memory takes 65 to 80 % of the pairwise mergesort",
-            f"{_range(part(PRINTED))} as printed, {_range(part(RECOVERED))} recovered (E = 31, 10^7 to 10^9 elements)",
-            all(0.645 <= one <= 0.805 for one in part(RECOVERED)),
+            f"{_range(part(PRINTED))} as printed, {_range(part(RECOVERED))} recovered (E = 31, 10^7 to 10^9 elements; "
+            "to agree is to be within one point)",
+            all(0.64 <= one <= 0.81 for one in part(RECOVERED)),
         ),
         Claim(
             "7.1.4", "bank conflicts take roughly 15 to 20 % of the time",

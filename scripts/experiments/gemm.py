@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from perfmodel.report.curves import Panel, Series, curves_figure, shares_figure
-from perfmodel.studies import Findings, Study, StudyData
+from perfmodel.studies import Claim, Findings, Study, StudyData
 from perfmodel.studies import gemm as forms
 from perfmodel.studies import gemm_points as measured
 from perfmodel.studies.choices import choice_records
@@ -16,6 +16,9 @@ from perfmodel.studies.karsin import PLATFORMS, gpu
 
 def examine(data: StudyData) -> Findings:
     points, families = measured.gemm_points(data), measured.gemm_families(data)
+    if not points:
+        unknown = Claim("Chapter 5", "the analysis determines the fastest variant", "no variant ran here", None)
+        return Findings((unknown,), {"platforms": forms.platform_records()})
     line, best = measured.along_tile(points), measured.fastest(measured.largest(points))
     along_k = {one.variant: measured.along_k(points, one) for one in (measured.library_point(points), best)}
     drawn = [_here(own, "k", own[0].name, families, data.facts.name) for own in along_k.values()]

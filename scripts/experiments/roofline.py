@@ -48,6 +48,7 @@ def _panel(kernels: list[BalancedKernel]) -> Panel:
 
 STUDY = Study(
     "roofline", "Roofline and balance of every test kernel",
-    "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W.-m. Hwu, Performance Analysis and Tuning for GPGPU, 2012, "
+    "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W.-m. Hwu, Performance Analysis and Tuning for General "
+    "Purpose Graphics Processing Units, 2012, "
     "sections 2.5 and 4.2.4, figures 2.7 and 4.8", (), examine,
 )  # fmt: skip

@@ -20,7 +20,8 @@ def examine(data: StudyData) -> Findings:
     launch_s = data.model(CACHED).weights.get("w_launch", 0.0) if CACHED in families else 0.0
     return Findings(
         (
-            claims.few_claim(points, launch_s), claims.many_claim(points, families),
+            claims.coalesced_claim(points, families), claims.few_claim(points, launch_s),
+            claims.many_claim(points, families),
             claims.within_claim(points, families), claims.stride_claim(points, families),
             claims.card_claim(), claims.reading_claim(),
         ),

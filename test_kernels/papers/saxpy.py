@@ -41,5 +41,5 @@ KERNEL = KernelClass(
     sizes=Ladder(lambda e: tuple({"n": GROUP * 2 ** (e + at)} for at in MAGNITUDES), start=0, rungs=4),
     reference=lambda arguments, stride: {"y": arguments["alpha"] * arguments["x"][::stride] + arguments["y"]},
     scalars=lambda **_: {"alpha": 2.5},
-    tags=("strided", "overhead"),
+    tags=("papers", "strided", "overhead"),
 )

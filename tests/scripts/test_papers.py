@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from perfmodel.calibration.study_runs import kernels_of
+from perfmodel.measuring import QUICK_STUDY
+from perfmodel.store import read
 from scripts import papers
 from scripts.experiments import studies
-from tests.recorded import INTEL
+from tests.recorded import INTEL, POCL
+
+MEASURED = sorted(name for name, study in studies().items() if study.kernels)
+FEW = replace(QUICK_STUDY, variants=3, from_all=True, rungs=1, visits=1, most_visits=1, apart_s=0.0, longest_s=0.02)
 
 
 def test_the_list_names_every_experiment_with_its_paper(capsys):
@@ -43,3 +51,23 @@ def test_a_recorded_device_is_drawn_without_a_device(tmp_path, capsys):
     again = {path: path.read_bytes() for path in tmp_path.rglob("*.csv")}
     assert 0 == papers.main(["--out", str(tmp_path)])
     assert again == {path: path.read_bytes() for path in tmp_path.rglob("*.csv")}
+
+
+@pytest.mark.device
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["saxpy", *(pytest.param(name, marks=pytest.mark.nightly) for name in MEASURED if name != "saxpy")]
+)
+def test_an_experiment_is_measured_and_examined(name, tmp_path, monkeypatch, capsys):
+    """Three variants of each class at one size; the models are those of a device that is committed."""
+    monkeypatch.setattr(papers, "QUICK_STUDY", FEW)
+    monkeypatch.setattr(papers, "weights_folder", lambda *_: POCL)
+    assert 0 == papers.main([name, "--device", "pocl", "--quick", "--out", str(tmp_path)])
+    out = capsys.readouterr().out
+    (store,) = tmp_path.rglob(f"{name}.jsonl")
+    rows, study = read(store), studies()[name]
+    assert {kernel.name for kernel in kernels_of(study)} == {row.kernel for row in rows}
+    assert {"ok", "constraint"} >= {row.status for row in rows.current}
+    assert out.startswith(f"\n{study.title}\n")
+    assert all(part in out for part in ("  paper: ", "  found: ", "agree", f"{name}.md"))
+    assert len(list((tmp_path / "experiments").rglob(f"{name}-*.png"))) > 1

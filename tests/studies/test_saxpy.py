@@ -9,7 +9,14 @@ from perfmodel.kernels import discover
 from perfmodel.store import Measurements, read
 from perfmodel.studies import StudyData
 from perfmodel.studies.saxpy import ALL_WARPS, CACHED, PLAIN, Point, families_of, saxpy_points
-from perfmodel.studies.saxpy_claims import few_claim, many_claim, reading_claim, stride_claim, within_claim
+from perfmodel.studies.saxpy_claims import (
+    coalesced_claim,
+    few_claim,
+    many_claim,
+    reading_claim,
+    stride_claim,
+    within_claim,
+)
 from scripts.experiments.saxpy import STUDY
 from tests.machine import ROOT
 from tests.recorded import INTEL
@@ -88,7 +95,10 @@ def points(*rows):
     return [Point(s, g, w, 8, t, {PLAIN: plain, CACHED: cached}) for s, g, w, t, plain, cached in rows]
 
 
-GOOD = points((1, 1, 8, 1.0, 1.05, 0.95), (1, 64, 512, 10.0, 20.0, 10.5), (4, 64, 512, 20.0, 40.0, 21.0))
+GOOD = points(
+    (1, 1, 8, 1.0, 1.05, 0.95), (1, 64, 512, 10.0, 20.0, 10.5),
+    (4, 64, 512, 20.0, 40.0, 21.0), (4, 1, 8, 1.0, 1.05, 0.95),
+)  # fmt: skip
 
 
 def test_claims_agree_where_the_paper_s_are_met():
@@ -98,22 +108,27 @@ def test_claims_agree_where_the_paper_s_are_met():
     assert "`mwp_cwp` 100.0 %, `mwp_cwp_l2` 5.0 %" in many_claim(GOOD, (PLAIN, CACHED)).found
     assert within_claim(GOOD, (PLAIN, CACHED)).agrees
     found = within_claim(GOOD, (PLAIN, CACHED)).found
-    assert "`mwp_cwp` 1 of 3, the largest error 100.0 %; `mwp_cwp_l2` 3 of 3" in found
+    assert "`mwp_cwp` 2 of 4, the largest error 100.0 %; `mwp_cwp_l2` 4 of 4" in found
+    coalesced = coalesced_claim(GOOD, (PLAIN, CACHED))
+    assert coalesced.agrees
+    assert "2 launches; median error: `mwp_cwp` 52.5 %, `mwp_cwp_l2` 5.0 %" in coalesced.found
     assert stride_claim(GOOD, (PLAIN, CACHED)).agrees
 
 
 def test_claims_do_not_agree_where_errors_are_large():
-    bad = points((1, 1, 8, 1.0, 2.0, 2.0), (1, 64, 512, 10.0, 20.0, 10.5), (4, 64, 512, 50.0, 40.0, 21.0))
-    assert [False] * 4 == [
-        few_claim(bad).agrees, many_claim([*bad, *bad[2:]], THREE).agrees, within_claim(bad, THREE).agrees,
+    bad = points((4, 1, 8, 1.0, 2.0, 2.0), (1, 64, 512, 10.0, 20.0, 11.5), (4, 64, 512, 50.0, 40.0, 21.0))
+    assert [False] * 5 == [
+        coalesced_claim(bad, THREE).agrees, few_claim(bad).agrees,
+        many_claim([*bad, *bad[2:]], THREE).agrees, within_claim(bad, THREE).agrees,
         stride_claim(bad, THREE).agrees,
     ]  # fmt: skip
 
 
 def test_what_was_not_measured_cannot_be_shown():
     only = GOOD[:1]
-    assert [None] * 4 == [
-        few_claim(GOOD[1:]).agrees, many_claim(only, THREE).agrees, stride_claim(only, THREE).agrees,
+    assert [None] * 5 == [
+        coalesced_claim(GOOD[2:], THREE).agrees, few_claim(GOOD[:3]).agrees,
+        many_claim(only, THREE).agrees, stride_claim(only, THREE).agrees,
         within_claim([], THREE).agrees,
     ]  # fmt: skip
     assert reading_claim().agrees is None
