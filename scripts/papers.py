@@ -13,9 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from perfmodel.calibration import study_pages as pages
-from perfmodel.calibration.study_runs import measure_study, study_data, weights_folder
+from perfmodel.calibration.study_runs import facts_of, measure_study, study_data, weights_folder
 from perfmodel.cli.progress import Bar
 from perfmodel.errors import PerfModelError
+from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads
 from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.opencl import find
@@ -62,15 +63,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PerfModelError as error:
         print(f"papers: error: {error}", file=sys.stderr)
         return 2
-    several = [(slug, one) for slug in slugs
-               for one in (chosen if options.names else pages.examined(options.out, slug, chosen))]  # fmt: skip
-    return max([_examined(study, slug, options.out, options.device) for slug, study in several], default=0)
+    every = {one: chosen if options.names else pages.examined(options.out, one, chosen) for one in slugs}
+    return max([_examine(slug, own, options.out, options.device) for slug, own in every.items()], default=0)
 
 
-def _examined(study: Study, slug: str, out: Path, device: str | None) -> int:
+def _examine(slug: str, studies: Sequence[Study], out: Path, device: str | None) -> int:
+    """Examine studies on a device, of which facts and weights are found once; return the status."""
+    try:
+        weights = weights_folder(slug, device)
+        facts = facts_of(weights)
+    except PerfModelError as error:
+        print(f"papers: error: {slug}: {error}", file=sys.stderr)
+        return 2
+    return max([_examined(study, slug, out, weights, facts) for study in studies], default=0)
+
+
+def _examined(study: Study, slug: str, out: Path, weights: Path, facts: DeviceFacts) -> int:
     """Examine a study on a device and write what it found; what one cannot do does not end the others."""
     try:
-        data = study_data(study, pages.data_folder(out, slug), weights_folder(slug, device))
+        data = study_data(study, pages.data_folder(out, slug), weights, facts)
         found = study.examine(data)
         written = pages.write(out, slug, study, data, found)
     except PerfModelError as error:

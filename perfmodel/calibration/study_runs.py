@@ -17,6 +17,7 @@ from perfmodel.store import read
 from perfmodel.studies import Study, StudyData
 
 if TYPE_CHECKING:
+    from perfmodel.facts import DeviceFacts
     from perfmodel.measuring import Campaign, Progress
     from perfmodel.opencl import Device
 
@@ -68,8 +69,15 @@ def store_of(study: Study, folder: Path) -> Path:
     return folder / f"{study.name}.jsonl"
 
 
-def study_data(study: Study, folder: Path, weights: Path) -> StudyData:
+def facts_of(weights: Path) -> DeviceFacts:
+    """Return what is known of the device of a folder, with what can be read off its measurements; it takes seconds."""
+    return with_measured_facts(read(weights)).known_facts
+
+
+def study_data(study: Study, folder: Path, weights: Path, facts: DeviceFacts | None = None) -> StudyData:
     """Return what a study looks at: its measurements in a folder, and the models of a device's folder.
+
+    `facts` are those of the device (:func:`facts_of`), where they are known already.
 
     Raises
     ------
@@ -81,7 +89,7 @@ def study_data(study: Study, folder: Path, weights: Path) -> StudyData:
     found = recommended_weights(weights)
     if found is None:
         raise NoWeightsError(f"'{weights}' holds no weights of a device", ())
-    facts = with_measured_facts(read(weights)).known_facts
+    facts = facts or facts_of(weights)
     measured = read(store_of(study, folder)).with_facts(facts) if study.kernels else None
     failed = () if measured is None else tuple(row for row in measured.current if row.status != "ok")
     return StudyData(facts, measured, failed, weights, found.stem)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.benefits import FAMILY, Benefits, potential_benefits
 from perfmodel.compare.comparison import in_words as in_words
-from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
+from perfmodel.studies.study import predictions
 
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
@@ -156,12 +156,7 @@ def combination(
     taken: Taken, kernel: Any, sizes: Mapping[str, int], models: Mapping[str, FittedModel], seconds: float = nan
 ) -> Combination:
     """Return a combination with what models, by their families, predict of its kernel (a kernel, or its counts)."""
-    predicted = {}
-    for name, model in models.items():
-        try:
-            predicted[name] = float(model.predict(kernel, sizes).seconds)
-        except (MissingFactError, UnmeasuredFeatureError):
-            continue
+    predicted = {name: float(one.seconds) for name, one in predictions(kernel, sizes, models).items()}
     told = potential_benefits(models[FAMILY], kernel, sizes) if FAMILY in models else None
     return Combination(taken, seconds, predicted, told)
 

@@ -11,8 +11,8 @@ from perfmodel.display import percent, seconds_text
 from perfmodel.studies.claim import Claim
 from perfmodel.studies.gemm import MOST_REGISTERS, TILE, TILES, best_tile, matmul, registers, spilled_matmul
 from perfmodel.studies.gemm_operations import each_of, operation_claims
-from perfmodel.studies.gemm_points import SPT, Point, along_k, along_tile, exponent, fastest, library_point
-from perfmodel.studies.karsin import PLATFORMS, gpu
+from perfmodel.studies.gemm_points import Point, along_k, along_tile, exponent, fastest, library_point
+from perfmodel.studies.karsin import PLATFORMS, SPT, gpu
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts

@@ -7,8 +7,8 @@ from math import isclose
 
 from perfmodel.studies.claim import Claim
 from perfmodel.studies.gemm import OPERATIONS, amounts, bandwidth_bound, matmul, operation_shares, shared_reads
-from perfmodel.studies.gemm_points import SPT, Point
-from perfmodel.studies.karsin import PLATFORMS, gpu
+from perfmodel.studies.gemm_points import Point
+from perfmodel.studies.karsin import PLATFORMS, SPT, gpu
 
 #: Banks of shared memory on the dissertation's platforms.
 BANKS = 32

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
 from perfmodel.studies.gemm import DEPTH, GROUP, OPERATIONS, TILE, operation_shares
-from perfmodel.studies.karsin import PLATFORMS, gpu
+from perfmodel.studies.karsin import PLATFORMS, SPT, gpu
+from perfmodel.studies.study import predictions
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.prediction import Prediction
     from perfmodel.studies.study import StudyData
 
-#: The family of the dissertation.
-SPT = "synchronous_parallel_throughput"
 #: The operations of its terms.
 TERMS = {"memory": "g", "local": "s", "register": "r", "barrier": "y"}
 
@@ -106,13 +104,9 @@ def gemm_points(data: StudyData) -> tuple[Point, ...]:
     """Return all configurations that ran, in the order of their variants and sizes."""
     found = []
     every = () if data.measured is None else [(row, data.measured.counts[row.counts_hash]) for row in data.measured]
+    models = {family: data.model(family) for family in gemm_families(data)} if every else {}
     for row, counts in every:
-        predicted = {}
-        for family in gemm_families(data):
-            try:
-                predicted[family] = data.model(family).predict(counts, row.parameters)
-            except (MissingFactError, UnmeasuredFeatureError):
-                continue
+        predicted = predictions(counts, row.parameters, models)
         tile, depth, (width, height) = (row.variant[name] for name in ("tile", "depth", "group"))
         found.append(Point(tile, depth, (width, height), row.parameters, row.seconds, predicted, counts))
     return tuple(sorted(found, key=lambda one: (one.depth, one.shape, one.tile, *one.sizes.values())))

@@ -15,6 +15,8 @@ from perfmodel.facts.documents import published
 PLATFORMS: Mapping[str, str] = MappingProxyType(
     {"ALGOPARC": "quadro-m4000-karsin", "GIBSON": "gtx-770", "UHHPC": "tesla-k40m"}
 )
+#: The family of the dissertation.
+SPT = "synchronous_parallel_throughput"
 WORD = 4
 """Bytes of an element."""
 WARP = 32

@@ -7,15 +7,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.fitting.facts.measured_facts import with_measured_facts
-from perfmodel.store import read
-from perfmodel.studies.karsin import WORD, Gpu
+from perfmodel.studies.karsin import SPT, WORD, Gpu
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
     from perfmodel.studies.study import StudyData
-
-SPT = "synchronous_parallel_throughput"
 
 #: Of each operation its latency and its rate among facts, and the operations in one unit of the rate.
 KEYS: Mapping[str, tuple[str, str, float]] = MappingProxyType({
@@ -68,8 +64,8 @@ def core_at_hand(data: StudyData) -> tuple[Gpu, bool]:
     The numbers are the device's facts, those that its measurement kernels give, and for what is still missing the
     weights of the family ``synchronous_parallel_throughput``. Raises what :func:`core_of` raises.
     """
-    facts = with_measured_facts(read(data.folder)).known_facts
-    return core_of(facts, data.model(SPT).weights if SPT in data.families else {}), oversubscribed(facts)
+    weights = data.model(SPT).weights if SPT in data.families else {}
+    return core_of(data.facts, weights), oversubscribed(data.facts)
 
 
 def oversubscribed(facts: DeviceFacts) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import PerfModelError
 from perfmodel.studies.claim import Claim
-from perfmodel.studies.karsin_device import SPT
+from perfmodel.studies.karsin import SPT
 from perfmodel.studies.sorting import GROUP
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.studies.karsin import PLATFORMS, WARP, Gpu, gpu
+from perfmodel.studies.karsin import PLATFORMS, SPT, WARP, Gpu, gpu
 from perfmodel.studies.search import (
     FORMS,
     LAYOUTS,
@@ -29,7 +29,6 @@ from perfmodel.studies.search_addresses import (
 from perfmodel.studies.study import Records, StudyData
 
 GLOBAL, LOCAL = "search_global", "search_local"
-FAMILY = "synchronous_parallel_throughput"
 KEYS, QUERIES = 2**28, 1e8
 """Keys of figures 6.1 to 6.3, and queries among them; the text does not print how many queries they go up to."""
 COUNTED = 2**20
@@ -90,7 +89,7 @@ class Point:
 
 def search_points(data: StudyData) -> tuple[Point, ...]:
     """Return what was measured, with the predictions of the recommended and the dissertation's family."""
-    names = [name for name in dict.fromkeys((data.recommended, FAMILY)) if name in data.families]
+    names = [name for name in dict.fromkeys((data.recommended, SPT)) if name in data.families]
     cases = {name: data.cases(name) for name in names}
     return tuple(
         Point(

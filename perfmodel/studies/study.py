@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import predict
 from perfmodel.compare import compare
+from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
 from perfmodel.models import families
 from perfmodel.store import TESTS_FILE, Measurement, read
 from perfmodel.studies.claim import Claim
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from perfmodel.compare.comparison import Comparisons
     from perfmodel.facts import DeviceFacts
     from perfmodel.predict import FittedModel
+    from perfmodel.prediction import Prediction
     from perfmodel.store import Measurements
 
 #: Records of one table: what stands in each column, by the column's name.
@@ -51,6 +54,7 @@ class StudyData:
     folder: Path
     recommended: str
     _models: dict[str, FittedModel] = field(default_factory=dict, repr=False)
+    _cases: dict[str, Comparisons] = field(default_factory=dict, repr=False, init=False)  # of these measurements
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -73,7 +77,21 @@ class StudyData:
         """Return measured beside predicted times of all configurations that ran."""
         from perfmodel.compare.comparison import Comparisons
 
-        return Comparisons() if self.measured is None else compare(self.model(family), self.measured)
+        if self.measured is None:
+            return Comparisons()
+        name = family or self.recommended
+        if name not in self._cases:
+            self._cases[name] = compare(self.model(name), self.measured)
+        return self._cases[name]
+
+
+def predictions(kernel: Any, sizes: Mapping[str, int], models: Mapping[str, FittedModel]) -> dict[str, Prediction]:
+    """Return what models, by their families, predict of a kernel or its counts; one that withholds it is missing."""
+    found = {}
+    for name, model in models.items():
+        with suppress(MissingFactError, UnmeasuredFeatureError):
+            found[name] = model.predict(kernel, sizes)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

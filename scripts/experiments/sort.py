@@ -8,8 +8,8 @@ from typing import Any
 from perfmodel.report.curves import Panel, Series, curves_figure, shares_figure
 from perfmodel.studies import Findings, Study, StudyData
 from perfmodel.studies.choices import choice_records
-from perfmodel.studies.karsin import PLATFORMS, gpu
-from perfmodel.studies.karsin_device import SPT, core_at_hand
+from perfmodel.studies.karsin import PLATFORMS, SPT, gpu
+from perfmodel.studies.karsin_device import core_at_hand
 from perfmodel.studies.merge_step_claims import STAGED, device_claims, largest, round_sums
 from perfmodel.studies.sorting_claims import claim_at_hand, published_claims
 from perfmodel.studies.sorting_tables import ALGORITHMS, best_shares, records, throughput_lines

@@ -10,7 +10,7 @@ from perfmodel.kernels import discover
 from perfmodel.predict import load
 from perfmodel.store import Measurements, read
 from perfmodel.studies import StudyData
-from perfmodel.studies.gemm_points import SPT
+from perfmodel.studies.karsin import SPT
 from tests.machine import ROOT
 from tests.recorded import INTEL
 

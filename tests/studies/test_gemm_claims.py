@@ -9,7 +9,8 @@ import pytest
 
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.studies.gemm_claims import gemm_claims
-from perfmodel.studies.gemm_points import SPT, gemm_points
+from perfmodel.studies.gemm_points import gemm_points
+from perfmodel.studies.karsin import SPT
 from scripts.experiments.gemm import STUDY
 from tests.studies.products import VARIANTS, products
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from perfmodel.calibration.study_runs import facts_of
 from perfmodel.errors import UnknownFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import published
@@ -62,7 +63,9 @@ def test_a_cpu_is_not_oversubscribed_unless_it_was_measured():
 def test_a_recorded_device():
     """Its latencies are those of its microbenchmarks; of barriers it has none, so the weights tell."""
     model = SimpleNamespace(weights=WEIGHTS)
-    data = SimpleNamespace(folder=SIMULATED, families=("synchronous_parallel_throughput",), model=lambda family: model)
+    data = SimpleNamespace(
+        facts=facts_of(SIMULATED), families=("synchronous_parallel_throughput",), model=lambda family: model
+    )
     core, hidden = core_at_hand(data)
     measurements = read(SIMULATED)
     found = {one.operation: one for one in throughput(measurements)}

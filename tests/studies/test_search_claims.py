@@ -6,10 +6,9 @@ import shutil
 
 import pytest
 
-from perfmodel.studies.karsin import gpu
+from perfmodel.studies.karsin import SPT, gpu
 from perfmodel.studies.search_claims import counted_claims, measured_claims
 from perfmodel.studies.search_points import (
-    FAMILY,
     GLOBAL,
     LOCAL,
     Point,
@@ -28,7 +27,7 @@ def points(**times):
     """Points with these times of a query [ns]; a form's name has no space."""
     return tuple(
         Point(LOCAL if form in ("naive", "free", "limited") else GLOBAL, form, 64, 1000, 1000 * time * NS,
-              {FAMILY: 1500 * time * NS})
+              {SPT: 1500 * time * NS})
         for form, time in times.items()
     )  # fmt: skip
 
@@ -57,15 +56,15 @@ def test_which_form_is_slowest_depends_on_powers_of_two(counted):
 
 
 def test_times_decide_which_layout_is_fastest():
-    claims = measured_claims(points(sorted=30, bst=20, btree=10), (FAMILY,), is_cpu=False)
+    claims = measured_claims(points(sorted=30, bst=20, btree=10), (SPT,), is_cpu=False)
     assert by_source(claims, "Figures 6.1 to 6.3")[0].agrees
     assert "1.50 and 3.00 times" in by_source(claims, "Figures 6.1 to 6.3")[0].found
-    claims = measured_claims(points(sorted=30, bst=40, btree=10), (FAMILY,), is_cpu=False)
+    claims = measured_claims(points(sorted=30, bst=40, btree=10), (SPT,), is_cpu=False)
     assert False is by_source(claims, "Figures 6.1 to 6.3")[0].agrees
 
 
 def test_predictions_half_too_long_are_worse_than_the_dissertations():
-    (one,) = by_source(measured_claims(points(sorted=30, bst=20), (FAMILY,), is_cpu=False), "Section 6.1.4")
+    (one,) = by_source(measured_claims(points(sorted=30, bst=20), (SPT,), is_cpu=False), "Section 6.1.4")
     assert False is one.agrees
     assert "50.0% (sorted), 50.0% (bst)" in one.found
 
@@ -91,7 +90,7 @@ def test_findings_of_measured_variants(tmp_path):
     def seconds(variant, sizes):
         return sizes["q"] * NS * (sizes.get("depth", 1) / (1 if variant.get("layout") == "sorted" else 2))
 
-    for name in ("bottleneck", FAMILY):
+    for name in ("bottleneck", SPT):
         shutil.copy(INTEL / f"{name}.json", tmp_path)
     found = STUDY.examine(searches(seconds, folder=tmp_path))
     assert 3 * 4 + 3 == len(found.tables[""])

@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from perfmodel.studies.karsin import gpu
+from perfmodel.studies.karsin import SPT, gpu
 from perfmodel.studies.search_points import (
-    FAMILY,
     GLOBAL,
     LOCAL,
     Point,
@@ -21,7 +20,7 @@ from perfmodel.studies.search_points import (
 
 
 def point(form, keys, measured, queries=100, kernel=GLOBAL, predicted=None):
-    return Point(kernel, form, keys, queries, measured, {FAMILY: predicted})
+    return Point(kernel, form, keys, queries, measured, {SPT: predicted})
 
 
 POINTS = (
@@ -46,9 +45,9 @@ def test_the_quickest_of_each_layout_is_at_the_most_keys_of_all():
 
 
 def test_a_withheld_prediction_has_no_time_and_no_error():
-    assert math.isnan(point("sorted", 64, 1e-6).nanoseconds(FAMILY))
-    assert point("sorted", 64, 1e-6).error(FAMILY) is None
-    assert pytest.approx(0.5) == point("sorted", 64, 1e-6, predicted=1.5e-6).error(FAMILY)
+    assert math.isnan(point("sorted", 64, 1e-6).nanoseconds(SPT))
+    assert point("sorted", 64, 1e-6).error(SPT) is None
+    assert pytest.approx(0.5) == point("sorted", 64, 1e-6, predicted=1.5e-6).error(SPT)
 
 
 def test_a_b_tree_is_seven_times_as_fast_by_the_formulas():
