@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
@@ -15,7 +14,7 @@ from perfmodel.measuring.order import Configuration
 from perfmodel.measuring.progress import Progress, task
 from perfmodel.measuring.record import outcome
 from perfmodel.measuring.subject import FailedError
-from perfmodel.measuring.supervised import died, spent_s, under_way
+from perfmodel.measuring.supervised import died, recorded_by_this_command, spent_s, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Key, Measurement
 
@@ -58,8 +57,9 @@ class Session:
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
-        found, began = store.read(path), datetime.now(timezone.utc) - timedelta(seconds=spent_s() + 1)
-        deaths = {row.key: row for row in found.rows if died(row) and (row.kernel_hash or _is_since(began, row))}
+        found = store.read(path)
+        deadly = (row for row in found.rows if died(row))
+        deaths = {row.key: row for row in deadly if row.kernel_hash or recorded_by_this_command(row)}
         timekeeper = Timekeeper(bench, bench.launch_overhead())
         return cls(bench, path, progress, timekeeper, {row.key: row for row in found.current}, deaths)
 
@@ -156,7 +156,3 @@ class Session:
         if row is None or row.status != "ok":
             return False
         return row.disagrees and len(row.every_visit) < self.bench.campaign.most_visits
-
-
-def _is_since(moment: datetime, row: Measurement) -> bool:
-    return bool(row.taken_at) and datetime.fromisoformat(row.taken_at) >= moment

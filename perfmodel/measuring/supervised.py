@@ -17,9 +17,9 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from time import monotonic
 from types import FrameType
@@ -28,14 +28,13 @@ from typing import NamedTuple, TypeAlias
 from perfmodel import store
 from perfmodel.store import Key, Measurement
 
-#: Environment variables: file descriptor of the pipe, and time used of a budget by processes before this one [s].
-PIPE, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_SPENT_S"
+#: Environment variables: file descriptor of the pipe, when the command began, and time used of a budget by processes
+#: before this one [s].
+PIPE, BEGAN, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_BEGAN", "PERFMODEL_SPENT_S"
 #: Signals that end a process which crashes; a user ends it by others.
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 #: Status of a process that was interrupted.
 INTERRUPTED = 128 + signal.SIGINT
-#: When this process imported this module, which a command does first [s].
-_STARTED_S = monotonic()
 #: Messages of such records begin with this text.
 DIED = "the process died of "
 
@@ -80,8 +79,9 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
         Takes a message whenever the command is started again.
     """
     began_s, suspect, in_between = monotonic(), None, False
+    began = datetime.now(timezone.utc).isoformat(timespec="seconds")  # as records have it
     while True:
-        status, report, interrupted = _run(command, monotonic() - began_s)
+        status, report, interrupted = _run(command, {BEGAN: began, SPENT: str(monotonic() - began_s)})
         if interrupted:
             return INTERRUPTED
         again = report is None and in_between
@@ -108,10 +108,10 @@ def _judge(path: Path, row: Measurement, cause: str, suspect: Key | None) -> Key
     return None
 
 
-def _run(command: Sequence[str], spent_s: float) -> _End:
+def _run(command: Sequence[str], told: Mapping[str, str]) -> _End:
     """Run the command once; the second interrupt kills it, where the first does not end it."""
     reading, writing = os.pipe()
-    environment = {**os.environ, PIPE: str(writing), SPENT: str(spent_s)}
+    environment = {**os.environ, **told, PIPE: str(writing)}
     with os.fdopen(reading, "rb") as pipe:
         try:
             child = subprocess.Popen(command, env=environment, pass_fds=(writing,))
@@ -149,9 +149,11 @@ def spent_s() -> float:
     return float(os.environ.get(SPENT, "0"))
 
 
-def command_began() -> datetime:
-    """Return when the first process of this command began; a second earlier, as records hold whole seconds."""
-    return datetime.now(timezone.utc) - timedelta(seconds=spent_s() + monotonic() - _STARTED_S + 1)
+def recorded_by_this_command(row: Measurement) -> bool:
+    """Whether a record is of a process of this supervised command: not older than the command."""
+    if BEGAN not in os.environ or not row.taken_at:
+        return False
+    return datetime.fromisoformat(row.taken_at) >= datetime.fromisoformat(os.environ[BEGAN])
 
 
 def died(row: Measurement) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -26,7 +25,7 @@ from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
-from perfmodel.measuring.supervised import command_began, spent_s, under_way
+from perfmodel.measuring.supervised import recorded_by_this_command, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.given_arguments import check_given
@@ -418,12 +417,9 @@ class Trials:
 
 def _rows_of_this_command(keep: Path, kernel: str) -> dict[tuple[str, str], list[Measurement]]:
     """Return what earlier processes of a supervised command kept, by variant and sizes: a kernel ended them."""
-    if not spent_s():
-        return {}
-    began = command_began()
     found: dict[tuple[str, str], list[Measurement]] = {}
     for row in store.read(keep).rows:
-        if row.kernel == kernel and row.taken_at and datetime.fromisoformat(row.taken_at) >= began:
+        if row.kernel == kernel and recorded_by_this_command(row):
             found.setdefault((str(row.variant.get("variant")), canonical(row.parameters)), []).append(row)
     return found
 

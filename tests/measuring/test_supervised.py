@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import datetime, timezone
 from pathlib import Path
-from time import monotonic
 
 import pytest
 
 from perfmodel import store
 from perfmodel.measuring import supervised
 from tests.machine import ROOT
+from tests.store.test_files import measurement
 
 pytestmark = pytest.mark.device
 
@@ -170,9 +169,9 @@ if deaths.stat().st_size <= {times}:
     assert ["the process died of SIGABRT between configurations; tried again"] == said
 
 
-def test_a_command_began_with_its_first_process(monkeypatch):
-    """Processes before this one took 100 s, and this one imported the module 5 s ago."""
-    monkeypatch.setenv(supervised.SPENT, "100")
-    monkeypatch.setattr(supervised, "_STARTED_S", monotonic() - 5)
-    ago = datetime.now(timezone.utc) - supervised.command_began()
-    assert 106 <= ago.total_seconds() < 107
+def test_a_process_knows_what_its_command_recorded(monkeypatch):
+    """However long its processes took to start."""
+    earlier, own = (measurement(taken_at=f"2026-11-23T02:00:0{second}+00:00") for second in (4, 5))
+    assert not supervised.recorded_by_this_command(own)
+    monkeypatch.setenv(supervised.BEGAN, "2026-11-23T02:00:05+00:00")
+    assert [False, True] == [supervised.recorded_by_this_command(row) for row in (earlier, own)]

@@ -272,7 +272,7 @@ def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, mo
         kept = found.visit("one")
         death = found._failed("deadly", supervised_failure(), {"n": 256})
     store.append(tmp_path, death)
-    monkeypatch.setenv(supervised.SPENT, "100")
+    monkeypatch.setenv(supervised.BEGAN, kept.taken_at)
     measured = Timekeeper.measured
     timed = []
     monkeypatch.setattr(
