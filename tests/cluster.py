@@ -22,7 +22,7 @@ def cluster(workers: int = 1, resources: dict[str, int] | None = None) -> Iterat
     with (
         TemporaryDirectory() as folder,  # for locks: a campaign beside this test is not waited for
         LocalCluster(
-            n_workers=workers, threads_per_worker=1, resources=given, dashboard_address=None, memory_limit=0,
+            n_workers=workers, threads_per_worker=1, resources=given, dashboard_address=":0", memory_limit=0,
             silence_logs=100, host="127.0.0.1", env={"TMPDIR": folder},
         ) as found,
         connected(found.scheduler_address) as client,

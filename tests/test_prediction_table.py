@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from perfmodel.errors import (
     MissingExtraError,
@@ -38,18 +39,15 @@ def check(frame):
 
 @pytest.mark.parametrize("rows", [1, 3, 10, 50_000])
 def test_a_frame_of_pandas(rows):
-    pytest.importorskip("pandas")
     check(table(VARIANTS, MODEL, {"n": SIZES}, rows=rows))
 
 
 def test_a_frame_of_polars():
-    pytest.importorskip("polars")
     check(table(VARIANTS, MODEL, {"n": SIZES}, library="polars"))
 
 
 @pytest.mark.parametrize("rows", [1, 3, 10, 50_000])
 def test_a_parquet_file(rows, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "new" / "times.parquet"
     assert path == table(VARIANTS, MODEL, {"n": SIZES}, path=path, rows=rows)
     check(parquet.read_table(path).to_pandas())
@@ -59,7 +57,6 @@ def test_a_parquet_file(rows, tmp_path):
 
 
 def test_sizes_are_broadcast():
-    pytest.importorskip("pandas")
     both = adding("n*m", parameters="n, m")
     found = table({"both": both}, MODEL, {"n": np.array([[1], [2]]), "m": np.array([3, 5])})
     assert [3, 5, 6, 10] == pytest.approx(found["seconds"] * 1e12)
@@ -69,7 +66,6 @@ def test_sizes_are_broadcast():
 
 
 def test_what_cannot_be_predicted_at_all(tmp_path):
-    pytest.importorskip("pandas")
     with pytest.raises(TrialError):
         table({"bad": lambda: 1 / 0}, MODEL, {"n": 4})
     with pytest.raises(UnmeasuredFeatureError):
@@ -83,7 +79,6 @@ def test_what_cannot_be_predicted_at_all(tmp_path):
 
 
 def test_no_file_is_left_where_nothing_is_predicted(tmp_path):
-    pytest.importorskip("pyarrow")
     with pytest.raises(TrialError):
         table({"bad": lambda: 1 / 0}, MODEL, {"n": 4}, path=tmp_path / "x.parquet")
     assert [] == [*tmp_path.iterdir()]
@@ -101,7 +96,6 @@ def test_a_library_that_is_missing(library, asked, monkeypatch):
 
 def test_a_million_sizes_in_bounded_memory(tmp_path):
     """The rows of ten variants are 480 MB in all; predicted whole, one variant's features are more than that."""
-    parquet = pytest.importorskip("pyarrow.parquet")
     count, rows = 1_000_000, 20_000
     variants = {f"v{place}": adding(f"{place + 1}*n") for place in range(10)}
     tracemalloc.start()

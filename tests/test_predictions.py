@@ -50,10 +50,9 @@ def test_a_family_in_a_file_predicts_here(monkeypatch):
 
 
 class CountedStandIn(dict):
-    errors = {"bad": "no."}
-
     def __init__(self):
         super().__init__(square=SQUARE)
+        self.errors = {"bad": "no."}
 
 
 def test_sizes_that_a_kernel_does_not_allow_are_left_out():

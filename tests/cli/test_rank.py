@@ -102,7 +102,7 @@ def test_with_processes_a_variant_that_fails_is_left_out(jobs, pair, tmp_path):
     assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["variants"][0]["seconds"]
     ((variant, unmeasured, error),) = [tuple(row.values()) for row in found["withheld"]]
     assert ("group=0", []) == (variant, unmeasured)
-    assert "scale" in error or "ZeroDivisionError" in error or "group" in error
+    assert "domain '[n] -> { [i_outer, i_inner] : 1 = 0 }' is empty" in error
 
 
 def test_without_processes_it_ends_the_command(pair, tmp_path):

@@ -22,8 +22,6 @@ from perfmodel.measuring.workers.order import resource
 from tests.cluster import cluster
 from tests.machine import ROOT, device
 
-pytest.importorskip("distributed")
-
 #: Notes when it begins and ends; what it prints; its status is the length of the device's name.
 CHILD = """
 import sys, time

@@ -10,6 +10,7 @@ import sys
 from time import monotonic, sleep
 from types import SimpleNamespace
 
+import dask
 import pytest
 from typer.testing import CliRunner
 
@@ -21,9 +22,6 @@ from perfmodel.measuring.workers.order import OWN_DEVICE
 from tests.cli.program import RUN, perfmodel
 from tests.cluster import cluster
 from tests.machine import ROOT, device
-
-dask = pytest.importorskip("dask")
-pytest.importorskip("distributed")
 
 
 @pytest.mark.device

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from functools import partial
 
 import loopy as lp
 import pytest
+from joblib import parallel_config
 
 import perfmodel as pm
 from perfmodel.counts import cache, counting
 from perfmodel.errors import JobsError, SubgroupSizeError, TrialError, UnknownStatisticWarning, UnpicklableVariantError
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.progress import Silent
+from tests.cluster import cluster
 from tests.workers.variants import double, write_file
 
 N = 1000
@@ -120,17 +121,8 @@ def test_numbers_of_processes_that_are_none(jobs):
 
 @pytest.mark.slow
 def test_on_a_cluster_it_just_works():
-    distributed = pytest.importorskip("distributed")
-    from joblib import parallel_config
-
     variants = {str(width): partial(double, width) for width in (2, 4, 8, 16)} | {"bad": lambda: lp.nothing}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its own, about ports and sockets
-        with (
-            distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-            distributed.Client(cluster),
-            parallel_config(backend="dask"),
-        ):
-            counted = pm.count_all(variants)
+    with cluster(workers=2, resources={}) as client, client.as_current(), parallel_config(backend="dask"):
+        counted = pm.count_all(variants)
     assert {"2": 500, "4": 250, "8": 125, "16": 63} == groups(counted)
     assert "AttributeError" in counted.errors["bad"].problem

@@ -50,5 +50,5 @@ def test_what_cannot_be_pickled_is_named_with_advice():
 
 
 def test_a_function_that_returns_something_else():
-    with pytest.raises(TrialError, match="its function returns int, and not a loopy.TranslationUnit"):
+    with pytest.raises(TrialError, match=r"its function returns int, and not a loopy\.TranslationUnit"):
         made("odd", lambda: 3)

@@ -22,7 +22,6 @@ from tests.cluster import cluster, process_of_worker
 from tests.machine import device
 from tests.measuring.test_session import Hears
 
-pytest.importorskip("distributed")
 pytestmark = [pytest.mark.device, pytest.mark.slow]
 SIX = {(factor, n) for factor in (2, 3) for n in (256, 512, 1024)}
 

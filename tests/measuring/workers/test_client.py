@@ -69,7 +69,6 @@ def test_what_is_not_installed_and_another_python_are_named_together():
 
 
 def test_a_scheduler_that_does_not_answer_is_told_soon():
-    pytest.importorskip("distributed")
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -81,7 +80,6 @@ def test_a_scheduler_that_does_not_answer_is_told_soon():
 
 
 def test_an_address_that_is_none():
-    pytest.importorskip("distributed")
     with pytest.raises(SchedulerError, match="'nonsense://x' does not answer: "):
         connected("nonsense://x", timeout_s=0.5)
 

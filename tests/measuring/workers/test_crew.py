@@ -14,7 +14,6 @@ from perfmodel.measuring.workers.order import Answer, Order
 from tests.measuring.test_session import Hears
 from tests.measuring.workers.fakes import ADDRESS, FACTS, SLUG, FakeClient, Worker
 
-pytest.importorskip("distributed")
 ORDER = Order(SLUG, Campaign("a test"), "token", "launch_overhead")
 BUSY = Answer(error=DeviceBusyError("H200", 0.0, "process 7", "a lock"))
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from perfmodel.measuring.workers.turns import turns
 from tests.measuring.workers.fakes import FakeClient, Worker
-
-pytest.importorskip("distributed")
 
 
 def test_drivers_of_one_processor_have_turns_and_all_else_is_at_once():
