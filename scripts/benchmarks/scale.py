@@ -1,9 +1,9 @@
 """Time the counting and ranking of many variants: a plain loop beside processes of joblib's loky, and of Dask.
 
-The variants are matrix products with tiles of many sizes, register tiles, unrolled loops and, some of them, a tile in
-local memory. Every run is a fresh process with empty caches, Loopy's too; the median of several runs counts. The
-clock starts when everything is imported and, for Dask, its workers have started; loky's start with the work and count.
-While a run goes on, the memory of its processes is looked at five times a second.
+The variants are matrix products with work-groups and register tiles of many sizes, unrolled loops, and tiles of one
+matrix or both in local memory. Every run is a fresh process with empty caches, Loopy's too; the median of several runs
+counts. The clock starts when everything is imported and, for Dask, its workers have started; loky's start with the work
+and count. While a run goes on, the memory of its processes is looked at five times a second.
 
 ``lost`` is the share of the processes' time that is not the plain loop's work: 1 - plain / (workers * time).
 """
@@ -27,7 +27,9 @@ from typing import Any, TextIO
 ROOT = Path(__file__).parents[2]
 WEIGHTS = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "stevens_kloeckner_2016.json"
 SIZE = 4096
-WAYS = (("plain", 1), ("loky", 2), ("dask", 2))
+#: Most local memory of a variant [B].
+LOCAL_BYTES = 32768
+WAYS = (("plain", 1), ("dask", 1), ("loky", 2), ("dask", 2))
 #: With more variants fewer ways are timed; the others would say nothing new there, and take long.
 FEWER = (WAYS, WAYS, (("plain", 1), ("loky", 2)))
 EVERY_S = 0.2
@@ -46,6 +48,8 @@ class Run:
         Times of all runs [s].
     peaks
         Of each run the largest peak of a process that counts [B].
+    callers
+        Of each run the peak of the process that asks [B]; in a plain loop it counts, too.
     growth
         By how much the process of a plain loop grew for each variant [B]; None of other ways.
     processes
@@ -59,6 +63,7 @@ class Run:
     variants: int
     seconds: tuple[float, ...]
     peaks: tuple[int, ...]
+    callers: tuple[int, ...]
     growth: float | None
     processes: tuple[int, ...]
     rankings: tuple[str, ...]
@@ -72,7 +77,7 @@ class Run:
 # {{{ the space
 
 def build_product(
-    width: int, height: int, rows: int, columns: int, depth: int, unroll: bool, prefetch: bool
+    width: int, height: int, rows: int, columns: int, depth: int, unroll: bool, prefetch: str
 ) -> Any:
     """Form c = a b of n by n matrices; `rows` by `columns` elements for each of width by height work-items."""
     import loopy as lp
@@ -90,13 +95,15 @@ def build_product(
     for axis, items, several, place in (("i", height, rows, 1), ("j", width, columns, 0)):
         t_unit = lp.split_iname(t_unit, axis, items * several, inner_iname=f"{axis}_in", outer_tag=f"g.{place}")
         t_unit = lp.split_iname(
-            t_unit, f"{axis}_in", items, inner_iname=f"{axis}_item", inner_tag=f"l.{place}", outer_tag="ilp.unr"
-        )
+            t_unit, f"{axis}_in", items, inner_iname=f"{axis}_item", inner_tag=f"l.{place}", outer_tag="ilp.unr",
+            outer_iname=f"{axis}_tile",
+        )  # fmt: skip
     t_unit = lp.split_iname(t_unit, "k", depth, inner_iname="k_in", inner_tag="unr" if unroll else None)
-    if prefetch:
+    for array in {"none": "", "a": "a", "both": "ab"}[prefetch]:
+        axis = {"a": "i", "b": "j"}[array]
         t_unit = lp.add_prefetch(
-            t_unit, "a", ["i_item", "k_in"], fetch_outer_inames=frozenset({"i_outer", "j_outer", "k_outer"}),
-            temporary_name="a_tile", default_tag="l.auto",
+            t_unit, array, [f"{axis}_tile", f"{axis}_item", "k_in"], temporary_name=f"{array}_tile",
+            fetch_outer_inames=frozenset({"i_outer", "j_outer", "k_outer"}), default_tag="l.auto",
         )  # fmt: skip
     return t_unit
 
@@ -110,14 +117,20 @@ def space() -> Any:
         build_product,
         {
             "width": (4, 8, 16, 32, 64, 128), "height": (1, 2, 4, 8, 16), "rows": powers, "columns": powers,
-            "depth": (2, 4, 8, 16, 32, 64, 128), "unroll": (False, True), "prefetch": (False, True),
+            "depth": (4, 8, 16, 32, 64), "unroll": (False, True), "prefetch": ("none", "a", "both"),
         },
         [
             lambda width, height: 16 <= width * height <= 1024,
             lambda unroll, depth, rows, columns: not unroll or depth * rows * columns <= 64,
-            lambda prefetch, rows, columns, unroll: not prefetch or (rows == columns == 1 and not unroll),
+            lambda prefetch, depth, width, height, rows, columns: _tile_bytes(
+                prefetch, depth, height * rows, width * columns) <= LOCAL_BYTES,
         ],
     )  # fmt: skip
+
+
+def _tile_bytes(prefetch: str, depth: int, high: int, wide: int) -> int:
+    """Bytes of local memory that the tiles take."""
+    return 4 * depth * {"none": 0, "a": high, "both": high + wide}[prefetch]
 
 
 def chosen(count: int) -> dict[str, Any]:
@@ -217,7 +230,7 @@ def run_once(way: str, workers: int, count: int) -> dict[str, Any]:
         raise RuntimeError(f"ranking {count} variants by {way} with {workers} workers ended with {process.returncode}")
     found: dict[str, Any] = json.loads(text.splitlines()[-1])
     own = watched.counting(way)
-    found["peak"] = max(watched.peaks[pid] for pid in own)
+    found["peak"], found["caller"] = max(watched.peaks[pid] for pid in own), watched.peaks[process.pid]
     found["processes"] = len(own)
     return found
 
@@ -240,8 +253,8 @@ def _joined(way: str, workers: int, count: int, found: Sequence[dict[str, Any]])
     growth = [one["growth"] for one in found if one["growth"] is not None]
     return Run(
         way, workers, count, tuple(one["seconds"] for one in found), tuple(one["peak"] for one in found),
-        median(growth) if growth else None, tuple(one["processes"] for one in found),
-        tuple(one["ranking"] for one in found),
+        tuple(one["caller"] for one in found), median(growth) if growth else None,
+        tuple(one["processes"] for one in found), tuple(one["ranking"] for one in found),
     )  # fmt: skip
 
 
@@ -262,15 +275,16 @@ def _below(root: int) -> list[int]:
 
 def text(result: dict[str, Any]) -> str:
     """Return the runs as a table, and the goals."""
-    lines = ["variants  way    workers    time [s]  of plain   lost  peak [MB]  processes  growth [kB/variant]"]
+    lines = ["variants  way    workers  time [s]  of plain  lost  peak [MB]  caller [MB]  processes  growth [kB/variant]"]
     plain = {row["variants"]: row["median_s"] for row in result["runs"] if row["way"] == "plain"}
     for row in result["runs"]:
         share = row["median_s"] / plain[row["variants"]]
         lost = f"{1 - 1 / (row['workers'] * share):.0%}"
         grown = "-" if row["growth"] is None else f"{row['growth'] / 1e3:.0f}"
+        peak, caller = (f"{max(row[which]) / 1e6:.0f}" for which in ("peaks", "callers"))
         lines.append(
-            f"{row['variants']:8d}  {row['way']:5s}  {row['workers']:7d}  {row['median_s']:10.2f}  {share:8.0%}"
-            f"  {lost:>5s}  {max(row['peaks']) / 1e6:9.0f}  {max(row['processes']):9d}  {grown:>19s}"
+            f"{row['variants']:8d}  {row['way']:5s}  {row['workers']:7d}  {row['median_s']:8.2f}  {share:8.0%}"
+            f"  {lost:>4s}  {peak:>9s}  {caller:>11s}  {max(row['processes']):9d}  {grown:>19s}"
         )
     return "\n".join([*lines, "", *goals(result)])
 

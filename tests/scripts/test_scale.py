@@ -23,15 +23,16 @@ def test_variants_are_spread_over_the_space():
 def row(way, workers, variants, seconds, peak=1e8, ranking="a"):
     return {
         "way": way, "workers": workers, "variants": variants, "seconds": [seconds], "median_s": seconds,
-        "peaks": [peak], "growth": 3e5 if way == "plain" else None, "processes": [workers], "rankings": [ranking],
+        "peaks": [peak], "callers": [2e8], "growth": 3e5 if way == "plain" else None, "processes": [workers],
+        "rankings": [ranking],
     }  # fmt: skip
 
 
 def test_table_and_goals_by_hand():
     runs = [row("plain", 1, 8, 10.0), row("loky", 2, 8, 8.0), row("plain", 1, 64, 100.0), row("loky", 2, 64, 59.0)]
     lines = text({"runs": runs}).splitlines()
-    assert ["64", "loky", "2", "59.00", "59%", "15%", "100", "2", "-"] == lines[4].split()
-    assert ["8", "plain", "1", "10.00", "100%", "0%", "100", "1", "300"] == lines[1].split()
+    assert ["64", "loky", "2", "59.00", "59%", "15%", "100", "200", "2", "-"] == lines[4].split()
+    assert ["8", "plain", "1", "10.00", "100%", "0%", "100", "200", "1", "300"] == lines[1].split()
     assert ["met"] * 3 == [line.split()[0] for line in goals({"runs": runs})]
     bad = [row("plain", 1, 8, 10.0), row("loky", 2, 8, 6.1, 6e8, "b")]
     assert ["MISSED"] * 3 == [line.split()[0] for line in goals({"runs": bad})]
