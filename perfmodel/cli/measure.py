@@ -30,6 +30,7 @@ from perfmodel.cli.options import (
     sizes,
 )
 from perfmodel.cli.output import print_document, print_text
+from perfmodel.cli.scheduler import Scheduler, run_for_each_device, target_device
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
 
@@ -82,6 +83,7 @@ def command(
     wanted: For = None,
     choose: Choose = None,
     size: Sizes = None,
+    scheduler: Scheduler = None,
     json: Json = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes.
@@ -90,30 +92,30 @@ def command(
     """
     if size and wanted is None:
         raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
-    supervise_command(context)
-    from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
-    from perfmodel.measuring import pin_threads
-    from perfmodel.opencl import find
-
     part = share(choose)
     if part is not None and repeatability:
         raise OptionError("--choose and --repeatability were both given", "give one of them")
+    run_for_each_device(context, scheduler, device, {"--store": store is not None, "--json": json})
+    supervise_command(context)
+    from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
+    from perfmodel.measuring import pin_threads
+
     campaign = chosen_campaign(quick, full, budget, seed)
     if classes or tags or wanted:
         campaign = replace(campaign, tags=())
     chosen = chosen_classes(discovered(kernels), classes or (), tags or campaign.tags)
     pin_threads()
-    job = _Job(chosen, find(device), campaign)
-    path = store or Path("fitted_weights") / job.device.slug
-    if repeatability:
-        _show(_repeated(job), json, repeatability_lines)
-        return
-    if wanted is not None:
-        job = _needed(job, wanted, sizes(size), path)
-        if not job.kernels:
-            _show({"needed": []}, json, lambda _: iter(["everything that the kernel needs has been measured"]))
+    with target_device(scheduler, device) as target:
+        job, path = _Job(chosen, target, campaign), store or Path("fitted_weights") / target.slug
+        if repeatability:
+            _show(_repeated(job), json, repeatability_lines)
             return
-    _show(_measured(job, path, part), json, campaign_lines)
+        if wanted is not None:
+            job = _needed(job, wanted, sizes(size), path)
+            if not job.kernels:
+                _show({"needed": []}, json, lambda _: iter(["everything that the kernel needs has been measured"]))
+                return
+        _show(_measured(job, path, part), json, campaign_lines)
 
 
 def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:

@@ -275,7 +275,7 @@ def _below(root: int) -> list[int]:
 
 def text(result: dict[str, Any]) -> str:
     """Return the runs as a table, and the goals."""
-    lines = ["variants  way    workers  time [s]  of plain  lost  peak [MB]  caller [MB]  processes  growth [kB/variant]"]
+    lines = ["variants  way    workers  time [s]  of plain  lost  peak [MB]  caller [MB]  processes  growth [kB each]"]
     plain = {row["variants"]: row["median_s"] for row in result["runs"] if row["way"] == "plain"}
     for row in result["runs"]:
         share = row["median_s"] / plain[row["variants"]]
@@ -284,7 +284,7 @@ def text(result: dict[str, Any]) -> str:
         peak, caller = (f"{max(row[which]) / 1e6:.0f}" for which in ("peaks", "callers"))
         lines.append(
             f"{row['variants']:8d}  {row['way']:5s}  {row['workers']:7d}  {row['median_s']:8.2f}  {share:8.0%}"
-            f"  {lost:>4s}  {peak:>9s}  {caller:>11s}  {max(row['processes']):9d}  {grown:>19s}"
+            f"  {lost:>4s}  {peak:>9s}  {caller:>11s}  {max(row['processes']):9d}  {grown:>16s}"
         )
     return "\n".join([*lines, "", *goals(result)])
 

@@ -1,4 +1,4 @@
-"""``perfmodel calibrate --scheduler``: one device of the workers, or each of them."""
+"""``--scheduler`` of ``perfmodel calibrate`` and ``measure``: one device of the workers, or each of them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,11 @@ except KeyboardInterrupt:
 
 
 def calibrate(*arguments: str):
-    return CliRunner().invoke(application(), ["calibrate", *arguments])
+    return perfmodel("calibrate", *arguments)
+
+
+def perfmodel(*arguments: str):
+    return CliRunner().invoke(application(), arguments)
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +131,16 @@ def test_a_device_of_a_worker_in_one_command(place, client, monkeypatch):
 
 
 @pytest.mark.device
+@pytest.mark.slow
+def test_a_device_of_a_worker_is_measured_only(place, client):
+    asked = ("--device", device().slug, "--class", "empty", "--kernels", "measurement_kernels", "--budget", "5")
+    result = perfmodel("measure", "--scheduler", client.scheduler.address, *asked, "--store", "out")
+    assert 0 == result.exit_code, result.stderr
+    assert {"empty"} == {row.kernel for row in store.read(place / "out").rows}
+    assert {device().name} == {row.device for row in store.read(place / "out").rows}
+
+
+@pytest.mark.device
 def test_a_device_that_no_worker_has_is_answered_by_what_they_have(place, client):
     result = calibrate("--scheduler", client.scheduler.address, "--device", "h200", "--out", "out")
     refused(result, "no worker of the scheduler at", "has the device 'h200'; its workers have: intel-a, intel-b, ")
@@ -148,13 +162,19 @@ def test_a_scheduler_that_does_not_answer(place, monkeypatch):
     refused(result, "the Dask scheduler at 'localhost' does not answer: missing port", "give the address that")
 
 
-@pytest.mark.parametrize("option", [("--json",), ("--probes",), ("--facts", "gtx-480")])
-def test_options_for_one_device_are_refused_for_several(place, monkeypatch, option):
+ONE_ONLY = (
+    ("calibrate", "--json"), ("calibrate", "--probes"), ("calibrate", "--facts", "gtx-480"),
+    ("measure", "--json"), ("measure", "--store", "out"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ONE_ONLY)
+def test_options_for_one_device_are_refused_for_several(place, monkeypatch, asked):
     from perfmodel.measuring.workers import client as clients
     from tests.measuring.workers.fakes import FakeClient, Worker
 
     monkeypatch.setattr(FakeClient, "__enter__", lambda self: self, raising=False)
     monkeypatch.setattr(FakeClient, "__exit__", lambda self, *error: None, raising=False)
     monkeypatch.setattr(clients, "connected", lambda address: FakeClient(a=Worker(("intel", "pocl"))))
-    result = calibrate("--scheduler", "tcp://host:1", *option, "--out", "out")
-    refused(result, f"{option[0]} was given with --scheduler, whose workers have 2 devices", "one of intel, pocl")
+    result = perfmodel(*asked, "--scheduler", "tcp://host:1")
+    refused(result, f"{asked[1]} was given with --scheduler, whose workers have 2 devices", "one of intel, pocl")

@@ -12,10 +12,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from joblib import parallel_config
 
 import perfmodel as pm
 from perfmodel.errors import WorkerDiedError, WorkerDiedWarning
 from perfmodel.workers import pool
+from tests.cluster import cluster
 from tests.workers.variants import double, noted, write_file
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +56,38 @@ def test_killed_workers_lose_nothing_and_do_nothing_twice(tmp_path):
     built = (tmp_path / "built").read_text().split()
     assert {*built} == {*variants} - {"v5"}
     assert len(built) <= len(variants) + 4 * len(said)  # of each death, only what was under way
+
+
+@pytest.mark.slow
+def test_a_killed_worker_of_a_cluster_loses_nothing_and_does_nothing_twice(tmp_path):
+    variants = {f"v{width}": partial(noted, str(tmp_path), f"v{width}", width, "once" if width == 6 else "")
+                for width in range(1, 17)}  # fmt: skip
+    with (
+        cluster(workers=2, resources={}) as client, client.as_current(), parallel_config(backend="dask"),
+        pytest.warns(WorkerDiedWarning, match=r"^1 of 2 workers \(tcp://[\d.:]+\) of the cluster ended meanwhile") as told,
+    ):  # fmt: skip
+        counted = pm.count_all(variants)
+    assert 1 == len(told)
+    assert {name: -(-100 // int(name[1:])) for name in variants} == {
+        name: counts.work_groups()(n=100) for name, counts in counted.items()
+    }
+    assert ([*variants], {}) == ([*counted], {**counted.errors})
+    built = (tmp_path / "built").read_text().split()
+    assert {*built} == {*variants}
+    assert len(built) <= len(variants) + 4  # two batches of two variants: of the worker that was killed
+
+
+@pytest.mark.nightly
+def test_a_variant_that_kills_each_worker_of_a_cluster_gets_an_error(tmp_path):
+    variants = {str(width): partial(noted, str(tmp_path), str(width), width, "always" if width == 6 else "")
+                for width in range(1, 9)}  # fmt: skip
+    with (
+        cluster(workers=2, resources={}) as client, client.as_current(), parallel_config(backend="dask"),
+        pytest.warns(WorkerDiedWarning),
+    ):  # fmt: skip
+        counted = pm.count_all(variants)
+    assert ({"6": WorkerDiedError("6")}, [str(width) for width in range(1, 9) if width != 6]) == (
+        {**counted.errors}, [*counted])  # fmt: skip
 
 
 @pytest.mark.slow
