@@ -1,4 +1,7 @@
-"""The processes that work: loky's on this machine, or in a block of joblib's ``parallel_config`` those of a Dask cluster."""
+"""The processes that work: loky's on this machine, or those of a Dask cluster.
+
+The cluster is that of the block of joblib's ``parallel_config(backend="dask")`` that is in force.
+"""
 
 from __future__ import annotations
 
@@ -130,8 +133,6 @@ def processes_for(jobs: int) -> Iterator[Processes]:
 
     Raises
     ------
-    JobsError
-        If `jobs` is 0.
     WorkerVersionError
         A worker of the cluster has other versions than this process.
     """
