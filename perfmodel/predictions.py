@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import AssumptionError, PerfModelError
 from perfmodel.progress import Progress
-from perfmodel.workers.counting import count_all, counts_of
+from perfmodel.workers.counting import Counting, counted_of, counts_of
 from perfmodel.workers.parcels import Variant
 from perfmodel.workers.pool import Pool
 
@@ -31,12 +31,13 @@ def predict_each(
     *,
     level: float = 0.9,
     allow_unmeasured: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> dict[str, Prediction | PerfModelError]:
     """Count and predict many variants in several processes.
 
-    Both are done there: the first prediction of a kernel may take as long as its count.
+    Both are done there: the first prediction of a kernel may take as long as its count. Only a model whose family is
+    in a user's file predicts in this process, one variant after the other.
 
     Parameters
     ----------
@@ -63,8 +64,8 @@ def predict_each(
     task = Predicting(plain, dict(sizes), level, allow_unmeasured, asked, pool.alone)
     if pool.alone or not _of_a_file(model):
         return pool.each(task, variants, "counting and predicting")
-    counted = count_all(variants, jobs, progress=progress, **asked)
-    predicted = Pool(1).each(task, counted, "predicting")
+    counted = counted_of(pool.each(Counting(asked, here=False), variants, "counting"))
+    predicted = Pool(1, progress).each(task, counted, "predicting")
     return {name: predicted.get(name) or counted.errors[name] for name in variants}
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from perfmodel.measuring.workers.client import connected
+from perfmodel.cluster import connected
 from perfmodel.measuring.workers.order import resource
 from tests.machine import device
 

@@ -1,106 +1,13 @@
-"""Progress on standard error: a bar with the time left on a terminal, plain lines elsewhere."""
+"""The progress bar of the commands, which obeys ``--quiet``."""
 
 from __future__ import annotations
 
-import sys
-from time import monotonic
-from typing import TYPE_CHECKING
-
+from perfmodel import progress_bar
 from perfmodel.cli.settings import settings
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
 
-LINES_EVERY_S = 5.0
-
-
-class Bar:
-    """Shows the progress of a task on standard error; a :class:`perfmodel.measuring.Progress`.
-
-    The time left is estimated from the expected times of the steps, where they are given. A note
-    on a failure (it contains a colon) stays above the bar. With ``--quiet`` it shows nothing.
-    """
+class Bar(progress_bar.Bar):
+    """Shows the progress of a task on standard error; nothing with ``--quiet``."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-
-        self._console = Console(stderr=True, quiet=settings().quiet)
-        self._progress: Progress | None = None
-        self._task, self._total, self._done, self._failed = "", 0, 0, 0
-        self._expected, self._expected_done = 0.0, 0.0
-        self._began = self._shown = monotonic()
-
-    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
-        """Begin a task of `total` steps, expected to take `seconds` together [s]."""
-        self._task, self._total, self._done, self._failed = task, total, 0, 0
-        self._expected, self._expected_done = seconds, 0.0
-        self._began = self._shown = monotonic()
-        if self._console.is_terminal:
-            self._progress = _rich_progress(self._console)
-            self._progress.start()
-            self._progress.add_task(task, total=total, state=self._state(), note="")
-        else:
-            self._line(f"{task}: {total} steps")
-
-    def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Count one step as done, which was expected to take `seconds` [s]."""
-        self._done += 1
-        self._expected_done += seconds
-        failed = ":" in note
-        self._failed += failed
-        if self._progress is not None:
-            if failed:
-                self.tell(note)
-            name = note.split(":")[0]
-            self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=name)
-        elif failed:
-            self._line(f"{self._task}: {note}")
-        elif monotonic() - self._shown >= LINES_EVERY_S:
-            self._line(f"{self._task}: {self._state()}")
-
-    def tell(self, message: str) -> None:
-        """Show a message and leave it there."""
-        if self._progress is not None:
-            self._progress.console.print(message, markup=False, highlight=False)
-        else:
-            self._line(message)
-
-    def stop(self) -> None:
-        """End the task, if one has begun."""
-        if self._progress is not None:
-            self._progress.stop()
-            self._progress = None
-        elif self._task:
-            spent = monotonic() - self._began
-            failed = f", {self._failed} failed" if self._failed else ""
-            self._line(f"{self._task}: {self._done} of {self._total} done{failed} in {spent:.0f} s")
-
-    def _state(self) -> str:
-        failed = f", {self._failed} failed" if self._failed else ""
-        left = f", about {self._left_s():.0f} s left" if self._done else ""
-        return f"{self._done} of {self._total}{failed}{left}"
-
-    def _left_s(self) -> float:
-        """Return the time that the rest takes if it goes on at the same rate [s]."""
-        spent = monotonic() - self._began
-        if self._expected_done > 0:
-            return spent / self._expected_done * max(self._expected - self._expected_done, 0.0)
-        return spent / self._done * (self._total - self._done)
-
-    def _line(self, text: str) -> None:
-        self._shown = monotonic()
-        if not self._console.quiet:
-            print(text, file=sys.stderr, flush=True)
-
-
-def _rich_progress(console: Console) -> Progress:
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[state]}"),
-        TextColumn("{task.fields[note]}"),
-        console=console,
-    )
+        super().__init__(settings().quiet)

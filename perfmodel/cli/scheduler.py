@@ -45,8 +45,8 @@ def target_device(scheduler: str | None, selector: str | None) -> Iterator[Devic
 
         yield find(selector)
         return
+    from perfmodel.cluster import connected
     from perfmodel.measuring.workers.bench import workers_device
-    from perfmodel.measuring.workers.client import connected
 
     with connected(scheduler) as client:
         yield workers_device(client, selector)
@@ -80,7 +80,7 @@ def run_for_each_device(
             told = f"--device {selector} is an index, and --scheduler was given"
             raise OptionError(told, "give the device's name: each worker's machine has indices of its own")
         return
-    from perfmodel.measuring.workers.client import connected
+    from perfmodel.cluster import connected
     from perfmodel.measuring.workers.turns import turns
 
     with connected(scheduler) as client:

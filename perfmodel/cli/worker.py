@@ -24,8 +24,8 @@ def command(address: Address, device: DeviceName = None, json: Json = False) -> 
 
     It has one thread, and is started again by Dask where a kernel ends its process. Stop it with Ctrl-C.
     """
+    from perfmodel.cluster import connected
     from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.workers.client import connected
     from perfmodel.measuring.workers.order import OWN_DEVICE
     from perfmodel.opencl import find
 

@@ -35,6 +35,8 @@ class Source:
     content: bytes
 
 
+#: What stands before the length of a text of less than 256 bytes in a pickle.
+SHORT_TEXT = 0x8C
 #: The kernel files that ran in this process, by the names of their modules.
 _executed: dict[str, Source] = {}
 
@@ -66,12 +68,17 @@ def execute(path: Path) -> dict[str, Any]:
 
 
 def sources_in(pickled: bytes) -> tuple[Source, ...]:
-    """Return the kernel files that ran here and whose names, or those of modules beside them, a pickle may hold."""
-    beside = {folder for name, folder in _beside.items() if name.encode() in pickled}
+    """Return the kernel files that ran here and that a pickle names, or that lie beside a module that it names."""
+    beside = {folder for name, folder in _beside.items() if _pickled(name) in pickled}
     return tuple(
-        source for name, source in _executed.items()
-        if name.encode() in pickled or source.path.parent in beside
-    )  # fmt: skip
+        source for name, source in _executed.items() if _pickled(name) in pickled or source.path.parent in beside
+    )
+
+
+def _pickled(name: str) -> bytes:
+    """Return a module's name as a pickle has it: behind its length."""
+    text = name.encode()
+    return bytes((SHORT_TEXT, len(text))) + text if len(text) < 256 else text
 
 
 def restore(source: Source) -> None:

@@ -72,7 +72,7 @@ def attempt(task: Task, name: str, variant: Variant) -> Any:
         return task(kernel)
     except PerfModelError as error:
         return error
-    except Exception as error:  # of the user's function, or of a library: it must not end the others
+    except (Exception, SystemExit) as error:  # of the user's function, or of a library: it must not end the others
         return TrialError(name, stage, said(error))
 
 

@@ -46,6 +46,10 @@ class CountedVariants(Mapping[str, KernelCounts]):
         self._read.move_to_end(name)
         return self._read[name]
 
+    def stored(self, name: str) -> KernelCounts | bytes:
+        """Return the counts of a variant as they are kept: as a value, or as JSON."""
+        return self._counts[name]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._counts)
 

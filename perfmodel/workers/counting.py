@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from perfmodel.errors import PerfModelError
 from perfmodel.kernels.space import Space
 from perfmodel.progress import Progress
 from perfmodel.workers.counted import CountedVariants
-from perfmodel.workers.parcels import Variant
+from perfmodel.workers.parcels import Variant, counts_as_json
 from perfmodel.workers.pool import Pool
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def count_all(
     variants: Mapping[str, Variant] | Space,
     jobs: int = -1,
     *,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Any,
 ) -> CountedVariants:
     """Count many variants of a kernel, in several processes.
@@ -42,7 +41,7 @@ def count_all(
         Number of processes; -1 is one for each core, -2 all cores but one. With 1 all is done in this process. In a
         block of ``joblib.parallel_config(backend="dask")`` the processes are those of the cluster.
     progress
-        Is told of each variant that is done.
+        True shows a bar on standard error; or what is told of each variant that is done.
     **options
         As of :func:`perfmodel.count`.
 
@@ -59,6 +58,8 @@ def count_all(
         If `jobs` is 0 or no integer.
     TypeError
         If :func:`perfmodel.count` has no such option.
+    WorkerVersionError, SchedulerError
+        On a cluster: a worker has other versions than this process, or the scheduler does not answer any more.
 
     Warns
     -----
@@ -80,11 +81,20 @@ def count_all(
     inspect.signature(count).bind(None, **options)
     named = variants.variants if isinstance(variants, Space) else variants
     pool = Pool(jobs, progress)
-    found = pool.each(Counting(options, pool.alone), named, "counting")
-    counts = {name: one for name, one in found.items() if not isinstance(one, PerfModelError)}
-    errors = {name: one for name, one in found.items() if isinstance(one, PerfModelError)}
-    if errors and not counts:
-        raise next(iter(errors.values()))
+    found = counted_of(pool.each(Counting(options, pool.alone), named, "counting"))
+    if found.errors and not found:
+        raise next(iter(found.errors.values()))
+    return found
+
+
+def counted_of(found: Mapping[str, KernelCounts | bytes | PerfModelError]) -> CountedVariants:
+    """Return counts, or their JSON, apart from errors."""
+    counts, errors = {}, {}
+    for name, one in found.items():
+        if isinstance(one, PerfModelError):
+            errors[name] = one
+        else:
+            counts[name] = one
     return CountedVariants(counts, errors)
 
 
@@ -106,7 +116,7 @@ class Counting:
     def __call__(self, kernel: TranslationUnit | KernelCounts) -> KernelCounts | bytes:
         """Return the counts, as a value or as JSON."""
         counts = counts_of(kernel, self.options)
-        return counts if self.here else json.dumps(counts.to_json(), separators=(",", ":")).encode()
+        return counts if self.here else counts_as_json(counts)
 
 
 def counts_of(kernel: TranslationUnit | KernelCounts, options: Mapping[str, Any]) -> KernelCounts:

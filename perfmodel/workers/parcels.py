@@ -7,6 +7,7 @@ runs it first (:func:`perfmodel.kernels.execution.restore`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -27,21 +28,24 @@ LONGEST = 500  # characters of what another library says
 
 @dataclass(frozen=True)
 class Parcel:
-    """A variant, pickled.
+    """A variant on its way.
 
     Parameters
     ----------
     name
         Name of the variant.
     content
-        Its pickle.
+        Its pickle, or the JSON of its counts.
     sources
         The kernel files that are run before it is unpickled.
+    counted
+        Whether the content is JSON.
     """
 
     name: str
     content: bytes
     sources: tuple[Source, ...] = ()
+    counted: bool = False
 
 
 def packed(name: str, variant: Variant) -> Parcel:
@@ -52,6 +56,8 @@ def packed(name: str, variant: Variant) -> Parcel:
     UnpicklableVariantError
         If that is not possible.
     """
+    if isinstance(variant, KernelCounts):
+        return packed_counts(name, variant)
     try:
         content: bytes = cloudpickle.dumps(variant)
     except Exception as error:  # whatever an object's own method raises
@@ -59,8 +65,20 @@ def packed(name: str, variant: Variant) -> Parcel:
     return Parcel(name, content, sources_in(content))
 
 
+def packed_counts(name: str, counts: KernelCounts | bytes) -> Parcel:
+    """Pack counts, or their JSON."""
+    return Parcel(name, counts if isinstance(counts, bytes) else counts_as_json(counts), counted=True)
+
+
+def counts_as_json(counts: KernelCounts) -> bytes:
+    """Return counts as JSON, which is smaller than a pickle and holds nothing of isl."""
+    return json.dumps(counts.to_json(), separators=(",", ":")).encode()
+
+
 def unpacked(parcel: Parcel) -> Variant:
     """Return the variant of a parcel, once the kernel files that it needs have run here."""
+    if parcel.counted:
+        return KernelCounts.from_json(json.loads(parcel.content))
     for source in parcel.sources:
         restore(source)
     variant: Variant = cloudpickle.loads(parcel.content)

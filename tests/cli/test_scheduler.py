@@ -170,11 +170,11 @@ ONE_ONLY = (
 
 @pytest.mark.parametrize("asked", ONE_ONLY)
 def test_options_for_one_device_are_refused_for_several(place, monkeypatch, asked):
-    from perfmodel.measuring.workers import client as clients
+    from perfmodel import cluster as clusters
     from tests.measuring.workers.fakes import FakeClient, Worker
 
     monkeypatch.setattr(FakeClient, "__enter__", lambda self: self, raising=False)
     monkeypatch.setattr(FakeClient, "__exit__", lambda self, *error: None, raising=False)
-    monkeypatch.setattr(clients, "connected", lambda address: FakeClient(a=Worker(("intel", "pocl"))))
+    monkeypatch.setattr(clusters, "connected", lambda address: FakeClient(a=Worker(("intel", "pocl"))))
     result = perfmodel(*asked, "--scheduler", "tcp://host:1")
     refused(result, f"{asked[1]} was given with --scheduler, whose workers have 2 devices", "one of intel, pocl")

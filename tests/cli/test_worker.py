@@ -14,8 +14,8 @@ import dask
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel import cluster as clusters
 from perfmodel.cli import application
-from perfmodel.measuring.workers import client as clients
 from perfmodel.measuring.workers.bench import workers_device
 from perfmodel.measuring.workers.client import having
 from perfmodel.measuring.workers.order import OWN_DEVICE
@@ -56,7 +56,7 @@ def test_without_a_scheduler_it_says_so_at_once():
 @pytest.mark.device
 def test_with_json_it_says_what_it_becomes(monkeypatch):
     became = []
-    monkeypatch.setattr(clients, "connected", lambda address: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(clusters, "connected", lambda address: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(os, "execve", lambda program, command, environment: became.append((command, environment)))
     slug = device().slug
     said = CliRunner().invoke(application(), ["worker", "tcp://host:1", "--device", slug, "--json"]).stdout

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Any
 
+from perfmodel.cluster import address_of, check_versions, dask
 from perfmodel.errors import DeviceBusyError, NoWorkerError, PerfModelError, SchedulerError
 from perfmodel.measuring.progress import Progress
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.supervised import DIED
-from perfmodel.measuring.workers.client import address_of, check_versions, dask, having
+from perfmodel.measuring.workers.client import having
 from perfmodel.measuring.workers.hand import carry_out, station
 from perfmodel.measuring.workers.order import Answer, Order, Station, resource
 

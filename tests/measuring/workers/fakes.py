@@ -9,8 +9,8 @@ from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 
+from perfmodel.cluster import SAME
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring.workers.client import SAME
 from perfmodel.measuring.workers.hand import station
 from perfmodel.measuring.workers.order import Answer, Station, resource
 

@@ -1,11 +1,14 @@
+"""The bar: plain lines, a terminal, the time left, and who sees it."""
+
 from __future__ import annotations
 
-from perfmodel.cli import progress
-from perfmodel.cli.progress import Bar
+from perfmodel import progress_bar
+from perfmodel.progress import Silent, shown
+from perfmodel.progress_bar import Bar
 
 
 def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "LINES_EVERY_S", 0.0)
+    monkeypatch.setattr(progress_bar, "LINES_EVERY_S", 0.0)
     bar = Bar()
     bar.start("measuring", 2)
     bar.advance("copy")
@@ -35,8 +38,8 @@ def test_a_bar_on_a_terminal(capsys, monkeypatch):
 
 def test_what_is_left_follows_what_the_steps_were_thought_to_take(capsys, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(progress, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(progress, "LINES_EVERY_S", 1.0)
+    monkeypatch.setattr(progress_bar, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress_bar, "LINES_EVERY_S", 1.0)
     bar = Bar()
     bar.start("measuring", 2, seconds=10.0)
     clock[0] = 2.0
@@ -62,3 +65,11 @@ def test_a_message_outside_of_a_task_is_a_line(capsys):
 def test_a_task_that_never_began_is_not_ended(capsys):
     Bar().stop()
     assert "" == capsys.readouterr().err
+
+
+def test_who_asks_for_a_bar_gets_one():
+    own = Silent()
+    assert own is shown(own)
+    assert isinstance(shown(True), Bar)
+    assert isinstance(shown(False), Silent)
+    assert isinstance(shown(None), Silent)

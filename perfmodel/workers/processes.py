@@ -1,0 +1,174 @@
+"""The processes that work: loky's on this machine, or in a block of joblib's ``parallel_config`` those of a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from perfmodel.cluster import check_versions
+from perfmodel.errors import JobsError
+
+#: Environment variables by which libraries learn how many threads they may start.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+
+
+class Processes(Protocol):
+    """Processes that call functions.
+
+    Attributes
+    ----------
+    count
+        How many there are.
+    replaceable
+        Whether :meth:`renew` begins new ones.
+    """
+
+    count: int
+    replaceable: bool
+
+    def shared(self, value: bytes) -> Any:
+        """Return what stands for a value as an argument of many calls."""
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call a function in one of the processes; arguments are pickled."""
+
+    def renew(self, kill: bool = False) -> None:
+        """End the processes once they are idle, or at once; the next call begins new ones."""
+
+    def gone(self) -> str:
+        """Name those that ended though nobody asked for it, and that others replaced; an empty text for none."""
+
+
+class OwnProcesses:
+    """Processes of this machine: loky's, with the machine's threads shared between them."""
+
+    replaceable = True
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._executor: Any = None
+
+    def shared(self, value: bytes) -> bytes:
+        """Return the value."""
+        return value
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call a function; the first call begins the processes."""
+        if self._executor is None:
+            from joblib import cpu_count
+            from joblib.externals.loky import ProcessPoolExecutor
+
+            threads = str(max(1, cpu_count() // self.count))
+            environment = {name: os.environ.get(name, threads) for name in THREADS}
+            self._executor = ProcessPoolExecutor(self.count, env=environment)
+        found: Future[Any] = self._executor.submit(function, *arguments)
+        return found
+
+    def renew(self, kill: bool = False) -> None:
+        """End the processes once they are idle, or at once."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=True, kill_workers=kill)
+
+    def gone(self) -> str:
+        """Return nothing: calls whose process died have an error, which is told where it is mended."""
+        return ""
+
+
+class ClusterProcesses:
+    """The workers of a Dask cluster, each as one process; those that die are replaced by Dask.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the scheduler.
+    most
+        How many may be used at once; None for all.
+
+    Raises
+    ------
+    WorkerVersionError
+        A worker has other versions than this process.
+    """
+
+    replaceable = False
+
+    def __init__(self, client: Any, most: int | None = None) -> None:
+        self._client = client
+        self._before = {*client.nthreads()}
+        check_versions(client, sorted(self._before))
+        self.count = max(1, min(len(self._before), most or len(self._before)))
+        self._executor = client.get_executor(pure=False)
+
+    def shared(self, value: bytes) -> Any:
+        """Return a future of the value: it travels to each worker once, and again to one that takes over."""
+        return self._client.submit(_itself, value, pure=False)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call a function on a worker."""
+        found: Future[Any] = self._executor.submit(function, *arguments)
+        return found
+
+    def renew(self, kill: bool = False) -> None:
+        """Do nothing: the cluster is the user's."""
+
+    def gone(self) -> str:
+        """Name the workers that ended since the beginning."""
+        names = sorted(self._before - {*self._client.nthreads()})
+        if not names:
+            return ""
+        return f"{len(names)} of {len(self._before)} workers ({', '.join(names[:3])}{', ...' * (len(names) > 3)})"
+
+
+@contextmanager
+def processes_for(jobs: int) -> Iterator[Processes]:
+    """Give processes for so many jobs; this machine's end with the block, at once where it raises or is left.
+
+    Raises
+    ------
+    JobsError
+        If `jobs` is 0.
+    WorkerVersionError
+        A worker of the cluster has other versions than this process.
+    """
+    from joblib import effective_n_jobs
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    found: Processes
+    if (client := getattr(backend, "client", None)) is not None:  # of Dask
+        found = ClusterProcesses(client, jobs if jobs > 0 else None)
+    else:
+        found = OwnProcesses(max(1, int(effective_n_jobs(jobs))))
+    try:
+        yield found
+    except BaseException:
+        found.renew(kill=True)
+        raise
+    found.renew()
+
+
+def checked_jobs(jobs: Any) -> int:
+    """Return a number of jobs as an integer.
+
+    Raises
+    ------
+    JobsError
+        If it is 0 or no integer.
+    """
+    if isinstance(jobs, bool) or not hasattr(jobs, "__index__") or jobs == 0:
+        raise JobsError(jobs)
+    return int(jobs)
+
+
+def is_death(error: BaseException) -> bool:
+    """Whether a call's error says that its process died: one of this machine, or several of a cluster in a row."""
+    return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"
+
+
+def _itself(value: bytes) -> bytes:
+    return value

@@ -1,0 +1,58 @@
+"""Whether a scheduler answers, and whether its workers' versions are ours."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+from importlib import metadata
+from time import monotonic
+
+import pytest
+
+from perfmodel.cluster import SAME, check_versions, connected
+from perfmodel.errors import MissingExtraError, SchedulerError, WorkerVersionError
+from tests.measuring.workers.fakes import FakeClient, Worker
+
+
+def test_equal_versions_pass():
+    check_versions(FakeClient(a=Worker(), b=Worker()), ["a", "b"])
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_another_version_is_named(name):
+    client = FakeClient(a=Worker(), b=Worker(versions={name: "0.0.7"}))
+    with pytest.raises(WorkerVersionError) as caught:
+        check_versions(client, ["a", "b"])
+    assert ("b", (f"{name} 0.0.7 (here {metadata.version(name)})",)) == (caught.value.worker, caught.value.wrong)
+
+
+def test_what_is_not_installed_and_another_python_are_named_together():
+    client = FakeClient(a=Worker(versions={"islpy": "", "Python": "3.9.1"}))
+    with pytest.raises(WorkerVersionError) as caught:
+        check_versions(client, ["a"])
+    first, second = caught.value.wrong
+    assert first.startswith("Python 3.9 (here 3.1")
+    assert f"islpy not installed (here {metadata.version('islpy')})" == second
+
+
+def test_a_scheduler_that_does_not_answer_is_told_soon():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        began = monotonic()
+        with pytest.raises(SchedulerError, match=r"does not answer: nothing in 0\.5 s; give the address"):
+            connected(f"tcp://127.0.0.1:{silent.getsockname()[1]}", timeout_s=0.5)
+        assert monotonic() - began < 10
+    assert logging.CRITICAL != logging.getLogger("distributed").level
+
+
+def test_an_address_that_is_none():
+    with pytest.raises(SchedulerError, match="'nonsense://x' does not answer: "):
+        connected("nonsense://x", timeout_s=0.5)
+
+
+def test_without_dask_it_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'perfmodel\[scale\]'"):
+        connected("tcp://127.0.0.1:1")
