@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel import features
-from perfmodel.errors import AssumptionError, NoCommonSizeError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AssumptionError,
+    NoCommonSizeError,
+    ParameterError,
+    PerfModelError,
+    UnmeasuredFeatureError,
+)
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -122,28 +128,33 @@ def leads_of(
     fixed: Mapping[str, int] | None = None,
     *,
     allow_unmeasured: bool = False,
-) -> tuple[tuple[Lead, ...], dict[str, UnmeasuredFeatureError]]:
+    leave_out: bool = False,
+) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:
     """Return which of several variants is the fastest from which size on, as :func:`crossover` does for two.
 
-    With it comes the error of each variant that needs unmeasured features; it takes no part.
+    With it comes the error of each variant that needs unmeasured features, or with `leave_out` of each that cannot be
+    predicted; it takes no part.
 
     Raises
     ------
     UnmeasuredFeatureError
-        If no variant can be predicted.
+        If no variant can be predicted; with `leave_out` the first error, whatever it is.
     NoCommonSizeError, ParameterError
         As of :func:`crossover`.
     """
     def field_of(*names: str) -> _Field:
         return _Field(tuple(variants[name] for name in names), model, parameter, dict(fixed or {}), allow_unmeasured)
 
-    withheld: dict[str, UnmeasuredFeatureError] = {}
+    withheld: dict[str, PerfModelError] = {}
+    spared = PerfModelError if leave_out else UnmeasuredFeatureError
     for name in variants:
         alone = field_of(name)
-        ends = alone.probed(low, high)
         try:
+            ends = alone.probed(low, high)
             alone.timed(np.unique([*ends[:1], *ends[-1:]]))
-        except UnmeasuredFeatureError as error:
+        except ParameterError:  # sizes are wrong for all of them
+            raise
+        except spared as error:
             withheld[name] = error
     names = tuple(name for name in variants if name not in withheld)
     if not names:

@@ -32,8 +32,13 @@ def write_whole(path: str | Path, content: bytes) -> None:
         else:
             replace_file(Path(path), content)
     except OSError as error:
-        kind = {errno.EISDIR: OutputFolderError, **dict.fromkeys(FULL, OutputFullError)}
-        raise kind.get(error.errno or 0, OutputError)(path, error.strerror or str(error)) from error
+        raise output_error(path, error) from error
+
+
+def output_error(path: str | Path, error: OSError) -> OutputError:
+    """Return the error that says what to do where the system did not let a file be written."""
+    kind = {errno.EISDIR: OutputFolderError, **dict.fromkeys(FULL, OutputFullError)}
+    return kind.get(error.errno or 0, OutputError)(path, error.strerror or str(error))
 
 
 def _print(content: bytes) -> None:

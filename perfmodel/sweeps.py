@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.anchors import Anchor, to_be_anchored
-from perfmodel.errors import AnchorError, AssumptionError, UnmeasuredFeatureError
+from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.predictions import predict_allowed
 from perfmodel.ranking import RankedVariant, scatter_of, with_ties
 
@@ -47,7 +47,8 @@ def sweep(
     level: float = 0.9,
     allow_unmeasured: bool = False,
     anchors: Mapping[str, Anchor] | None = None,
-) -> tuple[tuple[SweptPoint, ...], dict[str, UnmeasuredFeatureError]]:
+    leave_out: bool = False,
+) -> tuple[tuple[SweptPoint, ...], dict[str, PerfModelError]]:
     """Rank variants of a kernel at each of several sizes.
 
     Parameters
@@ -60,25 +61,29 @@ def sweep(
         Size parameters by their names; every point has the same names.
     level, allow_unmeasured, anchors
         As of :func:`perfmodel.ranking.rank`.
+    leave_out
+        Whether a variant that cannot be predicted is left out whatever the reason; else only one that needs a feature
+        that was never measured is.
 
     Returns
     -------
     tuple of SweptPoint
         In the order of the points.
     dict
-        The error of each variant that needs a feature that was never measured; it is at no point.
+        The error of each variant that is left out; it is at no point.
 
     Raises
     ------
     UnmeasuredFeatureError
-        If no variant can be predicted.
+        If no variant can be predicted; with `leave_out` the first error, whatever it is.
     AssumptionError
         If no point meets what any variant assumes.
     ParameterError, LevelError, AnchorError
         As of :func:`perfmodel.ranking.rank`.
     """
     found: dict[str, dict[int, RankedVariant]] = {}
-    withheld: dict[str, UnmeasuredFeatureError] = {}
+    withheld: dict[str, PerfModelError] = {}
+    spared = PerfModelError if leave_out else UnmeasuredFeatureError
     refused: AssumptionError | None = None
     basis = model if anchors is None else to_be_anchored(model)
     at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
@@ -87,10 +92,12 @@ def sweep(
             raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
         try:
             kept, prediction = predict_allowed(basis, counts, at, level, allow_unmeasured)
-        except UnmeasuredFeatureError as error:
-            withheld[name] = error
         except AssumptionError as error:
             found[name], refused = {}, error
+        except ParameterError:  # sizes are wrong for all of them
+            raise
+        except spared as error:
+            withheld[name] = error
         else:
             if anchors is not None:
                 prediction = anchors[name].applied(prediction)

@@ -16,8 +16,8 @@ ORDER = (
     ("errors",), ("io", "caches", "lazy", "progress"), ("cluster", "progress_bar"), ("documents",), ("display",),
     ("facts",), ("counts",), ("kernels",), ("workers",), ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("predictions",), ("anchors",),
-    ("crossovers",), ("ranked",), ("prediction_table",), ("ranking", "compare"), ("sweeps",), ("analyses",),
-    ("studies",), ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
+    ("crossovers",), ("ranked",), ("table_files",), ("prediction_table",), ("ranking", "compare"), ("sweeps",),
+    ("analyses",), ("studies",), ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
 from perfmodel.errors import (
-    MissingExtraError,
     OptionError,
     OutputError,
     ParameterError,
@@ -18,7 +17,9 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.ranking import table
+from perfmodel.workers.pool import Pool
 from tests.priced import CUBE, MODEL, SQUARE, adding
+from tests.workers.variants import double
 
 EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
 VARIANTS = {"cube": CUBE, "square": SQUARE, "even": EVEN, "bad": lambda: 1 / 0}
@@ -87,11 +88,40 @@ def test_no_file_is_left_where_nothing_is_predicted(tmp_path):
         table({"a": SQUARE}, MODEL, {"n": 4}, path=tmp_path / "file" / "x.parquet")
 
 
-@pytest.mark.parametrize(("library", "asked"), [("pyarrow", {"path": "x"}), ("polars", {"library": "polars"})])
-def test_a_library_that_is_missing(library, asked, monkeypatch):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=f"{library}.*perfmodel\\[scale\\]"):
-        table({"a": SQUARE}, MODEL, {"n": 4}, **asked)
+@pytest.mark.slow
+def test_processes_make_the_same_table(tmp_path):
+    """Sizes in several parts, and variants one by one or some at once."""
+    variants = {str(width): partial(double, width) for width in (4, 8, 16)} | {"bad": VARIANTS["bad"]}
+    sizes = np.arange(7)  # the kernels assume that there is at least one number
+    for rows in (3, 50_000):
+        asked = {"sizes": {"n": sizes}, "allow_unmeasured": True, "rows": rows}
+        plain = table(variants, MODEL, **asked)
+        assert plain.equals(table(variants, MODEL, **asked, jobs=2))
+        read = parquet.read_table(table(variants, MODEL, **asked, jobs=2, path=tmp_path / "x.parquet")).to_pandas()
+        assert plain.astype({"variant": str, "problem": str}).equals(read.astype({"variant": str, "problem": str}))
+    expected = np.tile(np.where(sizes, sizes * 1e-12, np.nan), 3)
+    assert pytest.approx(expected, nan_ok=True) == plain["seconds"][:21].to_numpy()  # a multiplication for each number
+
+
+def test_processes_are_started_once(monkeypatch):
+    """All variants are in one stream, in batches that have about the rows wanted; what is not read is given up."""
+    asked, ended = [], []
+
+    class Streaming(Pool):
+        def stream(self, task, variants, title, most=8):
+            asked.append((len(variants), most))
+            try:
+                yield from super().stream(task, variants, title, most)
+            finally:
+                ended.append(title)
+
+    monkeypatch.setattr("perfmodel.prediction_table.Pool", Streaming)
+    table(VARIANTS, MODEL, {"n": SIZES}, rows=20)
+    assert [(4, 2)] == asked
+    with pytest.raises(ParameterError) as caught:
+        table({"a": SQUARE, "b": SQUARE}, MODEL, {"m": 3})
+    assert "n" == caught.value.name
+    assert ["predicting"] * 2 == ended
 
 
 def test_a_million_sizes_in_bounded_memory(tmp_path):

@@ -17,7 +17,7 @@ from perfmodel.cli.count_options import (
     Work,
     declared,
 )
-from perfmodel.cli.count_sweep import show_counts
+from perfmodel.cli.count_sweep import of_each, show_counts
 from perfmodel.cli.drawings import (
     Graph,
     Groups,
@@ -37,14 +37,13 @@ from perfmodel.cli.options import (
     SizeLists,
     Statistics,
     Variant,
-    about,
     counted_variants,
     dtypes,
     facts_of,
     size_points,
     statistics,
 )
-from perfmodel.cli.output import print_document, sizes_text
+from perfmodel.cli.output import print_document, print_text, sizes_text, withheld_document
 from perfmodel.cli.settings import table_width
 from perfmodel.documents.limits import MOST_LANES
 from perfmodel.errors import OptionError
@@ -52,6 +51,7 @@ from perfmodel.errors import OptionError
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, KernelCounts
     from perfmodel.counts.nests.nest import Nest
+    from perfmodel.errors import PerfModelError
 
 SCHEMA = "perfmodel.count/1"
 
@@ -104,17 +104,16 @@ def command(
         statistics=statistics(statistic), declared=declared(declared_file), budget=budget,
     )  # fmt: skip
     if several:
-        show_counts(str(kernel), counted, points, csv=csv, json=json)
+        show_counts(str(kernel), counted, points, csv=csv, json=json, leave_out=jobs is not None)
         return
     (at,) = points
-    found = {}
-    for name, counts in counted.items():
-        with about(name, counted):
-            found[name] = counts, _feature_values(counts, at)
+    found, errors = of_each(counted, lambda counts: (counts, _feature_values(counts, at)), jobs is not None)
     if json:
-        _print_document(str(kernel), found, at, nests)
+        _print_document(str(kernel), found, at, nests, errors)
     else:
         _print_variants(found, at, nests)
+        for name, error in errors.items():
+            print_text(f"\n{name}: {error}")
     for name, (counts, _) in found.items():
         with redirect_stdout(sys.stderr if json else sys.stdout):
             if graph is not None:
@@ -146,7 +145,9 @@ def _feature_values(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str,
     return features.evaluate(counts, at) if at or not counts.parameters else None
 
 
-def _print_document(kernel: str, found: Counted, at: Mapping[str, int], nests: bool) -> None:
+def _print_document(
+    kernel: str, found: Counted, at: Mapping[str, int], nests: bool, errors: Mapping[str, PerfModelError]
+) -> None:
     from perfmodel.features import unit
 
     variants: dict[str, Any] = {}
@@ -162,7 +163,7 @@ def _print_document(kernel: str, found: Counted, at: Mapping[str, int], nests: b
         if values is not None:
             variants[name]["sizes"] = dict(at)
             variants[name]["features"] = {key: {"value": value, "unit": unit(key)} for key, value in values.items()}
-    print_document({"schema": SCHEMA, "kernel": kernel, "variants": variants})
+    print_document({"schema": SCHEMA, "kernel": kernel, "variants": variants, **withheld_document(errors)})
 
 
 def _print_variant(counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]) -> None:

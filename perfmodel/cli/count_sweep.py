@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from perfmodel.cli.options import about
-from perfmodel.cli.output import print_document, sizes_text
+from perfmodel.cli.options import about, errors_of
+from perfmodel.cli.output import print_document, print_text, sizes_text, withheld_document
 from perfmodel.cli.settings import table_width
+from perfmodel.errors import ParameterError, PerfModelError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
 
+Made = TypeVar("Made")
+
 SCHEMA = "perfmodel.count-sweep/1"
-COLUMNS = ("variant", "feature", "value", "unit")
+COLUMNS = ("variant", "feature", "value", "unit", "problem")
 
 
 def show_counts(
-    kernel: str, counted: Mapping[str, KernelCounts], points: Sequence[Mapping[str, int]], *, csv: bool, json: bool
+    kernel: str,
+    counted: Mapping[str, KernelCounts],
+    points: Sequence[Mapping[str, int]],
+    *,
+    csv: bool,
+    json: bool,
+    leave_out: bool = False,
 ) -> None:
-    """Print the features of each variant at all sizes.
+    """Print the features of each variant at all sizes; with `leave_out`, the errors of those that have none.
 
     Raises
     ------
@@ -32,10 +41,7 @@ def show_counts(
     from perfmodel.report.fitted import blocks_text
     from perfmodel.report.tables import csv_text
 
-    found = {}
-    for name, counts in counted.items():
-        with about(name, counted):
-            found[name] = features_at(counts, points)
+    found, errors = of_each(counted, lambda counts: features_at(counts, points), leave_out)
     if json:
         variants = {
             name: {
@@ -47,12 +53,13 @@ def show_counts(
             }
             for name, values in found.items()
         }
-        print_document({"schema": SCHEMA, "kernel": kernel, "variants": variants})
+        print_document({"schema": SCHEMA, "kernel": kernel, "variants": variants, **withheld_document(errors)})
     elif csv:
-        records = (
-            {**at, **dict(zip(COLUMNS, (name, feature, column[i], unit(feature)), strict=True))}
+        records: list[dict[str, Any]] = [
+            {**at, **dict(zip(COLUMNS, (name, feature, column[i], unit(feature), None), strict=True))}
             for name, values in found.items() for i, at in enumerate(points) for feature, column in values.items()
-        )  # fmt: skip
+        ]  # fmt: skip
+        records += [{"variant": name, "problem": str(error)} for name, error in errors.items()]
         print(csv_text((*points[0], *COLUMNS), records), end="")
     else:
         for place, (name, values) in enumerate(found.items()):
@@ -60,6 +67,36 @@ def show_counts(
             rows += [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
             print("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")
             print(blocks_text(rows, 2, 1, table_width()))
+        for name, error in errors.items():
+            print_text(f"\n{name}: {error}")
+
+
+def of_each(
+    counted: Mapping[str, KernelCounts], make: Callable[[KernelCounts], Made], leave_out: bool
+) -> tuple[dict[str, Made], dict[str, PerfModelError]]:
+    """Return what a function makes of each variant's counts, and by name why there is nothing of the others.
+
+    Raises
+    ------
+    PerfModelError
+        The first error; with `leave_out` only a ParameterError, or where there is nothing of any variant.
+    VariantError
+        The same of one of several variants.
+    """
+    found, errors = {}, dict(errors_of(counted))
+    for name, counts in counted.items():
+        try:
+            found[name] = make(counts)
+        except PerfModelError as error:
+            if not leave_out or isinstance(error, ParameterError):  # sizes are wrong for all of them
+                with about(name, counted):
+                    raise
+            errors[name] = error
+    if errors and not found:
+        name, first = next(iter(errors.items()))
+        with about(name, errors):
+            raise first
+    return found, errors
 
 
 def features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> dict[str, list[float]]:

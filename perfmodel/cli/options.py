@@ -358,6 +358,11 @@ def count_units(
         return found
 
 
+def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelError]:
+    """Return by name why other variants have no counts, where :func:`counted_variants` left some out."""
+    return getattr(counted, "errors", {})
+
+
 @contextmanager
 def about(name: str, variants: Collection[str]) -> Iterator[None]:
     """Let an error of a block say which variant it is about, where there are several.

@@ -91,6 +91,8 @@ def command(
 
     if picture is not None and is_standard_output(picture):  # where the text goes
         raise PictureFormatError(picture, (".png", ".svg"))
+    if why and jobs is not None:
+        raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
     points, known = size_points(size, paired), statistics(statistic)
     model = model_of(weights, family, facts, device, told=not json)
     if len(points) > 1 or csv or (picture is not None and not why):
@@ -100,8 +102,7 @@ def command(
         show_sweep(asked, winners=False, csv=csv, json=json, picture=picture)
         return
     (at,) = points
-    processes = None if why else jobs  # what bounds a kernel is asked of its counts, here
-    ranking = ranked_variants(kernel, variant, model, at, level, allow_unmeasured, anchor, known, processes)
+    ranking = ranked_variants(kernel, variant, model, at, level, allow_unmeasured, anchor, known, jobs)
     found = ranking.variants
     bounds: dict[str, dict[str, Any]] = {}
     if why:

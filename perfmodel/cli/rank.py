@@ -25,6 +25,7 @@ from perfmodel.cli.options import (
     Variant,
     WeightsFile,
     counted_variants,
+    errors_of,
     model_of,
     size_points,
     statistics,
@@ -141,10 +142,15 @@ def _show_leads(asked: Asked, span: tuple[str, int, int], json: bool) -> None:
     counted = counted_variants(
         asked.kernel, asked.variant, asked.model.fitted.subgroup_size, asked.jobs, statistics=asked.statistics
     )
-    if len(counted) < 2:
+    failed = errors_of(counted)
+    if len(counted) + len(failed) < 2:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
-    leads, withheld = leads_of(counted, asked.model, parameter, low, high, at, allow_unmeasured=asked.allow_unmeasured)
+    leads, others = leads_of(
+        counted, asked.model, parameter, low, high, at, allow_unmeasured=asked.allow_unmeasured,
+        leave_out=asked.jobs is not None,
+    )  # fmt: skip
+    withheld = {**failed, **others}
     if json:
         rows = [{"variant": one.name, "low": one.low, "high": one.high} for one in leads]
         found = {"parameter": parameter, "leads": rows, **withheld_document(withheld)}

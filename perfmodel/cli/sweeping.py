@@ -87,6 +87,7 @@ def swept_variants(asked: Asked) -> Swept:
         found = count_jobs(loaded, asked.jobs, lanes, statistics=asked.statistics)
         counted, failed = dict(found), found.errors
     options: dict[str, Any] = {"level": asked.level, "allow_unmeasured": asked.allow_unmeasured}
+    options["leave_out"] = asked.jobs is not None
     points, withheld = sweep(counted, asked.model, asked.points, **options)
     anchors: dict[str, Anchor] = {}
     if asked.anchored:
@@ -98,7 +99,7 @@ def swept_variants(asked: Asked) -> Swept:
         anchors = run_anchors(kept, asked.model, largest.sizes, asked.allow_unmeasured, asked.statistics)
         own = {name: counted[name] for name in anchors}
         points, _ = sweep(own, asked.model, asked.points, anchors=anchors, **options)
-    return Swept(counted, points, {**withheld, **failed}, anchors)
+    return Swept(counted, points, {**failed, **withheld}, anchors)
 
 
 def show_sweep(asked: Asked, *, winners: bool, csv: bool, json: bool, picture: Path | None) -> None:

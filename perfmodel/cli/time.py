@@ -231,7 +231,7 @@ def _predictions(
     """Predict the variants that can be at all points; return why the others cannot be."""
     from perfmodel.sweeps import sweep
 
-    withheld: Mapping[str, UnmeasuredFeatureError]
+    withheld: Mapping[str, PerfModelError]
     try:
         swept, withheld = sweep(counted, model, points, level=level, allow_unmeasured=allow_unmeasured)
     except UnmeasuredFeatureError:

@@ -95,3 +95,34 @@ def test_count_shows_the_nests_on_request(perfmodel):
     assert ["chain", "x1", "acc_k:", "float32", "add", "n^2"] in shown
     nests = document(perfmodel("count", "dot.py", "--nests", "--json"))["variants"]["kernel"]["nests"]
     assert [["k"], []] == sorted((nest["inner"] for nest in nests), reverse=True)
+
+
+GROUPS = """
+from variants import scale
+
+
+def variants():
+    import loopy as lp
+
+    any_size = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", "float32"), ...],
+                              assumptions="n >= 1", lang_version=(2018, 2))
+    return {"even": scale("out[i] = a[i]", 128), "any": any_size}
+"""
+
+
+def test_with_processes_variants_that_fail_are_named(perfmodel, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("groups.py").write_text(GROUPS)
+    asked = ("count", "groups.py", "--quiet", "-j", "1", "-p")
+    for sizes in ("n=100", "n=100,128"):
+        found = document(perfmodel(*asked, sizes, "--json"))
+        assert (["any"], ["even"]) == ([*found["variants"]], [row["variant"] for row in found["withheld"]])
+        assert "n=100" in found["withheld"][0]["error"]
+        assert "\neven: n=100" in perfmodel(*asked, sizes).stdout
+        assert perfmodel("count", "groups.py", "-p", sizes).stderr.startswith("perfmodel: error: variant 'even': n=100")
+    *_, last = perfmodel(*asked, "n=100,128", "--csv").stdout.splitlines()
+    assert last.startswith(',even,,,,"n=100')
+    wrong = perfmodel(*asked, "m=100")
+    assert (2, "") == (wrong.exit_code, wrong.stdout)
+    none = perfmodel(*asked, "n=100", "--variant", "even")
+    assert (2, "") == (none.exit_code, none.stdout)

@@ -121,3 +121,31 @@ def test_several_sizes_and_counts_with_processes(pair, tmp_path):
     refused = pair("count", "groups.py", "--jobs", "0")
     assert (2, 1) == (refused.exit_code, len(refused.stderr.splitlines()))
     assert "jobs=0; give the number of processes" in refused.stderr
+
+
+SMALL = "facts: {max_work_group_size: {value: 64, unit: work-items, source: a small device}}"
+
+
+def test_what_does_not_fit_is_left_out_at_several_sizes_and_by_ranges(pair, tmp_path):
+    (tmp_path / "small.yaml").write_text(SMALL)
+    asked = ("pair.py", "-w", "weights.json", "--facts", "small.yaml", "-j", "1")
+    sweep = ("predict", *asked, "-p", "n=128,256")
+    found = document(pair(*sweep, "--json"))
+    assert [["small"], ["small"]] == [[row["variant"] for row in point["variants"]] for point in found["points"]]
+    assert [("large", [])] == [(row["variant"], row["unmeasured"]) for row in found["withheld"]]
+    assert "needs 128 work-items" in found["withheld"][0]["error"]
+    assert "large: a work-group of" in pair(*sweep).stdout
+    assert "needs 128 work-items" in pair(*sweep, "--csv").stdout
+    assert (2, "") == (pair(*sweep[:-4], *sweep[-2:]).exit_code, pair(*sweep[:-4], *sweep[-2:]).stdout)  # no --jobs
+    found = document(pair("rank", *asked, "--crossover", "n=1:1000", "--json"))
+    assert [{"variant": "small", "low": 128, "high": 896}] == found["leads"]
+    assert ["large"] == [row["variant"] for row in found["withheld"]]
+
+
+def test_a_range_names_the_variants_without_counts(pair, tmp_path):
+    (tmp_path / "groups.py").write_text(SPACE)
+    asked = ("rank", "groups.py", "--quiet", "-w", "weights.json", "-j", "1", "--crossover", "n=1:1000")
+    assert ["group=0"] == [row["variant"] for row in document(pair(*asked, "--json"))["withheld"]]
+    first, last = pair(*asked).stdout.splitlines()
+    assert "n from 128 to 896: group=128" == first
+    assert last.startswith("group=0: ")

@@ -114,6 +114,9 @@ def test_bad_input_is_one_line(perfmodel, options, part):
 def test_one_size_is_needed_for_a_reason(perfmodel):
     result = perfmodel("predict", "kernel.py", "-p", "n=128,256", *W, "--why")
     assert "--why was given with several sizes" in result.stderr
+    result = perfmodel("predict", "kernel.py", "-p", "n=128", *W, "--why", "--jobs", "2")
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "--why and --jobs were both given; give one of them" in result.stderr
 
 
 GRID = '''

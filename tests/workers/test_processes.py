@@ -59,11 +59,13 @@ def test_who_is_gone_is_named(monkeypatch):
 def test_processes_of_the_program_itself_go_on(monkeypatch):
     """Those of a `Parallel` that is under way are not ours to end; ours have threads of their own."""
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     theirs = Parallel(n_jobs=2, return_as="generator")(delayed(os.getpid)() for _ in range(20))
     first = next(theirs)
     ours = OwnProcesses(1)
     assert os.getpid() != ours.submit(os.getpid).result() not in {first, os.getpid()}
+    assert "6640" == ours.submit(os.getenv, "PYTHONHASHSEED").result()
     assert "7" == ours.submit(os.getenv, "OMP_NUM_THREADS").result()
     assert str(cpu_count()) == ours.submit(os.getenv, "MKL_NUM_THREADS").result()
     ours.renew(kill=True)
