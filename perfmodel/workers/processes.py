@@ -18,7 +18,7 @@ from perfmodel.errors import JobsError
 #: Environment variables by which libraries learn how many threads they may start.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 SEED = "6640"
-"""Of Python's hashes, by which Loopy orders some of what it unrolls: in all processes that which Dask sets in its own."""
+"""Of Python's hashes, by which Loopy orders some of what it unrolls; Dask gives its workers the same."""
 
 
 class Processes(Protocol):
