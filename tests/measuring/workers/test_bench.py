@@ -18,7 +18,7 @@ import pytest
 
 from perfmodel import measure, store
 from perfmodel.cluster import address_of, check_versions, connected
-from perfmodel.errors import KernelTravelError, NoDeviceError, SchedulerError
+from perfmodel.errors import DeviceBusyError, KernelTravelError, NoDeviceError, SchedulerError
 from perfmodel.kernels import discover
 from perfmodel.measuring import Silent, lock
 from perfmodel.measuring.probes.probe import Settings
@@ -188,11 +188,26 @@ def test_code_that_depends_on_the_process_is_the_callers(client, tmp_path):
     assert ["ok"] * 3 == [row.status for row in found.rows]
 
 
-def test_register_tiles_whose_code_depends_on_the_hash_of_texts_are_measured(client, tmp_path):
+def test_register_tiles_are_measured(client, tmp_path):
+    """Their code depends on Python's hash of texts, which Dask fixes on workers, unless Loopy's cache holds it."""
     (matmul,) = (kernel for kernel in discover(ROOT / "test_kernels") if kernel.name == "matmul_variants")
-    variant, *_ = (one for one in matmul.variants if one["form"] == "registers")
+    variant = {"form": "registers", "rows": 4, "columns": 4}
+    assert variant in matmul.variants
     found = on_worker(client, tmp_path, replace(matmul, variants=(variant,)), rungs=1, points=1)
     assert {"ok"} == {row.status for row in found.rows}
+
+
+def test_a_campaign_has_the_device_alone_until_it_ends(client, tmp_path):
+    first, second = (WorkersBench(workers_device(client), replace(TINY, wait_s=0.0), Silent()) for _ in range(2))
+    assert first.launch_overhead() > 0
+    with pytest.raises(DeviceBusyError, match=f"process {process_of_worker(client)} "):
+        second.launch_overhead()
+    first.leave()
+    assert second.launch_overhead() > 0
+    second.leave()
+    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0).rows)
+    assert first.launch_overhead() > 0  # the campaign has left
+    first.leave()
 
 
 def test_a_probe_runs_on_a_worker(client):
