@@ -22,6 +22,7 @@ BUSY = Answer(error=DeviceBusyError("H200", 0.0, "process 7", "a lock"))
 def soon(monkeypatch):
     """Nothing is waited for."""
     monkeypatch.setattr(module, "LOOK_S", 0.0)
+    monkeypatch.setattr(module, "POLL_S", 0.0)
     monkeypatch.setattr(module, "RETURN_S", 0.01)
 
 
