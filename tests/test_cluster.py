@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import socket
 import sys
+from concurrent.futures import CancelledError
 from importlib import metadata
 from time import monotonic
 
 import pytest
 
-from perfmodel.cluster import SAME, check_versions, connected
+from perfmodel.cluster import SAME, asking, check_versions, connected, workers_of
 from perfmodel.errors import MissingExtraError, SchedulerError, WorkerVersionError
-from tests.measuring.workers.fakes import FakeClient, Worker
+from tests.measuring.workers.fakes import ADDRESS, FakeClient, Worker
 
 
 def test_equal_versions_pass():
@@ -34,6 +35,51 @@ def test_what_is_not_installed_and_another_python_are_named_together():
     first, second = caught.value.wrong
     assert first.startswith("Python 3.9 (here 3.1")
     assert f"islpy not installed (here {metadata.version('islpy')})" == second
+
+
+@pytest.mark.parametrize("lost", [OSError("closed"), metadata.PackageNotFoundError("numpy"), RuntimeError("odd")])
+def test_only_a_package_that_is_not_found_is_not_installed(monkeypatch, lost):
+    """Of two workers the second one's answer to each question is this exception."""
+    client = FakeClient(a=Worker(), b=Worker())
+    answers = client.run
+
+
+    def run(*asked, workers, **options):
+        return {one: lost if one == "b" else answers(*asked, workers=["a"])[one] for one in workers}
+
+    monkeypatch.setattr(client, "run", run)
+    if isinstance(lost, OSError):
+        check_versions(client, ["a", "b"])
+        return
+    with pytest.raises(WorkerVersionError) as caught:
+        check_versions(client, ["a", "b"])
+    said = "not installed" if isinstance(lost, metadata.PackageNotFoundError) else "unknown: RuntimeError('odd')"
+    assert ("b", f"loopy {said} (here {metadata.version('loopy')})") == (caught.value.worker, caught.value.wrong[2])
+
+
+def test_workers_that_are_all_lost_are_asked_no_more(monkeypatch):
+    client = FakeClient(a=Worker())
+    asked = []
+    monkeypatch.setattr(client, "run", lambda *_, **options: asked.append(1) or {"a": TimeoutError()})
+    check_versions(client, ["a"])
+    assert [1] == asked
+
+
+@pytest.mark.parametrize("error", [OSError("gone"), TimeoutError("gone"), CancelledError("gone")])
+def test_what_dask_raises_where_the_scheduler_is_lost_is_one_error(error):
+    client = FakeClient()
+    with pytest.raises(SchedulerError, match=f"'{ADDRESS}' does not answer: gone; give"), asking(client):
+        raise error
+    with pytest.raises(ZeroDivisionError), asking(client):
+        raise ZeroDivisionError
+
+
+def test_a_client_that_is_closed_has_lost_its_scheduler(monkeypatch):
+    client = FakeClient()
+    monkeypatch.setattr(client, "scheduler", None)
+    monkeypatch.setattr(client, "_start_arg", ADDRESS, raising=False)
+    with pytest.raises(SchedulerError, match=f"'{ADDRESS}' does not answer: the connection is lost"):
+        workers_of(client)
 
 
 def test_a_scheduler_that_does_not_answer_is_told_soon():

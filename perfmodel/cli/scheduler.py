@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -27,6 +30,9 @@ Scheduler = Annotated[
 
 #: Devices by their lock: those of one list are measured in turn.
 Turns = Sequence[Sequence[str]]
+
+#: Signals that end this process: Ctrl-C, the end of a job, the end of a terminal.
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -100,41 +106,92 @@ def run_in_turns(command: Sequence[str], turns: Turns) -> int:
     """Run a command with ``--device`` for each device; one after another in each list, the lists at the same time.
 
     What it says on standard error is passed on with the device's name in front, its result as a whole at its end.
-    An interrupt is passed on once.
+    An interrupt is passed on once, and a second one kills; a signal that ends this process ends the commands too.
 
     Returns
     -------
     int
-        The largest status.
+        The largest status; that of a process which a signal ends, where one did.
     """
-    running: set[subprocess.Popen[str]] = set()
-    stopped = False
+    children = _Children()
 
     def run(turn: Sequence[str]) -> int:
-        return max((run_one(slug) for slug in turn if not stopped), default=0)
+        return max((run_one(slug) for slug in turn), default=0)
 
     def run_one(slug: str) -> int:
-        # In a session of its own, so that Ctrl-C in a terminal reaches it once only.
-        child = subprocess.Popen(
-            [*command, "--device", slug], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
-        running.add(child)
+        child = children.begin([*command, "--device", slug])
+        if child is None:
+            return 0
         with child, ThreadPoolExecutor(1) as reader:
             result = reader.submit(cast(IO[str], child.stdout).read)
             for line in cast(IO[str], child.stderr):
                 print(f"{slug}: {line}", end="", file=sys.stderr, flush=True)
             print(result.result(), end="", flush=True)
-        running.discard(child)
+        children.ended(child)
         return child.returncode if child.returncode >= 0 else 128 - child.returncode
 
-    with ThreadPoolExecutor(len(turns)) as pool:
-        waiting = [pool.submit(run, turn) for turn in turns]
+    with children.told_of_signals(), ThreadPoolExecutor(len(turns)) as pool:
+        statuses = [pool.submit(run, turn) for turn in turns]
+        wait(statuses)
+    if children.signals[:1] == [signal.SIGINT]:
+        raise KeyboardInterrupt
+    if children.signals:
+        return 128 + children.signals[0]
+    return max(one.result() for one in statuses)
+
+
+class _Children:
+    """The commands that run; none begins after a signal.
+
+    Attributes
+    ----------
+    signals : list of int
+        Those that came, in their order.
+    """
+
+    def __init__(self) -> None:
+        self.signals: list[int] = []
+        self._running: set[subprocess.Popen[str]] = set()
+        self._mutex = threading.RLock()  # a second signal may come while the first one is handled
+
+    def begin(self, command: Sequence[str]) -> subprocess.Popen[str] | None:
+        """Begin a command in a session of its own, so that Ctrl-C in a terminal reaches it by this process only."""
+        with self._mutex:
+            if self.signals:
+                return None
+            child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                errors="replace", start_new_session=True,
+            )  # fmt: skip
+            self._running.add(child)
+            return child
+
+    def ended(self, child: subprocess.Popen[str]) -> None:
+        """Forget a command that has ended."""
+        with self._mutex:
+            self._running.discard(child)
+
+    @contextmanager
+    def told_of_signals(self) -> Iterator[None]:
+        """Pass on signals that come during the block, but for those that this process ignores."""
+        mine = threading.current_thread() is threading.main_thread()  # others cannot handle signals
+        handled = [one for one in _ENDING if mine and signal.getsignal(one) is not signal.SIG_IGN]
+        before = {one: signal.signal(one, self._pass_on) for one in handled}
         try:
-            return max(one.result() for one in waiting)
-        except BaseException:
-            stopped = True
-            for child in list(running):
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt the commands, which pass that on themselves; end them with all that they began on other signals."""
+        with self._mutex:
+            self.signals.append(number)
+            for child in self._running:
                 with suppress(ProcessLookupError):
-                    child.send_signal(signal.SIGINT)
-            raise
+                    if len(self.signals) > 1:
+                        os.killpg(child.pid, signal.SIGKILL)
+                    elif number == signal.SIGINT:
+                        child.send_signal(signal.SIGINT)
+                    else:
+                        os.killpg(child.pid, signal.SIGTERM)

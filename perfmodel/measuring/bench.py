@@ -1,7 +1,8 @@
-"""An opened device: on it, variants are compiled, their output is checked, and they are made ready to run."""
+"""An opened device: on it, variants are compiled, their output is checked, and they are timed."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4
 
 
-class Bench:
-    """A device with a context, a queue, and the code that was compiled for it.
+class AnyBench(ABC):
+    """A device on which a campaign checks and times variants, in this process or elsewhere.
 
     Parameters
     ----------
@@ -47,6 +48,67 @@ class Bench:
     def __init__(self, device: Device, campaign: Campaign) -> None:
         self.device = device
         self.campaign = campaign
+
+    def fact(self, key: str) -> int:
+        """Look up a whole number among the facts that the device reports."""
+        return int(self.device.facts.value(key))
+
+    def fits(self, subject: Subject, parameters: Parameters) -> bool:
+        """Whether the subject's arrays fit into the share of the memory that the campaign may fill."""
+        most = self.campaign.memory_fraction * self.fact("global_memory_bytes")
+        return fits(subject.arrays(parameters), most, self.fact("max_alloc_bytes"))
+
+    @property
+    @abstractmethod
+    def versions(self) -> Mapping[str, str]:
+        """Versions of what times depend on, where the device is."""
+
+    @abstractmethod
+    def trial(self, subject: Subject, parameters: Parameters) -> float:
+        """Quickest of three runs, or of two long ones, the first of which may compile [s]."""
+
+    @abstractmethod
+    def timed(self, subject: Subject, parameters: Parameters) -> tuple[str, Samples]:
+        """Time the runs of one visit; return when the first of them began, too."""
+
+    @abstractmethod
+    def launch_overhead(self) -> float:
+        """Time of a kernel that does nothing [s].
+
+        It is the median, not the minimum: sizes are chosen by it, and one lucky run should not change them.
+
+        Raises
+        ------
+        BrokenDeviceError
+            Not even that kernel runs.
+        """
+
+    @abstractmethod
+    def see_that_it_works(self) -> None:
+        """Open the device again if it runs nothing any more, as after the crash of a kernel.
+
+        Raises
+        ------
+        BrokenDeviceError
+            It runs nothing after that either.
+        """
+
+    @abstractmethod
+    def check(self, subject: Subject) -> None:
+        """Compare the subject's output with its reference at its smallest size.
+
+        Raises
+        ------
+        FailedError
+            They differ by more than the class tolerates.
+        """
+
+
+class Bench(AnyBench):
+    """A device of this machine with a context, a queue, and the code that was compiled for it."""
+
+    def __init__(self, device: Device, campaign: Campaign) -> None:
+        super().__init__(device, campaign)
         self._compiled: dict[tuple[str, ...], CompiledCode] = {}
         self._blocks: dict[np.dtype[Any], Any] = {}
 
@@ -61,12 +123,8 @@ class Bench:
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """Versions of what times depend on, where the device is."""
+        """Versions of what times depend on."""
         return versions()
-
-    def fact(self, key: str) -> int:
-        """Look up a whole number among the facts that the device reports."""
-        return int(self.device.facts.value(key))
 
     def compiled(self, subject: Subject) -> CompiledCode:
         """Compile the subject's code for the device, once with each set of the compiler's options."""
@@ -76,11 +134,6 @@ class Bench:
             with stage("compile"):
                 self._compiled[key] = generated.compile(self._opened[0])
         return self._compiled[key]
-
-    def fits(self, subject: Subject, parameters: Parameters) -> bool:
-        """Whether the subject's arrays fit into the share of the memory that the campaign may fill."""
-        most = self.campaign.memory_fraction * self.fact("global_memory_bytes")
-        return fits(subject.arrays(parameters), most, self.fact("max_alloc_bytes"))
 
     @contextmanager
     def ready(self, subject: Subject, parameters: Parameters) -> Iterator[tuple[Enqueue, ...]]:
@@ -111,15 +164,7 @@ class Bench:
             return began_at, sample(self.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
 
     def launch_overhead(self) -> float:
-        """Time of a kernel that does nothing [s].
-
-        It is the median, not the minimum: sizes are chosen by it, and one lucky run should not change them.
-
-        Raises
-        ------
-        BrokenDeviceError
-            Not even that kernel runs.
-        """
+        """Time of a kernel that does nothing [s]; raises as :meth:`AnyBench.launch_overhead` does."""
         import pyopencl as cl
 
         try:
@@ -131,13 +176,7 @@ class Bench:
             raise BrokenDeviceError(self.device.name, " ".join(str(error).split())) from error
 
     def see_that_it_works(self) -> None:
-        """Open the device again if it runs nothing any more, as after the crash of a kernel.
-
-        Raises
-        ------
-        BrokenDeviceError
-            It runs nothing after that either.
-        """
+        """Open the device again if it runs nothing any more; raises as :meth:`AnyBench.see_that_it_works` does."""
         try:
             self.launch_overhead()
         except BrokenDeviceError:
@@ -169,13 +208,7 @@ class Bench:
         return {**passed, **scalars}, after
 
     def check(self, subject: Subject) -> None:
-        """Compare the subject's output with its reference at its smallest size.
-
-        Raises
-        ------
-        FailedError
-            They differ by more than the class tolerates.
-        """
+        """Compare the subject's output with its reference; raises as :meth:`AnyBench.check` does."""
         arguments, after = self.output(subject, subject.smallest)
         with stage("correctness"):
             expected = subject.kernel.reference(arguments, **subject.variant)

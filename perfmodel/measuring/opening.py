@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.bench import AnyBench, Bench
 from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.probes.prober import OwnProber, Prober
@@ -16,7 +16,7 @@ from perfmodel.opencl import Device
 
 
 @contextmanager
-def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iterator[Bench]:
+def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iterator[AnyBench]:
     """Give a bench for a campaign that is alone on the device.
 
     A worker keeps its device locked between orders, but not for long: where none comes, another campaign may begin.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.kernels import Parameters
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.bench import AnyBench
 from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.store import Measurement
@@ -14,7 +14,7 @@ NOTHING = Samples((), ())
 
 
 def record(
-    bench: Bench, subject: Subject, parameters: Parameters, samples: Samples = NOTHING, **others: Any
+    bench: AnyBench, subject: Subject, parameters: Parameters, samples: Samples = NOTHING, **others: Any
 ) -> Measurement:
     """Make the record of a configuration from its samples; `others` are further fields of the record."""
     kernel = subject.kernel
@@ -32,7 +32,7 @@ def record(
     )
 
 
-def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
+def origin(bench: AnyBench, subject: Subject) -> dict[str, Any]:
     """Fields of any record of a variant: the variant, the device, its driver and other versions, and the time."""
     facts = bench.device.facts
     return {

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from perfmodel import store
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.bench import AnyBench
 from perfmodel.measuring.order import Configuration
 from perfmodel.measuring.progress import Progress, task
 from perfmodel.measuring.record import outcome
@@ -28,7 +28,7 @@ class Session:
 
     Parameters
     ----------
-    bench : Bench
+    bench : AnyBench
         The opened device, and the campaign's settings.
     path : Path
         The store.
@@ -45,7 +45,7 @@ class Session:
         Start of the campaign on this process's clock, the time of earlier processes included [s].
     """
 
-    bench: Bench
+    bench: AnyBench
     path: Path
     progress: Progress
     timekeeper: Timekeeper
@@ -55,7 +55,7 @@ class Session:
     _ended_s: dict[Key, float] = field(default_factory=dict)
 
     @classmethod
-    def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
+    def begun(cls, bench: AnyBench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
         found = store.read(path)
         deadly = (row for row in found.rows if died(row))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from perfmodel.documents import Schema, value_of
 from perfmodel.errors import DocumentError
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.bench import AnyBench
 from perfmodel.measuring.order import Team
 from perfmodel.measuring.size_plan import Plan
 from perfmodel.store import append_line, canonical, paths, read_lines
@@ -33,7 +33,7 @@ def plan_path(store: Path | str) -> Path:
     return rows.with_name(f"{rows.stem}.plan.jsonl")
 
 
-def plan_key(bench: Bench, team: Team) -> str:
+def plan_key(bench: AnyBench, team: Team) -> str:
     """Key of a plan: the device, the code of the team, and the settings on which sizes depend."""
     facts = bench.device.facts
     device = [facts.name, facts.platform, facts.driver]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts.launch_limits import check_launch
 from perfmodel.kernels import Parameters
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.bench import AnyBench
 from perfmodel.measuring.order import Configuration
 from perfmodel.measuring.record import record
 from perfmodel.measuring.subject import FailedError, Subject, stage
@@ -27,7 +27,7 @@ class Timekeeper:
 
     Parameters
     ----------
-    bench : Bench
+    bench : AnyBench
         The opened device, and the campaign's settings.
     overhead_s : float
         The launch overhead on the device [s].
@@ -35,7 +35,7 @@ class Timekeeper:
         Of what depends on data, as of :func:`perfmodel.counts.count`; a kernel class's own come first.
     """
 
-    bench: Bench
+    bench: AnyBench
     overhead_s: float
     statistics: Mapping[str, float] = field(default_factory=dict)
     counted: dict[str, KernelCounts] = field(default_factory=dict)

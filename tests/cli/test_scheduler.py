@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +17,7 @@ from typer.testing import CliRunner
 from perfmodel import store
 from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
-from perfmodel.cli.scheduler import run_in_turns
+from perfmodel.cli.scheduler import _Children, run_in_turns
 from perfmodel.facts.documents import read_device
 from perfmodel.measuring import lock
 from perfmodel.measuring.workers.order import resource
@@ -80,6 +82,84 @@ except KeyboardInterrupt:
     assert 130 == running.wait(20)
     assert ["began interrupted"] * 2 == [(tmp_path / name).read_text() for name in "ab"]
     assert not (tmp_path / "later").exists()
+
+
+#: Begins a process in its own group, notes both, and does not end by an interrupt.
+STUBBORN = """
+import os, pathlib, signal, subprocess, sys, time
+signal.signal(signal.SIGINT, lambda *_: print("interrupted", file=sys.stderr, flush=True))
+ignores = "import signal, time; signal.signal(2, signal.SIG_IGN); time.sleep(60)"
+inner = subprocess.Popen([sys.executable, "-c", ignores])
+notes = pathlib.Path(sys.argv[1]) / "pids.part"
+notes.write_text(f"{os.getpid()} {inner.pid}")
+notes.rename(notes.with_name("pids"))
+until = time.monotonic() + 60
+while time.monotonic() < until:
+    time.sleep(0.05)
+"""
+#: Runs it for a device, and another one after it.
+PARENT = """
+import sys
+from perfmodel.cli.scheduler import run_in_turns
+try:
+    sys.exit(run_in_turns([sys.executable, *sys.argv[1:]], [["a", "later"]]))
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def is_there(process: int) -> bool:
+    """Whether a process runs: neither gone, nor dead and not yet noticed by who began it."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ((signal.SIGINT, signal.SIGINT), 130),
+        ((signal.SIGTERM,), 128 + signal.SIGTERM),
+        ((signal.SIGHUP,), 128 + signal.SIGHUP),
+    ],
+)
+def test_a_second_interrupt_or_another_signal_ends_all_that_was_begun(tmp_path, sent, status):
+    command = [sys.executable, "-c", PARENT, "-c", STUBBORN, str(tmp_path)]
+    running = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    until = monotonic() + 30
+    while not (tmp_path / "pids").exists() and monotonic() < until:
+        assert running.poll() is None
+        sleep(0.02)
+    processes = [int(one) for one in (tmp_path / "pids").read_text().split()]
+    assert all(map(is_there, processes))
+    for place, number in enumerate(sent):
+        running.send_signal(number)
+        if place + 1 < len(sent):
+            assert "a: interrupted\n" == running.stderr.readline()  # it goes on
+    assert status == running.wait(20)
+    running.stderr.close()
+    while any(map(is_there, processes)) and monotonic() < until:
+        sleep(0.02)
+    assert not any(map(is_there, processes))
+
+
+def test_nothing_is_begun_after_a_signal(tmp_path):
+    children = _Children()
+    with children.told_of_signals():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert children.begin([sys.executable, "-c", f"open({str(tmp_path / 'begun')!r}, 'w')"]) is None
+    assert [signal.SIGTERM] == children.signals
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_what_this_process_ignores_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with _Children().told_of_signals():
+            assert signal.SIG_IGN == signal.getsignal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def calibrate(*arguments: str):

@@ -62,7 +62,7 @@ def test_expected_times_of_the_steps_add_up(tmp_path):
 
 
 def test_an_allocation_that_fails_ends_nothing(tmp_path, monkeypatch):
-    ready = timekeeper.Bench.ready
+    ready = Bench.ready
 
     def fails_at_512(self, subject, parameters):
         if parameters["n"] == 512 and subject.variant["factor"] == 3:

@@ -12,7 +12,7 @@ from perfmodel.errors import BrokenDeviceError, KernelTravelError, NoDeviceError
 from perfmodel.facts.probes.run import Point
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.by_value import pickled_by_value
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.bench import AnyBench
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
 from perfmodel.measuring.progress import Progress
@@ -52,7 +52,7 @@ def workers_device(client: Any, selector: str | None = None) -> WorkersDevice:
     return WorkersDevice(crew.station.index, crew.station.facts, crew)
 
 
-class WorkersBench(Bench):
+class WorkersBench(AnyBench):
     """A bench whose device is a worker's.
 
     Parameters
@@ -78,11 +78,11 @@ class WorkersBench(Bench):
         return found
 
     def launch_overhead(self) -> float:
-        """Time of a kernel that does nothing [s]; raises as :meth:`Bench.launch_overhead` does."""
+        """Time of a kernel that does nothing [s]; raises as :meth:`AnyBench.launch_overhead` does."""
         return float(self._asked("launch_overhead"))
 
     def see_that_it_works(self) -> None:
-        """Open the device again if it runs nothing any more; raises as :meth:`Bench.see_that_it_works` does."""
+        """Open the device again if it runs nothing any more; raises as :meth:`AnyBench.see_that_it_works` does."""
         self._asked("see_that_it_works")
 
     def trial(self, subject: Subject, parameters: Parameters) -> float:
@@ -95,7 +95,7 @@ class WorkersBench(Bench):
         return found
 
     def check(self, subject: Subject) -> None:
-        """Compare the subject's output with its reference; raises as :meth:`Bench.check` does."""
+        """Compare the subject's output with its reference; raises as :meth:`AnyBench.check` does."""
         self._asked_of("check", subject)
 
     def probe(self, probe: Probe, settings: Settings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:

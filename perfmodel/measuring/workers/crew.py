@@ -11,6 +11,7 @@ from typing import Any
 
 from perfmodel.cluster import address_of, asking, check_versions, dask, lost
 from perfmodel.errors import BrokenDeviceError, DeviceBusyError, NoWorkerError, PerfModelError, SchedulerError
+from perfmodel.measuring.lock import POLL_S
 from perfmodel.measuring.progress import Progress
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.supervised import DIED
@@ -124,7 +125,7 @@ class Crew:
                     progress.tell(f"waiting up to {wait_s:g} s for another campaign on {busy.device}: {busy.holder}")
                 if monotonic() - since >= wait_s:
                     raise DeviceBusyError(busy.device, wait_s, busy.holder, busy.path)
-                sleep(LOOK_S)
+                sleep(POLL_S)
             else:
                 self._deaths.pop(name, None)
                 return answer.taken()

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic, sleep
 
+import dask
 import numpy as np
 import pytest
 
 from perfmodel import measure, store
-from perfmodel.errors import KernelTravelError, NoDeviceError
-from perfmodel.measuring import lock
+from perfmodel.cluster import address_of, check_versions, connected
+from perfmodel.errors import DeviceBusyError, KernelTravelError, NoDeviceError, SchedulerError
+from perfmodel.kernels import discover
+from perfmodel.measuring import Silent, lock
+from perfmodel.measuring.probes.probe import Settings
+from perfmodel.measuring.probes.visit import PROBES
+from perfmodel.measuring.workers import crew as crews
 from perfmodel.measuring.workers.bench import WorkersBench, workers_device
 from perfmodel.measuring.workers.crew import Crew
+from perfmodel.measuring.workers.order import resource
 from perfmodel.store.files import DEVICE_FILE
 from tests.campaigns import SCALE, TINY, measured
 from tests.cluster import cluster, process_of_worker
-from tests.machine import device
+from tests.machine import ROOT, device
 from tests.measuring.test_session import Hears
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
@@ -148,7 +159,6 @@ def test_only_a_worker_opens_its_device(client):
 def test_a_class_that_cannot_travel_is_named():
     import threading
 
-    from perfmodel.measuring import Silent
     from perfmodel.measuring.subject import Subject
     from perfmodel.measuring.workers.bench import WorkersDevice
 
@@ -163,3 +173,91 @@ def test_records_of_workers_are_in_a_store_like_others(client, tmp_path):
     on_worker(client, tmp_path, SCALE)
     measured(tmp_path, replace(SCALE, name="other"))
     assert {"scale", "other"} == {row.kernel for row in store.read(tmp_path).rows}
+
+
+def other_code(factor, **_):
+    """Code that every process generates differently."""
+    t_unit = SCALE.build(factor)
+    kernel = t_unit.default_entrypoint
+    pragma = ("00", f"/* process {os.getpid()} */")
+    return t_unit.with_kernel(kernel.copy(preambles=[*kernel.preambles, pragma]))
+
+
+def test_code_that_depends_on_the_process_is_the_callers(client, tmp_path):
+    found = on_worker(client, tmp_path, replace(SCALE, build=other_code), variants=1)
+    assert ["ok"] * 3 == [row.status for row in found.rows]
+
+
+def test_register_tiles_are_measured(client, tmp_path):
+    """Their code depends on Python's hash of texts, which Dask fixes on workers, unless Loopy's cache holds it."""
+    (matmul,) = (kernel for kernel in discover(ROOT / "test_kernels") if kernel.name == "matmul_variants")
+    variant = {"form": "registers", "rows": 4, "columns": 4}
+    assert variant in matmul.variants
+    found = on_worker(client, tmp_path, replace(matmul, variants=(variant,)), rungs=1, points=1)
+    assert {"ok"} == {row.status for row in found.rows}
+
+
+def test_a_campaign_has_the_device_alone_until_it_ends(client, tmp_path):
+    first, second = (WorkersBench(workers_device(client), replace(TINY, wait_s=0.0), Silent()) for _ in range(2))
+    assert first.launch_overhead() > 0
+    with pytest.raises(DeviceBusyError, match=f"process {process_of_worker(client)} "):
+        second.launch_overhead()
+    first.leave()
+    assert second.launch_overhead() > 0
+    second.leave()
+    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0).rows)
+    assert first.launch_overhead() > 0  # the campaign has left
+    first.leave()
+
+
+def test_a_probe_runs_on_a_worker(client):
+    (probe,) = (one for one in PROBES if one.name == "barriers")
+    bench = WorkersBench(workers_device(client), TINY, Silent())
+    settings = Settings("tiny", visits=1, runs=3, dropped=1, run_s=1e-5, most_bytes=2**16)
+    points, problem = bench.probe(probe, settings, ())
+    bench.leave()
+    assert "" == problem
+    assert {0, 2, 8, 32} == {point.at["barriers"] for point in points}
+    assert {3, 13} == {len(point.host_s) for point in points}  # 13 of the launch alone
+    assert all(second > 0 for point in points for second in point.host_s)
+
+
+SCHEDULER = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    resources = {sys.argv[1]: 1}
+    with LocalCluster(n_workers=1, resources=resources, dashboard_address=":0", host="127.0.0.1") as found:
+        print(found.scheduler_address, flush=True)
+        time.sleep(120)
+"""
+
+
+def test_a_scheduler_that_is_lost_is_told_in_the_middle_of_an_order_and_after_it(tmp_path, monkeypatch):
+    (tmp_path / "scheduler.py").write_text(SCHEDULER)
+    command = [sys.executable, str(tmp_path / "scheduler.py"), resource(device().slug)]
+    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with running, connected(running.stdout.readline().strip(), timeout_s=1.0) as client:
+        address = address_of(client)
+        crew = Crew(client, device().slug)
+        assert crew.station.facts.hash == device().facts.hash
+        monkeypatch.setattr(crews, "carry_out", sleep)
+        killing = threading.Timer(0.7, running.kill)
+        killing.start()
+        for _ in range(2):
+            with pytest.raises(SchedulerError, match=r"does not answer: .*what was measured is kept") as caught:
+                crew.ask(60, "it", Hears(), 9.0)
+            assert address == caught.value.address
+        until = monotonic() + 20
+        while client.status != "closed" and monotonic() < until:
+            sleep(0.05)
+        with pytest.raises(SchedulerError, match="the connection is lost"):
+            crew.ask(60, "it", Hears(), 9.0)
+        with pytest.raises(SchedulerError):
+            check_versions(client, [address])
+
+
+def test_a_worker_that_is_lost_while_versions_are_asked_for_is_not_judged(client):
+    (worker,) = client.nthreads()
+    with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):  # the scheduler is in this process
+        check_versions(client, ["tcp://127.0.0.1:1", worker])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.errors import DeviceBusyError, NoWorkerError, SchedulerError, WorkerVersionError
+from perfmodel.errors import BrokenDeviceError, DeviceBusyError, NoWorkerError, SchedulerError, WorkerVersionError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import Campaign
 from perfmodel.measuring.subject import FailedError
@@ -12,7 +12,7 @@ from perfmodel.measuring.workers import crew as module
 from perfmodel.measuring.workers.crew import Crew
 from perfmodel.measuring.workers.order import Answer, Order
 from tests.measuring.test_session import Hears
-from tests.measuring.workers.fakes import ADDRESS, FACTS, SLUG, FakeClient, Worker
+from tests.measuring.workers.fakes import ADDRESS, FACTS, SLUG, FakeClient, Future, Worker
 
 ORDER = Order(SLUG, Campaign("a test"), "token", "launch_overhead")
 BUSY = Answer(error=DeviceBusyError("H200", 0.0, "process 7", "a lock"))
@@ -22,6 +22,7 @@ BUSY = Answer(error=DeviceBusyError("H200", 0.0, "process 7", "a lock"))
 def soon(monkeypatch):
     """Nothing is waited for."""
     monkeypatch.setattr(module, "LOOK_S", 0.0)
+    monkeypatch.setattr(module, "POLL_S", 0.0)
     monkeypatch.setattr(module, "RETURN_S", 0.01)
 
 
@@ -71,6 +72,49 @@ def test_deaths_over_different_configurations_condemn_none():
     crew, _ = ready(a=Worker(answers=[None]), b=Worker(answers=[Answer(1), None]), c=Worker())
     assert 1 == ask(crew, Hears(), "one")
     assert "by c" == ask(crew, Hears(), "two")
+
+
+def test_two_deaths_with_a_success_between_them_condemn_nothing():
+    crew, client = ready(a=Worker(answers=[None]), b=Worker(answers=[Answer(1), None]), c=Worker())
+    assert [1, "by c"] == [ask(crew, Hears()), ask(crew, Hears())]
+    assert ["a", "b", "b", "c"] == client.asked
+
+
+@pytest.mark.parametrize("error", [TimeoutError("of the device"), ValueError("of\nthe device")])
+def test_what_the_worker_raises_is_a_failure_that_names_it(error):
+    crew, _ = ready(a=Worker(answers=[error]))
+    with pytest.raises(FailedError, match=f"gave no answer: {type(error).__name__}: of the device") as caught:
+        ask(crew, Hears())
+    assert "runtime" == caught.value.status
+
+
+def test_workers_that_are_lost_over_the_first_question_are_not_asked_for_ever(monkeypatch):
+    client = FakeClient(a=Worker(), b=Worker(), c=Worker())
+
+    def submit(function, argument, workers, **options):
+        del client.workers[workers[0]]
+        return Future(None)
+
+    monkeypatch.setattr(client, "submit", submit)
+    with pytest.raises(BrokenDeviceError, match="2 of its workers were lost when they were asked for it"):
+        Crew(client, SLUG).station  # noqa: B018
+    assert {"c"} == set(client.workers)
+
+
+def test_a_worker_that_cannot_say_what_its_device_is(monkeypatch):
+    client = FakeClient(a=Worker())
+    monkeypatch.setattr(client, "submit", lambda *arguments, **options: Future(ValueError("no")))
+    with pytest.raises(BrokenDeviceError, match="gave no answer: ValueError: no"):
+        Crew(client, SLUG).station  # noqa: B018
+
+
+def test_leaving_reaches_the_worker_and_one_that_is_gone_is_not_waited_for(monkeypatch):
+    crew, client = ready(a=Worker(), b=Worker())
+    crew.leave(ORDER)
+    assert ["a"] == client.asked
+    del client.workers["a"]
+    crew.leave(ORDER)
+    assert ["a"] == client.asked
 
 
 def test_a_worker_that_left_between_orders_is_replaced_in_one_line():
