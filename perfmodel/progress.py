@@ -50,12 +50,3 @@ def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Ite
         yield
     finally:
         progress.stop()
-
-
-def shown(progress: Progress | bool | None) -> Progress:
-    """Return what receives the reports: a bar on standard error for True, nothing for False or None."""
-    if progress is True:
-        from perfmodel.progress_bar import Bar
-
-        return Bar()
-    return progress or Silent()

@@ -6,9 +6,11 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from perfmodel.progress import Progress, Silent
+
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress as RichProgress
 
 LINES_EVERY_S = 5.0
 
@@ -29,7 +31,7 @@ class Bar:
         from rich.console import Console
 
         self._console = Console(stderr=True, quiet=quiet)
-        self._progress: Progress | None = None
+        self._progress: RichProgress | None = None
         self._task, self._total, self._done, self._failed = "", 0, 0, 0
         self._expected, self._expected_done = 0.0, 0.0
         self._began = self._shown = monotonic()
@@ -94,10 +96,11 @@ class Bar:
     def _line(self, text: str) -> None:
         self._shown = monotonic()
         if not self._console.quiet:
-            print(text, file=sys.stderr, flush=True)
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
 
 
-def _rich_progress(console: Console) -> Progress:
+def _rich_progress(console: Console) -> RichProgress:
     from rich.progress import BarColumn, Progress, TextColumn
 
     return Progress(
@@ -107,3 +110,8 @@ def _rich_progress(console: Console) -> Progress:
         TextColumn("{task.fields[note]}"),
         console=console,
     )
+
+
+def shown(progress: Progress | bool | None) -> Progress:
+    """Return what receives the reports: a bar for True, nothing for False or None."""
+    return Bar() if progress is True else progress or Silent()

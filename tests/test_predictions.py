@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 import pytest
 
+from perfmodel import predictions
 from perfmodel.errors import AssumptionError, TrialError, UnmeasuredFeatureError
 from perfmodel.predictions import predict_allowed, predict_each
 from perfmodel.ranking import rank
-from tests.priced import CUBE, MODEL, SQUARE, adding
+from tests.priced import CUBE, MODEL, adding
 from tests.workers.variants import double
 
 VARIANTS = {str(width): partial(double, width) for width in (4, 8, 16)} | {"bad": lambda: 1 / 0}
@@ -36,23 +37,15 @@ def test_processes_predict_what_a_loop_predicts():
     assert {*plain.errors} == {*found.errors} == {"bad"}
 
 
+@pytest.mark.slow
 def test_a_family_in_a_file_predicts_here(monkeypatch):
-    """Its functions are in a module that no other process has."""
+    """Its functions are in a module that no other process has: the prediction is not pickled."""
     own = replace(MODEL, given=replace(MODEL.family, definition="/somewhere/own.py"))
-    counted = []
-    monkeypatch.setattr(
-        "perfmodel.predictions.count_all", lambda variants, jobs, **given: counted.append(jobs) or CountedStandIn()
-    )
-    found = predict_each({"square": SQUARE, "bad": lambda: 1 / 0}, own, {"n": 100}, 2)
-    assert [2] == counted
-    assert pytest.approx(64e4 * 1e-12) == found["square"].seconds
-    assert "no." == found["bad"]
-
-
-class CountedStandIn(dict):
-    def __init__(self):
-        super().__init__(square=SQUARE)
-        self.errors = {"bad": "no."}
+    monkeypatch.setattr(predictions.Predicting, "__reduce__", lambda self: pytest.fail("it travels"), raising=False)
+    found = predict_each(VARIANTS, own, {"n": 1000}, 2, allow_unmeasured=True)
+    assert [*VARIANTS] == [*found]
+    assert TrialError("bad", "compile", "ZeroDivisionError: division by zero") == found.pop("bad")
+    assert [SECONDS] * 3 == [one.seconds for one in found.values()]
 
 
 def test_sizes_that_a_kernel_does_not_allow_are_left_out():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from perfmodel import progress_bar
-from perfmodel.progress import Silent, shown
-from perfmodel.progress_bar import Bar
+from perfmodel.progress import Silent
+from perfmodel.progress_bar import Bar, shown
 
 
 def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):

@@ -10,6 +10,7 @@ be written.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from collections import OrderedDict
@@ -29,8 +30,11 @@ from perfmodel.io import replace_file
 
 SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; the least recently used are dropped
-ON_DISK_BYTES = 128 * 2**20
+ON_DISK_BYTES = 512 * 2**20  # about 40,000 kernels; the least recently used are dropped
+TRIM_EVERY = 256
+"""After so many entries a process looks what all take: that reads the whole folder."""
 
+_written = itertools.count()
 _memory: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 
@@ -131,7 +135,8 @@ def _write(path: Path, counts: Storable) -> None:
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
     with suppress(OSError):  # read-only, full, or another process removed the file
         replace_file(path, json.dumps(document).encode(), durable=False)  # a torn entry does not fit its hash
-        _trim(path.parent)
+        if next(_written) % TRIM_EVERY == 0:
+            _trim(path.parent)
 
 
 def _digest(content: Any) -> str:

@@ -55,4 +55,4 @@ class KernelTravelError(PerfModelError, TypeError):
     kernel: str
     problem: str
     message = """the kernel class '{kernel}' cannot be sent to a worker: {problem}; let its functions make such values
-    when they are called, instead of holding them."""
+    when they are called, instead of holding them, and install on the worker what they import."""

@@ -36,6 +36,9 @@ class Enqueue:
 class GeneratedCode:
     """The code that Loopy generates for a translation unit.
 
+    It travels to other processes as it is: what Loopy generates may depend on Python's hash of texts, which differs
+    between processes.
+
     Parameters
     ----------
     t_unit : loopy.TranslationUnit
@@ -43,6 +46,9 @@ class GeneratedCode:
     """
 
     t_unit: TranslationUnit
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("t_unit", "text", "hash", "host_function")}
 
     @cached_property
     def _generated(self) -> Any:

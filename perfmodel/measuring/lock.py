@@ -47,7 +47,7 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
         The lock's file cannot be made.
     """
     path = lock_path(facts)
-    lock = FileLock(path, poll_interval=POLL_S)
+    lock = FileLock(path, poll_interval=POLL_S, thread_local=False)  # a worker's lock is given back by a thread
     try:
         _make_own(path.parent)
         try:

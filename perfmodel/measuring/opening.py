@@ -19,7 +19,7 @@ from perfmodel.opencl import Device
 def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iterator[Bench]:
     """Give a bench for a campaign that is alone on the device.
 
-    A worker locks its device for each order, and so a campaign of its own machine may come in between.
+    A worker keeps its device locked between orders, but not for long: where none comes, another campaign may begin.
 
     Raises
     ------
@@ -27,7 +27,9 @@ def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iter
         Another campaign on the device does not end within `campaign.wait_s`.
     """
     if isinstance(device, WorkersDevice):
-        yield WorkersBench(device, campaign, progress)
+        bench = WorkersBench(device, campaign, progress)
+        yield bench
+        bench.leave()
     else:
         with locked(device.facts, progress, campaign.wait_s):
             yield Bench(device, campaign)
@@ -37,7 +39,9 @@ def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iter
 def opened_prober(device: Device, progress: Progress, wait_s: float) -> Iterator[Prober]:
     """Give what probes the device, and is alone on it; raises as :func:`opened_bench` does."""
     if isinstance(device, WorkersDevice):
-        yield WorkersBench(device, replace(DEFAULT, wait_s=wait_s), progress)
+        prober = WorkersBench(device, replace(DEFAULT, wait_s=wait_s), progress)
+        yield prober
+        prober.leave()
     else:
         with locked(device.facts, progress, wait_s):
             yield OwnProber(device)

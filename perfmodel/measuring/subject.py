@@ -43,7 +43,10 @@ def stage(status: str) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A kernel class in one variant."""
+    """A kernel class in one variant.
+
+    Once its code is generated, it travels to other processes with it, and is not built again there.
+    """
 
     kernel: KernelClass
     variant: Variant

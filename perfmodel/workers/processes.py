@@ -1,4 +1,7 @@
-"""The processes that work: loky's on this machine, or in a block of joblib's ``parallel_config`` those of a Dask cluster."""
+"""The processes that work: loky's on this machine, or those of a Dask cluster.
+
+The cluster is that of the block of joblib's ``parallel_config(backend="dask")`` that is in force.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ from perfmodel.errors import JobsError
 
 #: Environment variables by which libraries learn how many threads they may start.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+SEED = "6640"
+"""Of Python's hashes, by which Loopy orders some of what it unrolls; Dask gives its workers the same."""
 
 
 class Processes(Protocol):
@@ -63,8 +68,9 @@ class OwnProcesses:
             from joblib.externals.loky import ProcessPoolExecutor
 
             threads = str(max(1, cpu_count() // self.count))
-            environment = {name: os.environ.get(name, threads) for name in THREADS}
-            self._executor = ProcessPoolExecutor(self.count, env=environment)
+            environment = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
+            kept = {name: os.environ[name] for name in environment if name in os.environ}
+            self._executor = ProcessPoolExecutor(self.count, env={**environment, **kept})
         found: Future[Any] = self._executor.submit(function, *arguments)
         return found
 
@@ -130,8 +136,6 @@ def processes_for(jobs: int) -> Iterator[Processes]:
 
     Raises
     ------
-    JobsError
-        If `jobs` is 0.
     WorkerVersionError
         A worker of the cluster has other versions than this process.
     """

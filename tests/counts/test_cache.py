@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -156,6 +157,7 @@ def test_size_is_bounded(folder, monkeypatch):
     size = next(folder.iterdir()).stat().st_size
     os.utime(next(folder.iterdir()), (1, 1))
     monkeypatch.setattr(cache, "ON_DISK_BYTES", int(2.5 * size))
+    monkeypatch.setattr(cache, "TRIM_EVERY", 1)
     for name in ("second", "third", "fourth"):
         count(double(name))
         time.sleep(0.02)
@@ -164,6 +166,16 @@ def test_size_is_bounded(folder, monkeypatch):
     for name in ("fifth", "sixth"):
         count(double(name))
     assert 2 == len(cache._memory)
+
+
+def test_the_folder_is_read_after_many_entries_only(folder, monkeypatch):
+    looked = []
+    monkeypatch.setattr(cache, "_trim", lambda directory: looked.append(len([*directory.iterdir()])))
+    monkeypatch.setattr(cache, "_written", itertools.count())
+    monkeypatch.setattr(cache, "TRIM_EVERY", 3)
+    for name in "abcdefg":
+        count(double(name))
+    assert [1, 4, 7] == looked
 
 
 def test_two_processes_at_once(tmp_path, folder):

@@ -48,7 +48,7 @@ def test_memory_is_that_of_a_process_and_of_those_below(monkeypatch):
 
 @pytest.mark.slow
 def test_a_short_run(monkeypatch):
-    monkeypatch.setattr(scale, "FEWER", ((("plain", 1), ("loky", 2)),))
+    monkeypatch.setattr(scale, "MANY", 3)
     plain, loky = scale.measure([4], 1, StringIO())["runs"]
     assert plain["rankings"] == loky["rankings"]
     assert all(min(one["seconds"]) > 0 and min(one["peaks"]) > 5e7 for one in (plain, loky))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def test_an_attempt_keeps_our_errors_and_names_others():
         raise VariantError("x", "no.")
 
     assert isinstance(attempt(refuse, "x", double(8)), VariantError)
+    assert TrialError("x", "compile", "SystemExit: 3") == attempt(refuse, "x", lambda: sys.exit(3))
     assert "constraint" == attempt(lambda kernel: kernel.nothing, "x", double(8)).status
     with pytest.raises(KeyboardInterrupt):
         attempt(lambda kernel: (_ for _ in ()).throw(KeyboardInterrupt), "x", double(8))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 import threading
 from functools import partial
 
 import pytest
 
+import perfmodel as pm
 from perfmodel.errors import TrialError, UnpicklableVariantError
 from perfmodel.kernels import execution
 from perfmodel.kernels.files import load_kernel_file
-from perfmodel.workers.parcels import made, packed, unpacked
+from perfmodel.workers.counted import CountedVariants
+from perfmodel.workers.parcels import counts_as_json, made, packed, packed_counts, unpacked
 from tests.workers.variants import double, write_file
 
 
@@ -41,6 +44,23 @@ def test_a_file_that_changed_runs_again(tmp_path):
     after = packed("width=8", load_kernel_file(path).builders["width=8"])
     assert made("x", unpacked(before)) != made("x", unpacked(after))
     assert made("x", unpacked(before)) == double(8)
+
+
+def test_counts_travel_as_their_json():
+    counts = pm.count(double(8))
+    counted = CountedVariants({"here": counts, "there": counts_as_json(counts)}, {})
+    for name in counted:
+        parcel = packed_counts(name, counted.stored(name))
+        assert counts.to_json() == made(name, unpacked(parcel)).to_json()
+    assert {} == counted._read  # nothing was read here for it
+    assert packed("here", counts) == packed_counts("here", counts)
+
+
+def test_a_file_is_sent_for_its_own_name_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(execution, "_beside", {"a": tmp_path})
+    monkeypatch.setattr(execution, "_executed", {"file": execution.Source(tmp_path / "kernels.py", b"")})
+    assert () == execution.sources_in(pickle.dumps(["aa", "many letters a"]))
+    assert ("kernels.py",) == tuple(one.path.name for one in execution.sources_in(pickle.dumps("a")))
 
 
 def test_what_cannot_be_pickled_is_named_with_advice():

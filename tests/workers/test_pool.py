@@ -6,8 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
+from concurrent.futures import ALL_COMPLETED, FIRST_COMPLETED, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +19,15 @@ import pytest
 from joblib import parallel_config
 
 import perfmodel as pm
-from perfmodel.errors import WorkerDiedError, WorkerDiedWarning
+from perfmodel.errors import (
+    SchedulerError,
+    UnpicklableVariantError,
+    WorkerDiedError,
+    WorkerDiedWarning,
+)
 from perfmodel.workers import pool
+from perfmodel.workers.batches import Outcome, Report
+from perfmodel.workers.parcels import Parcel
 from tests.cluster import cluster
 from tests.workers.variants import double, noted, write_file
 
@@ -64,7 +75,7 @@ def test_a_killed_worker_of_a_cluster_loses_nothing_and_does_nothing_twice(tmp_p
                 for width in range(1, 17)}  # fmt: skip
     with (
         cluster(workers=2, resources={}) as client, client.as_current(), parallel_config(backend="dask"),
-        pytest.warns(WorkerDiedWarning, match=r"^1 of 2 workers \(tcp://[\d.:]+\) of the cluster ended meanwhile") as told,
+        pytest.warns(WorkerDiedWarning, match=r"^1 of 2 workers \(tcp://[\d.:]+\) of the cluster ended") as told,
     ):  # fmt: skip
         counted = pm.count_all(variants)
     assert 1 == len(told)
@@ -92,20 +103,134 @@ def test_a_variant_that_kills_each_worker_of_a_cluster_gets_an_error(tmp_path):
 
 @pytest.mark.slow
 def test_processes_that_grew_are_replaced(monkeypatch):
-    """With a bound that the first batch breaks, each batch has processes of its own."""
+    """With a bound that the first batch breaks, there are new processes again and again."""
     monkeypatch.setattr(pool, "GROWTH_BYTES", -1)
-    monkeypatch.setattr(pool, "MOST", 1)
-    rounds = []
-    original = pool._Processes.replace
-    monkeypatch.setattr(pool._Processes, "replace", lambda self: rounds.append(1) or original(self))
-    found = pool.Pool(2).each(_pid, {str(width): partial(double, width) for width in range(1, 13)}, "asking")
-    assert [str(width) for width in range(1, 13)] == [*found]
-    assert 2 <= len(rounds)
+    variants = {str(width): partial(double, width) for width in range(1, 9)}
+    found = dict(pool.Pool(2).stream(_pid, variants, "asking", most=1))
+    assert [*variants] == [*found]
     assert len({*found.values()} - {os.getpid()}) >= 3
 
 
 def _pid(kernel: object) -> int:
     return os.getpid()
+
+
+class Pretended:
+    """Processes that do a batch when somebody waits for it: the oldest first, or one that dies with all others."""
+
+    replaceable = True
+
+    def __init__(self, count: int = 2, deadly: tuple[str, ...] = (), grown: int = 0) -> None:
+        self.count, self.deadly, self.grown = count, deadly, grown
+        self.waiting: dict[Future, tuple[tuple[int, Parcel], ...]] = {}
+        self.rounds: list[list[str]] = []  # what was under way at each look
+        self.renewed: list[bool] = []
+
+    def shared(self, value):
+        return value
+
+    def submit(self, function, task, parcels):
+        future = Future()
+        self.waiting[future] = parcels
+        return future
+
+    def renew(self, kill=False):
+        assert kill or not self.waiting
+        self.renewed.append(kill)
+
+    def gone(self):
+        return ""
+
+    def wait(self, futures, return_when=ALL_COMPLETED):
+        """In place of `concurrent.futures.wait`."""
+        names = [parcel.name for parcels in self.waiting.values() for _, parcel in parcels]
+        self.rounds.append(names)
+        if {*names} & {*self.deadly}:
+            for future in self.waiting:
+                future.set_exception(BrokenProcessPool("killed"))
+            self.waiting.clear()
+        elif self.waiting:
+            for future in [*self.waiting][: 1 if return_when == FIRST_COMPLETED else None]:
+                done = (Outcome(place, parcel.name) for place, parcel in self.waiting.pop(future))
+                future.set_result(Report(tuple(done), self.grown))
+        return {future for future in futures if future.done()}, {future for future in futures if not future.done()}
+
+
+@pytest.fixture
+def pretend(monkeypatch):
+    def begin(**properties):
+        found = Pretended(**properties)
+        monkeypatch.setattr(pool, "wait", found.wait)
+        monkeypatch.setattr(pool, "processes_for", lambda jobs: nullcontext(found))
+        return found
+
+    return begin
+
+
+LETTERS = dict.fromkeys("abcdefghijklmnop", double)
+
+
+def test_a_bounded_number_is_under_way(pretend):
+    processes = pretend()
+    assert [(name, name) for name in LETTERS] == [*pool.Pool(2).stream(_pid, LETTERS, "asking")]
+    assert {2 * 2 * 2} == {len(names) for names in processes.rounds[:-3]}  # processes, batches of each, variants
+    assert [] == processes.renewed
+
+
+def test_nothing_runs_far_ahead_of_who_takes_it(pretend, monkeypatch):
+    monkeypatch.setattr(pool, "AHEAD", 1)
+    processes = pretend(count=1)
+    found = pool.Pool(2).stream(_pid, LETTERS, "asking", most=1)
+    assert ("a", "a") == next(found)
+    assert [["a"]] == processes.rounds
+    found.close()
+    assert ["a"] == processes.rounds[-1]
+
+
+def test_suspects_are_tried_alone_until_the_deadly_one_is_known(pretend):
+    processes = pretend(deadly=("c",))
+    with pytest.warns(WorkerDiedWarning, match="8 of 16 variants were under way and are done again") as told:
+        found = pool.Pool(2).each(_pid, LETTERS, "asking")
+    assert {name: name for name in LETTERS} | {"c": WorkerDiedError("c")} == found
+    assert [*LETTERS] == [*found]
+    assert 1 == len(told)
+    assert [[*"abcdefgh"], ["a"], ["b"], ["c"], ["d"]] == [names for names in processes.rounds if names][:5]
+    assert [True, True] == processes.renewed
+
+
+def test_processes_are_replaced_when_they_are_idle(pretend):
+    processes = pretend(grown=pool.GROWTH_BYTES + 1)
+    assert {name: name for name in LETTERS} == pool.Pool(2).each(_pid, LETTERS, "asking")
+    assert [False] * (len(processes.renewed)) == processes.renewed
+    assert 1 == len(processes.renewed)
+
+
+def test_what_cannot_be_pickled_is_left_out_of_its_batch(pretend):
+    pretend()
+    lock = threading.Lock()
+    found = pool.Pool(2).each(_pid, {**LETTERS, "held": lambda: lock}, "asking")
+    assert isinstance(found.pop("held"), UnpicklableVariantError)
+    assert {name: name for name in LETTERS} == found
+
+
+def test_a_lost_scheduler_is_told(pretend, monkeypatch):
+    processes = pretend()
+    monkeypatch.setattr(pool, "wait", lambda futures, return_when="": ([one for one in futures if one.cancel()], []))
+    with pytest.raises(SchedulerError, match="the connection is lost"):
+        pool.Pool(2).each(_pid, LETTERS, "asking")
+    assert 4 == len(processes.waiting)
+
+
+@pytest.mark.slow
+def test_processes_end_where_results_are_not_wanted_any_more():
+    variants = {str(width): partial(double, width) for width in range(1, 100)}
+    found = pool.Pool(2).stream(_pid, variants, "asking", most=1)
+    (_, one), (_, two) = next(found), next(found)
+    assert os.getpid() not in {one, two}
+    found.close()
+    for pid in {one, two}:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from perfmodel.errors import BrokenDeviceError, KernelTravelError, NoDeviceError
 from perfmodel.facts.probes.run import Point
-from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.kernels import Parameters
 from perfmodel.kernels.by_value import pickled_by_value
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import Campaign
@@ -69,7 +69,7 @@ class WorkersBench(Bench):
         super().__init__(device, campaign)
         self._crew, self._progress = device.crew, progress
         self._blank = Order(device.slug, campaign, uuid4().hex, "")
-        self._kernels: dict[KernelClass, bytes] = {}
+        self._pickles: dict[Subject, bytes] = {}
 
     @cached_property
     def versions(self) -> Mapping[str, str]:
@@ -107,6 +107,10 @@ class WorkersBench(Bench):
         except FailedError as failure:
             return (), failure.message
 
+    def leave(self) -> None:
+        """Let other campaigns have the device at once; else the worker waits whether more orders come."""
+        self._crew.leave(replace(self._blank, method="leave"))
+
     def _asked(self, method: str) -> Any:
         try:
             return self._carried_out(replace(self._blank, method=method), "the empty kernel")
@@ -117,10 +121,9 @@ class WorkersBench(Bench):
         order = replace(
             self._blank,
             method=method,
-            kernel=self._pickled(subject.kernel),
-            variant=subject.variant,
+            kernel=subject.kernel.name,
+            subject=self._pickled(subject),
             parameters=parameters,
-            code=subject.generated.hash,
         )
         sizes = "" if parameters is None else f" {canonical(parameters)}"
         return self._carried_out(order, f"{subject.kernel.name} {canonical(subject.variant)}{sizes}")
@@ -128,11 +131,11 @@ class WorkersBench(Bench):
     def _carried_out(self, order: Order, name: str) -> Any:
         return self._crew.ask(order, name, self._progress, self.campaign.wait_s)
 
-    def _pickled(self, kernel: KernelClass) -> bytes:
-        if kernel not in self._kernels:
+    def _pickled(self, subject: Subject) -> bytes:
+        if subject not in self._pickles:
+            subject.generated  # noqa: B018 -- here and not on the worker, where a failure has its status
             try:
-                self._kernels[kernel] = pickled_by_value(kernel)
+                self._pickles[subject] = pickled_by_value(subject)
             except Exception as error:  # whatever a value's own pickling raises
-                raise KernelTravelError(kernel.name, f"{type(error).__name__}: {error}") from error
-        return self._kernels[kernel]
-
+                raise KernelTravelError(subject.kernel.name, f"{type(error).__name__}: {error}") from error
+        return self._pickles[subject]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-from perfmodel.cluster import address_of
-from perfmodel.errors import AmbiguousDeviceError, NoWorkerError, SchedulerError
+from perfmodel.cluster import address_of, workers_of
+from perfmodel.errors import AmbiguousDeviceError, NoWorkerError
 from perfmodel.measuring.workers.order import RESOURCE
 
 
@@ -18,12 +17,8 @@ def having(client: Any) -> dict[str, list[str]]:
     SchedulerError
         The scheduler does not answer any more.
     """
-    try:
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-    except (OSError, asyncio.TimeoutError) as error:
-        raise SchedulerError(address_of(client), str(error) or "the connection is lost") from error
     found: dict[str, list[str]] = {}
-    for address, worker in sorted(workers.items()):
+    for address, worker in sorted(workers_of(client).items()):
         for name, number in worker.get("resources", {}).items():
             if name.startswith(RESOURCE) and number >= 1:
                 found.setdefault(name.removeprefix(RESOURCE), []).append(address)

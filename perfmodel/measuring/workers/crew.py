@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import Any
 
-from perfmodel.cluster import address_of, check_versions, dask
-from perfmodel.errors import DeviceBusyError, NoWorkerError, PerfModelError, SchedulerError
+from perfmodel.cluster import address_of, asking, check_versions, dask, lost
+from perfmodel.errors import BrokenDeviceError, DeviceBusyError, NoWorkerError, PerfModelError, SchedulerError
 from perfmodel.measuring.progress import Progress
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.supervised import DIED
@@ -57,18 +58,31 @@ class Crew:
             No worker has the device.
         WorkerVersionError
             One of them has other versions.
+        BrokenDeviceError
+            Workers are lost, or cannot say what the device is, when they are asked.
         """
         if self._station is None:
             workers = having(self.client).get(self.slug)
             if not workers:
                 raise NoWorkerError(self.slug, address_of(self.client), tuple(having(self.client)))
-            check_versions(self.client, workers)
-            found = None
-            while found is None:
-                self._worker = self._present()
-                found = self._asked(station, self.slug)
-            self._station = found.taken()
+            self._station = self._first_station()
         return self._station
+
+    def _first_station(self) -> Station:
+        for _ in range(DEATHS):
+            self._worker = self._present()
+            check_versions(self.client, having(self.client).get(self.slug, []))
+            answer = self._asked(station, self.slug)
+            if answer is not None:
+                return self._described(answer)
+        raise BrokenDeviceError(self.slug, f"{DEATHS} of its workers were lost when they were asked for it")
+
+    def _described(self, answer: Answer) -> Station:
+        try:
+            found: Station = answer.taken()
+        except FailedError as failure:
+            raise BrokenDeviceError(self.slug, failure.message) from failure
+        return found
 
     def ask(self, order: Order, name: str, progress: Progress, wait_s: float) -> Any:
         """Have a worker carry out an order, and return what comes out.
@@ -112,7 +126,14 @@ class Crew:
                     raise DeviceBusyError(busy.device, wait_s, busy.holder, busy.path)
                 sleep(LOOK_S)
             else:
+                self._deaths.pop(name, None)
                 return answer.taken()
+
+    def leave(self, order: Order) -> None:
+        """Tell the worker by this order that no more come; one that is gone need not know."""
+        with suppress(PerfModelError):
+            if self._worker in having(self.client).get(self.slug, ()):
+                self._asked(carry_out, order)
 
     def _died(self, name: str, progress: Progress) -> None:
         self._deaths[name] += 1
@@ -139,9 +160,11 @@ class Crew:
         try:
             check_versions(self.client, [self._worker])
             found = self._asked(station, self.slug)
-            if found is not None and found.taken().facts.hash == self.station.facts.hash:
+            if found is not None and self._described(found).facts.hash == self.station.facts.hash:
                 return ""
             return "it was lost" if found is None else f"its {self.slug} is another device, or has another driver"
+        except SchedulerError:
+            raise
         except PerfModelError as error:
             return str(error)
 
@@ -158,24 +181,35 @@ class Crew:
 
     def _asked(self, function: Callable[[Any], Answer], argument: Any) -> Answer | None:
         """Call a function on the worker; None if the worker died."""
-        distributed = dask()
-        future = self.client.submit(
-            function, argument, workers=[self._worker], allow_other_workers=False, resources={resource(self.slug): 1},
-            pure=False,
-        )  # fmt: skip
+        with asking(self.client):
+            future = self.client.submit(
+                function, argument, workers=[self._worker], allow_other_workers=False,
+                resources={resource(self.slug): 1}, pure=False,
+            )  # fmt: skip
         try:
             while True:
                 try:
                     answer: Answer = future.result(timeout=LOOK_S)
                     return answer
-                except (asyncio.TimeoutError, TimeoutError):
-                    if self._worker not in having(self.client).get(self.slug, ()):
-                        return None
-                except distributed.scheduler.KilledWorker:
+                except (Exception, asyncio.CancelledError) as error:
+                    if future.status == "error":  # raised there; a TimeoutError may also be of the line above
+                        return _without(future.exception())
+                    if not isinstance(error, asyncio.TimeoutError | TimeoutError):
+                        if problem := lost(self.client, error):
+                            raise problem from error
+                        return _without(error)
+                if self._worker not in having(self.client).get(self.slug, ()):
                     return None
-                except asyncio.CancelledError as error:
-                    raise SchedulerError(address_of(self.client), "the connection is lost") from error
         finally:
-            if not future.done():
-                future.cancel()
-            future.release()
+            with suppress(Exception):  # a client whose scheduler is lost; the block above says so
+                if not future.done():
+                    future.cancel()
+                future.release()
+
+
+def _without(error: BaseException) -> Answer | None:
+    """Return what stands for the answer of a call that raised; None if its worker was killed over and over."""
+    if isinstance(error, dask().scheduler.KilledWorker):
+        return None
+    problem = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    return Answer(error=FailedError("runtime", f"the worker gave no answer: {problem}"))

@@ -6,28 +6,30 @@ import os
 import pickle
 import platform
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
-from perfmodel.errors import PerfModelError, UnknownDeviceError
+from perfmodel.errors import BrokenDeviceError, KernelTravelError, PerfModelError, UnknownDeviceError
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.lock import lock_path, locked
+from perfmodel.measuring.lock import lock_path
 from perfmodel.measuring.pinning import pin_threads
 from perfmodel.measuring.probes.instrument import Instrument
 from perfmodel.measuring.probes.visit import points_of
-from perfmodel.measuring.progress import Silent
 from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.measuring.workers.hold import Hold
 from perfmodel.measuring.workers.order import OWN_DEVICE, Answer, Order, Station
 from perfmodel.opencl import Device, devices
-from perfmodel.store import canonical
+
+#: Compiled code of so many campaigns is kept.
+PLACES = 4
 
 
 class _Place:
-    """A device of this process under one campaign: its bench, and the subjects whose code was generated."""
+    """A device of this process under one campaign: its bench, and the subjects that came."""
 
     def __init__(self, order: Order) -> None:
-        self.token = order.token
         self.bench = Bench(own_device(order.slug), order.campaign)
-        self._subjects: dict[tuple[bytes, str], Subject] = {}
+        self._subjects: dict[bytes, Subject] = {}
         self._instrument: Instrument | None = None
 
     def done(self, order: Order) -> Any:
@@ -37,23 +39,23 @@ class _Place:
         if order.method == "probe":
             self._instrument = self._instrument or Instrument(self.bench.device)
             return points_of(self._instrument, *order.arguments)
-        subject = (self._subject(order),) if order.kernel else ()
+        subject = (self._subject(order),) if order.subject else ()
         sizes = () if order.parameters is None else (order.parameters,)
         return getattr(self.bench, order.method)(*subject, *sizes)
 
     def _subject(self, order: Order) -> Subject:
-        """Return the subject of an order; its code must be the one that was counted."""
-        key = (order.kernel, canonical(order.variant))
+        """Return the subject of an order, with the code that the caller generated."""
+        key = sha256(order.subject).digest()
         if key not in self._subjects:
-            self._subjects[key] = Subject(pickle.loads(order.kernel), order.variant)
-        subject = self._subjects[key]
-        if subject.generated.hash != order.code:
-            message = "the worker generates other code than the caller; a class must always build the same"
-            raise FailedError("compile", message)
-        return subject
+            try:
+                self._subjects[key] = pickle.loads(order.subject)
+            except Exception as error:  # whatever the modules that it needs raise
+                raise KernelTravelError(order.kernel, f"there, {_one_line(error)}") from error
+        return self._subjects[key]
 
 
-_places: dict[str, _Place] = {}
+_holds: dict[str, Hold] = {}
+_places: dict[tuple[str, str], _Place] = {}
 
 
 def carry_out(order: Order) -> Answer:
@@ -62,22 +64,40 @@ def carry_out(order: Order) -> Answer:
     A device that another campaign holds is not waited for: the caller does that.
     """
     try:
-        with locked(own_device(order.slug).facts, Silent()):
-            place = _places.get(order.slug)
-            if place is None or place.token != order.token:
-                place = _places[order.slug] = _Place(order)
-            return Answer(place.done(order))
+        hold = _holds.setdefault(order.slug, Hold(own_device(order.slug).facts))
+        if order.method == "leave":
+            hold.leave(order.token)
+            return Answer()
+        with hold.kept(order.token):
+            return Answer(_place(order).done(order))
     except (FailedError, PerfModelError) as error:
         return Answer(error=error)
+    except Exception as error:  # what a class's own functions raise where nothing is made of it
+        return Answer(error=FailedError("runtime", _one_line(error)))
+
+
+def _place(order: Order) -> _Place:
+    """Return the place of the order's campaign; those that were not asked for longest are forgotten."""
+    key = order.slug, order.token
+    _places[key] = _places.pop(key) if key in _places else _Place(order)
+    while len(_places) > PLACES:
+        del _places[next(iter(_places))]
+    return _places[key]
 
 
 def station(slug: str) -> Answer:
     """Describe this worker's device, and where it is."""
     try:
         device = own_device(slug)
+        return Answer(Station(device.index, device.facts, platform.node(), str(lock_path(device.facts))))
     except PerfModelError as error:
         return Answer(error=error)
-    return Answer(Station(device.index, device.facts, platform.node(), str(lock_path(device.facts))))
+    except Exception as error:  # whatever a driver makes of a question
+        return Answer(error=BrokenDeviceError(slug, _one_line(error)))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.errors import PerfModelError
@@ -41,15 +41,15 @@ class Order:
     token : str
         Of the campaign's bench; a worker keeps compiled code as long as orders have the same one.
     method : str
-        What to do: a method of a bench, ``versions``, or ``probe``.
+        What to do: a method of a bench, ``versions``, ``probe``, or ``leave`` where no more orders come.
     arguments : tuple
         Of the method, where it needs no subject.
-    kernel : bytes
-        The kernel class, pickled; empty where no subject is needed.
-    variant, parameters : mapping
-        The subject's variant, and the sizes if the method takes them.
-    code : str
-        Hash of the subject's code.
+    kernel : str
+        Name of the subject's class.
+    subject : bytes
+        The subject with its generated code, pickled; empty where none is needed.
+    parameters : mapping
+        The sizes, if the method takes them.
     """
 
     slug: str
@@ -57,10 +57,9 @@ class Order:
     token: str
     method: str
     arguments: tuple[Any, ...] = ()
-    kernel: bytes = b""
-    variant: Mapping[str, Any] = field(default_factory=dict)
+    kernel: str = ""
+    subject: bytes = b""
     parameters: Mapping[str, int] | None = None
-    code: str = ""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Worker:
     """A worker: its devices, versions, and what it answers to an order; None: it dies of it."""
 
     slugs: tuple[str, ...] = (SLUG,)
-    answers: list[Answer | None] = field(default_factory=list)
+    answers: list[Answer | Exception | None] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     facts: DeviceFacts = FACTS
     machine: str = "host"
@@ -32,12 +32,20 @@ class Worker:
 
 
 class Future:
-    def __init__(self, answer: Answer | None) -> None:
+    """An exception as an answer is raised on the worker."""
+
+    def __init__(self, answer: Answer | Exception | None) -> None:
         self.answer = answer
+        self.status = "pending" if answer is None else "error" if isinstance(answer, Exception) else "finished"
 
     def result(self, timeout: float) -> Answer:
         if self.answer is None:
             raise TimeoutError
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def exception(self) -> Answer | Exception | None:
         return self.answer
 
     def done(self) -> bool:
@@ -53,13 +61,16 @@ class Future:
 class FakeClient:
     """Stands in for ``distributed.Client``."""
 
-    scheduler = SimpleNamespace(address=ADDRESS)
-
     def __init__(self, **workers: Worker) -> None:
         self.workers = workers
         self.asked: list[str] = []
+        self.scheduler = SimpleNamespace(address=ADDRESS, identity=self._identity)
 
-    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+    def sync(self, function: Callable[..., Any], callback_timeout: float, **options: Any) -> Any:
+        assert callback_timeout > 0
+        return function(**options)
+
+    def _identity(self, n_workers: int) -> dict[str, Any]:
         assert -1 == n_workers
         have = {name: {"resources": {resource(s): 1.0 for s in one.slugs}} for name, one in self.workers.items()}
         return {"workers": {**have, "plain": {"resources": {}}}}

@@ -135,6 +135,6 @@ def test_a_scheduler_that_is_lost_is_told(monkeypatch):
     def lost(n_workers):
         raise OSError("connection closed")
 
-    monkeypatch.setattr(client, "scheduler_info", lost)
+    monkeypatch.setattr(client.scheduler, "identity", lost)
     with pytest.raises(SchedulerError, match="does not answer: connection closed; give the address"):
         ask(crew, Hears())
