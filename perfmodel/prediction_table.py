@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,8 @@ from perfmodel.kernels.space import Space
 from perfmodel.predictions import predict_allowed
 from perfmodel.progress import Progress
 from perfmodel.table_files import Predicted, frame, length_of, parquet_file
-from perfmodel.workers.counting import counts_of
+from perfmodel.workers.batches import attempt
+from perfmodel.workers.counting import Counting, counts_of
 from perfmodel.workers.parcels import Variant
 from perfmodel.workers.pool import Pool
 
@@ -140,12 +142,11 @@ class Tabulating:
 def _tabulated(
     task: Tabulating, variants: Mapping[str, Variant], pool: Pool
 ) -> Generator[tuple[str, Predicted], None, None]:
-    """Yield each variant with its predictions; what travels at once has about the rows wanted."""
+    """Yield each variant with its predictions, or with why there are none."""
     if not task.count:
         return
     good, failed = False, None
-    found: Any = pool.stream(task, variants, "predicting", most=max(1, task.rows // task.count))
-    with closing(found):
+    with closing(_each(task, variants, pool)) as found:
         for name, one in found:
             if isinstance(one, ParameterError):
                 raise one
@@ -158,6 +159,17 @@ def _tabulated(
                 yield name, one
     if failed and not good:
         raise failed
+
+
+def _each(task: Tabulating, variants: Mapping[str, Variant], pool: Pool) -> Generator[tuple[str, Any], None, None]:
+    """Yield each variant with its predictions, or the error; what travels at once has about the rows wanted."""
+    if pool.alone or not task.model.family.definition.endswith(".py"):
+        yield from pool.stream(task, variants, "predicting", most=max(1, task.rows // task.count))
+        return
+    # no other process can import a family that is in a user's file: they count, and this one predicts
+    for name, counts in pool.stream(Counting(task.options, here=False), variants, "counting and predicting"):
+        failed = isinstance(counts, PerfModelError)
+        yield name, counts if failed else attempt(task, name, KernelCounts.from_json(json.loads(counts)))
 
 
 def _columns(sizes: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:

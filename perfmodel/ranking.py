@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.anchors import Anchor, to_be_anchored
-from perfmodel.crossovers import ROUNDING
-from perfmodel.crossovers import Lead as Lead
-from perfmodel.crossovers import crossover as crossover
+from perfmodel.crossovers import ROUNDING, Lead, crossover
 from perfmodel.errors import AnchorError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.kernels.space import Space
-from perfmodel.prediction_table import table as table
+from perfmodel.prediction_table import table
 from perfmodel.predictions import predict_each
-from perfmodel.ranked import RankedVariant as RankedVariant
-from perfmodel.ranked import Ranking
+from perfmodel.ranked import RankedVariant, Ranking
 from perfmodel.workers.parcels import Variant, made
 
 if TYPE_CHECKING:
@@ -27,6 +24,8 @@ if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
     from perfmodel.prediction import Prediction
     from perfmodel.progress import Progress
+
+__all__ = ["Lead", "RankedVariant", "Ranking", "crossover", "rank", "scatter_of", "table", "with_ties"]
 
 
 def rank(
@@ -39,7 +38,7 @@ def rank(
     allow_unmeasured: bool = False,
     anchors: Mapping[str, Anchor] | None = None,
     jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **more_sizes: int,
 ) -> Ranking:
     """Return variants of a kernel, the one predicted fastest first.
@@ -65,7 +64,7 @@ def rank(
         given, 1 too, a variant that cannot be built, counted or predicted is left out: ``errors`` of the ranking has
         its error by its name. Else the first error is raised.
     progress
-        Is told of each variant that is done, with `jobs`.
+        With `jobs`, is told of each variant that is done; True for a bar on standard error.
 
     Returns
     -------

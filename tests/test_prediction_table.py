@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.ranking import table
+from perfmodel.workers.batches import attempt
 from perfmodel.workers.pool import Pool
 from tests.priced import CUBE, MODEL, SQUARE, adding
 from tests.workers.variants import double
@@ -101,6 +103,25 @@ def test_processes_make_the_same_table(tmp_path):
         assert plain.astype({"variant": str, "problem": str}).equals(read.astype({"variant": str, "problem": str}))
     expected = np.tile(np.where(sizes, sizes * 1e-12, np.nan), 3)
     assert pytest.approx(expected, nan_ok=True) == plain["seconds"][:21].to_numpy()  # a multiplication for each number
+
+
+def test_a_family_in_a_file_predicts_here(monkeypatch):
+    """Its functions are in a module that no other process has."""
+    asked = []
+
+    class Other(Pool):
+        alone = False
+
+        def stream(self, task, variants, title, most=8):
+            asked.append(type(task).__name__)
+            return ((name, attempt(task, name, variants[name])) for name in variants)
+
+    own = replace(MODEL, given=replace(MODEL.family, definition="/somewhere/own.py"))
+    monkeypatch.setattr("perfmodel.prediction_table.Pool", Other)
+    variants = {"8": partial(double, 8), "bad": VARIANTS["bad"]}
+    found = table(variants, own, {"n": [0, 5]}, allow_unmeasured=True, jobs=2)
+    assert ["Counting"] == asked
+    assert pytest.approx([np.nan, 5e-12, np.nan, np.nan], nan_ok=True) == found["seconds"].tolist()
 
 
 def test_processes_are_started_once(monkeypatch):
