@@ -15,7 +15,7 @@ from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AssumptionError, OptionError, ParameterError, PerfModelError
 from perfmodel.kernels.space import Space
-from perfmodel.predictions import predict_allowed
+from perfmodel.predictions import is_in_a_file, predict_allowed
 from perfmodel.progress import Progress
 from perfmodel.table_files import Predicted, frame, length_of, parquet_file
 from perfmodel.workers.batches import attempt
@@ -163,7 +163,7 @@ def _tabulated(
 
 def _each(task: Tabulating, variants: Mapping[str, Variant], pool: Pool) -> Generator[tuple[str, Any], None, None]:
     """Yield each variant with its predictions, or the error; what travels at once has about the rows wanted."""
-    if pool.alone or not task.model.family.definition.endswith(".py"):
+    if pool.alone or not is_in_a_file(task.model):
         yield from pool.stream(task, variants, "predicting", most=max(1, task.rows // task.count))
         return
     # no other process can import a family that is in a user's file: they count, and this one predicts

@@ -62,7 +62,7 @@ def predict_each(
     asked = {"subgroup_size": model.fitted.subgroup_size, **options}
     plain = replace(model)  # without what it has computed, which cannot be pickled
     task = Predicting(plain, dict(sizes), level, allow_unmeasured, asked, pool.alone)
-    if pool.alone or not _of_a_file(model):
+    if pool.alone or not is_in_a_file(model):
         return pool.each(task, variants, "counting and predicting")
     counted = counted_of(pool.each(Counting(asked, here=False), variants, "counting"))
     predicted = Pool(1, progress).each(task, counted, "predicting")
@@ -126,6 +126,6 @@ def predict_allowed(
             kept = np.delete(kept, list(error.indices))
 
 
-def _of_a_file(model: FittedModel) -> bool:
+def is_in_a_file(model: FittedModel) -> bool:
     """Whether the model's family is defined in a user's file, which no other process can import."""
     return model.family.definition.endswith(".py")

@@ -14,6 +14,15 @@ class SchedulerError(PerfModelError, ConnectionError):
     prints, such as tcp://host:8786, and run this again: what was measured is kept."""
 
 
+class EmptyClusterError(PerfModelError, LookupError):
+    """A scheduler has no workers."""
+
+    address: str
+    waited_s: float
+    message = """the Dask scheduler at '{address}' has no workers (waited {waited_s:g} s); start some, as
+    'dask worker {address} --nthreads 1', or leave the block of parallel_config(backend="dask")."""
+
+
 class NoWorkerError(PerfModelError, LookupError):
     """No worker of a scheduler has a device."""
 

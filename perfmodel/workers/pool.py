@@ -40,8 +40,8 @@ PER_PROCESS = 4
 """Batches for each process, at least, where variants are few: none waits long for the last one."""
 SENT = 2
 """Batches sent for each process: one that it does, and one to go on with."""
-AHEAD = 64
-"""Batches for each process that may be done before the one that all others wait for."""
+AHEAD = 8
+"""Full batches for each process that may be done before the variant that all others wait for."""
 
 
 class Pool:
@@ -114,6 +114,7 @@ class _Course:
         self._processes, self._progress = processes, progress
         self._task = processes.shared(cloudpickle.dumps(task))
         self._queue = deque(_batches(len(self._names), processes.count, most))
+        self._ahead = AHEAD * most * processes.count  # variants
         self._suspects: deque[int] = deque()  # one of them may have killed a process
         self._sent: dict[Future[Report], list[int]] = {}
         self._found: dict[int, Any] = {}  # what waits for an earlier one
@@ -166,7 +167,7 @@ class _Course:
         if self._suspects or self._on_trial:
             return not self._sent
         room = SENT * self._processes.count - len(self._sent)
-        return room > 0 and self._queue[0][0] - self._next < AHEAD * self._processes.count
+        return room > 0 and self._queue[0][0] - self._next < self._ahead
 
     def _parcels(self, batch: Sequence[int]) -> Iterator[tuple[int, Parcel]]:
         for place in batch:
@@ -192,7 +193,7 @@ class _Course:
             try:
                 report = future.result()
             except CancelledError as error:  # only a lost scheduler does that
-                raise SchedulerError("the cluster", "the connection is lost") from error
+                raise SchedulerError(self._processes.address, "the connection is lost") from error
             except Exception as error:
                 if not is_death(error):
                     raise

@@ -5,6 +5,7 @@ The cluster is that of the block of joblib's ``parallel_config(backend="dask")``
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -12,13 +13,15 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from perfmodel.cluster import check_versions
-from perfmodel.errors import JobsError
+from perfmodel.cluster import address_of, check_versions
+from perfmodel.errors import EmptyClusterError, JobsError
 
 #: Environment variables by which libraries learn how many threads they may start.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 SEED = "6640"
 """Of Python's hashes, by which Loopy orders some of what it unrolls; Dask gives its workers the same."""
+COMES_S = 10.0
+"""How long to wait for the first worker of a cluster [s]."""
 
 
 class Processes(Protocol):
@@ -26,12 +29,15 @@ class Processes(Protocol):
 
     Attributes
     ----------
+    address
+        The cluster's scheduler; empty for this machine.
     count
         How many there are.
     replaceable
         Whether :meth:`renew` begins new ones.
     """
 
+    address: str
     count: int
     replaceable: bool
 
@@ -51,6 +57,7 @@ class Processes(Protocol):
 class OwnProcesses:
     """Processes of this machine: loky's, with the machine's threads shared between them."""
 
+    address = ""
     replaceable = True
 
     def __init__(self, count: int) -> None:
@@ -97,14 +104,23 @@ class ClusterProcesses:
 
     Raises
     ------
+    EmptyClusterError
+        There is no worker, nor comes one soon.
     WorkerVersionError
         A worker has other versions than this process.
+    SchedulerError
+        The scheduler does not answer any more.
     """
 
     replaceable = False
 
     def __init__(self, client: Any, most: int | None = None) -> None:
         self._client = client
+        self.address = address_of(client)
+        try:
+            client.wait_for_workers(1, timeout=COMES_S)
+        except (asyncio.TimeoutError, TimeoutError) as error:
+            raise EmptyClusterError(self.address, COMES_S) from error
         self._before = {*client.nthreads()}
         check_versions(client, sorted(self._before))
         self.count = max(1, min(len(self._before), most or len(self._before)))
@@ -136,8 +152,8 @@ def processes_for(jobs: int) -> Iterator[Processes]:
 
     Raises
     ------
-    WorkerVersionError
-        A worker of the cluster has other versions than this process.
+    EmptyClusterError, WorkerVersionError, SchedulerError
+        As of :class:`ClusterProcesses`.
     """
     from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend

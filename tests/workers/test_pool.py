@@ -118,7 +118,7 @@ def _pid(kernel: object) -> int:
 class Pretended:
     """Processes that do a batch when somebody waits for it: the oldest first, or one that dies with all others."""
 
-    replaceable = True
+    address, replaceable = "tcp://host:1", True
 
     def __init__(self, count: int = 2, deadly: tuple[str, ...] = (), grown: int = 0) -> None:
         self.count, self.deadly, self.grown = count, deadly, grown
@@ -216,7 +216,7 @@ def test_what_cannot_be_pickled_is_left_out_of_its_batch(pretend):
 def test_a_lost_scheduler_is_told(pretend, monkeypatch):
     processes = pretend()
     monkeypatch.setattr(pool, "wait", lambda futures, return_when="": ([one for one in futures if one.cancel()], []))
-    with pytest.raises(SchedulerError, match="the connection is lost"):
+    with pytest.raises(SchedulerError, match="at 'tcp://host:1' does not answer: the connection is lost"):
         pool.Pool(2).each(_pid, LETTERS, "asking")
     assert 4 == len(processes.waiting)
 

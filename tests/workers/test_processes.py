@@ -12,10 +12,26 @@ from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import perfmodel as pm
-from perfmodel.errors import JobsError, WorkerVersionError
+from perfmodel.errors import EmptyClusterError, JobsError, WorkerVersionError
 from perfmodel.workers import processes
 from perfmodel.workers.processes import OwnProcesses, checked_jobs, is_death, processes_for
+from tests.cluster import cluster
 from tests.workers.variants import double
+
+
+def cluster_of(workers):
+    """Pretend to be the client of a cluster with threads by address."""
+    return SimpleNamespace(
+        nthreads=lambda: workers, get_executor=lambda pure: None, wait_for_workers=lambda number, timeout: None,
+        scheduler=SimpleNamespace(address="tcp://host:1"),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_cluster_without_workers_is_told(monkeypatch):
+    monkeypatch.setattr(processes, "COMES_S", 0.3)
+    with cluster(workers=0) as client, pytest.raises(EmptyClusterError, match=r"waited 0.3 s\); start some, as 'dask"):
+        processes.ClusterProcesses(client)
 
 
 def test_a_worker_of_a_cluster_with_other_versions_is_refused(monkeypatch):
@@ -27,7 +43,7 @@ def test_a_worker_of_a_cluster_with_other_versions_is_refused(monkeypatch):
         raise wrong
 
     monkeypatch.setattr(processes, "check_versions", refuse)
-    client = SimpleNamespace(nthreads=lambda: {"tcp://b:1": 1, "tcp://a:1": 2})
+    client = cluster_of({"tcp://b:1": 1, "tcp://a:1": 2})
     monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 2))
     with pytest.raises(WorkerVersionError, match=r"loopy 2024\.1 \(here 2025\.2\)"):
         pm.count_all({"a": double(4)}, 2)
@@ -36,7 +52,7 @@ def test_a_worker_of_a_cluster_with_other_versions_is_refused(monkeypatch):
 
 def test_the_cluster_of_the_block_is_used_in_full_or_in_part(monkeypatch):
     monkeypatch.setattr(processes, "check_versions", lambda client, workers: None)
-    client = SimpleNamespace(nthreads=lambda: dict.fromkeys("abc", 4), get_executor=lambda pure: None)
+    client = cluster_of(dict.fromkeys("abc", 4))
     monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 12))
     for jobs, expected in ((-1, 3), (2, 2), (64, 3)):
         with processes_for(jobs) as found:
@@ -46,7 +62,7 @@ def test_the_cluster_of_the_block_is_used_in_full_or_in_part(monkeypatch):
 def test_who_is_gone_is_named(monkeypatch):
     monkeypatch.setattr(processes, "check_versions", lambda client, workers: None)
     there = dict.fromkeys("abcde", 1)
-    found = processes.ClusterProcesses(SimpleNamespace(nthreads=lambda: there, get_executor=lambda pure: None))
+    found = processes.ClusterProcesses(cluster_of(there))
     assert "" == found.gone()
     there["new"] = there.pop("d")
     assert "1 of 5 workers (d)" == found.gone()
