@@ -179,6 +179,7 @@ OPTIONS = (
     _case("measure", (), "measure --kernels classes --store new"),
     _case("isolate", (), "isolate --kernels classes --out new"),
     _case("calibrate", (), "calibrate --out new"),
+    _case("worker", (), "worker tcp://127.0.0.1:1"),
     _case("doctor", (), "doctor"),
     _case("devices", (), "devices"),
 )

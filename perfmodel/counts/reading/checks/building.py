@@ -48,7 +48,7 @@ class BuildCheck:
     def refuse(self) -> None:
         """Raise the refusal, if there is one."""
         if self.refusal is not None:
-            raise copy(self.refusal)  # without the traceback of whoever raised it before
+            raise _fresh(self.refusal)
 
 
 def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
@@ -62,5 +62,10 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
             lp.generate_code_v2(t_unit)
         refuse_outside(t_unit)
     except (IncompleteKernelError, OutOfBoundsError) as error:
-        return BuildCheck(copy(error))
+        return BuildCheck(_fresh(error))
     return BuildCheck()
+
+
+def _fresh(error: Refused) -> Refused:
+    """Return a copy without the traceback of whoever raised it before, which a copy has where Dask is imported."""
+    return copy(error).with_traceback(None)
