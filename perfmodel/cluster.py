@@ -46,8 +46,8 @@ def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
         return distributed.Client(address, timeout=timeout_s, set_as_default=False)
     except asyncio.TimeoutError as error:
         raise SchedulerError(address, f"nothing in {timeout_s:g} s") from error
-    except (OSError, ValueError) as error:
-        raise SchedulerError(address, str(error)) from error
+    except Exception as error:  # an address may be wrong in many ways, and a library for its protocol missing
+        raise SchedulerError(address, " ".join(f"{error}".split()) or type(error).__name__) from error
     finally:
         told.setLevel(before)
 

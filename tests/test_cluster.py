@@ -93,9 +93,10 @@ def test_a_scheduler_that_does_not_answer_is_told_soon():
     assert logging.CRITICAL != logging.getLogger("distributed").level
 
 
-def test_an_address_that_is_none():
-    with pytest.raises(SchedulerError, match="'nonsense://x' does not answer: "):
-        connected("nonsense://x", timeout_s=0.5)
+@pytest.mark.parametrize("address", ["nonsense://x", "tcp://host:99999999999999999999", "ucx://host:1", "", "host"])
+def test_an_address_that_is_none(address):
+    with pytest.raises(SchedulerError, match=f"'{address}' does not answer: [^;]+; give the address"):
+        connected(address, timeout_s=0.5)
 
 
 def test_without_dask_it_says_how_to_install_it(monkeypatch):
