@@ -245,8 +245,10 @@ def measure(counts: Sequence[int], repeats: int, progress: TextIO) -> dict[str, 
         found: dict[tuple[str, int], list[dict[str, Any]]] = {way: [] for way in ways}
         for turn in range(repeats):
             for way, workers in ways:
-                print(f"{count} variants, {way} {workers}, {turn + 1} of {repeats}", file=progress, flush=True)
-                found[way, workers].append(run_once(way, workers, count))
+                print(f"{count} variants, {way} {workers}, {turn + 1} of {repeats} ...", file=progress, flush=True)
+                one = run_once(way, workers, count)
+                print(f"... {one['seconds']:.1f} s, {one['peak'] / 1e6:.0f} MB", file=progress, flush=True)
+                found[way, workers].append(one)
         rows += [_joined(way, workers, count, several) for (way, workers), several in found.items()]
     return {"repeats": repeats, "runs": [{**asdict(row), "median_s": row.median_s} for row in rows]}
 

@@ -42,7 +42,8 @@ def two_families(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("device", "family"), [(INTEL, CORE), (POCL, CORE), (INTEL, "work_depth")], ids=lambda x: getattr(x, "name", x)
+    ("device", "family"), [(INTEL, CORE), (POCL, CORE), pytest.param(INTEL, "work_depth", marks=pytest.mark.nightly)],
+    ids=lambda x: getattr(x, "name", x),
 )
 def test_the_committed_weights_come_out_again(device, family, tmp_path):
     check_committed(device, family, tmp_path)

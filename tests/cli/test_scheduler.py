@@ -202,7 +202,7 @@ def test_a_device_of_a_worker_in_one_command(place, client, monkeypatch):
     monkeypatch.setattr(module, "measure_probes", lambda *arguments: ())
     folders = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
     address, slug = client.scheduler.address, device().slug
-    result = calibrate("--scheduler", address, "--device", slug, "--quick", "--budget", "10", "--out", "out", *folders)
+    result = calibrate("--scheduler", address, "--device", slug, "--quick", "--budget", "5", "--out", "out", *folders)
     assert 0 == result.exit_code, result.stderr
     folder = place / "out" / slug
     assert {"empty"} == {row.kernel for row in store.read(folder).rows}

@@ -59,7 +59,7 @@ def test_stencils_weigh_nine_points(config):
 
 @pytest.mark.device
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+@pytest.mark.parametrize("name", [pytest.param("matmul", marks=pytest.mark.nightly), "stencil"])
 def test_kernels_compute_what_they_should(name):
     benchmark = BENCHMARKS[name]
     _, queue = device().context()

@@ -125,7 +125,7 @@ def test_what_cannot_be_tuned(variants, options, error, said):
     assert said in str(raised.value)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_predict_what_this_one_predicts():
     variants = {"16": lambda: summed(16), "400": lambda: summed(400), "broken": broken}
     here, there = (found_by(variants, jobs=jobs, most=1) for jobs in (1, 2))
