@@ -35,6 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     scale = commands.add_parser("scale", help="time the ranking of many variants, with several processes")
     scale.add_argument("--variants", type=int, nargs="+", default=[64, 512, 4096], help="numbers of variants")
     scale.add_argument("--repeats", type=int, default=3, help="runs of each; the median counts")
+    scale.add_argument("--from", dest="recorded", type=Path, help="print this result of --json, and time nothing")
     for command in (counts, predict, tuner, scale):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
@@ -73,8 +74,11 @@ def _scale(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tu
     from scripts.benchmarks import scale
 
     try:
-        result = scale.measure(sorted(arguments.variants), arguments.repeats, sys.stderr)
-    except (RuntimeError, ValueError) as error:
+        if arguments.recorded is not None:
+            result = json.loads(arguments.recorded.read_text())
+        else:
+            result = scale.measure(sorted(arguments.variants), arguments.repeats, sys.stderr)
+    except (OSError, RuntimeError, ValueError) as error:
         parser.error(str(error))
     return result, scale.text(result)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import Any, TextIO
@@ -250,7 +252,13 @@ def measure(counts: Sequence[int], repeats: int, progress: TextIO) -> dict[str, 
                 print(f"... {one['seconds']:.1f} s, {one['peak'] / 1e6:.0f} MB", file=progress, flush=True)
                 found[way, workers].append(one)
         rows += [_joined(way, workers, count, several) for (way, workers), several in found.items()]
-    return {"repeats": repeats, "runs": [{**asdict(row), "median_s": row.median_s} for row in rows]}
+    return {"repeats": repeats, "versions": _versions(), "cores": os.cpu_count(),
+            "runs": [{**asdict(row), "median_s": row.median_s} for row in rows]}  # fmt: skip
+
+
+def _versions() -> dict[str, str]:
+    libraries = ("perfmodel", "loopy", "islpy", "joblib", "distributed")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in libraries}}
 
 
 def _joined(way: str, workers: int, count: int, found: Sequence[dict[str, Any]]) -> Run:

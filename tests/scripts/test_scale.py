@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from io import StringIO
+from pathlib import Path
 
 import pytest
 
 from scripts.benchmarks import scale
 from scripts.benchmarks.scale import Watched, chosen, goals, run_once, text
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_variants_are_spread_over_the_space():
@@ -54,3 +58,10 @@ def test_a_short_run(monkeypatch):
     assert all(min(one["seconds"]) > 0 and min(one["peaks"]) > 5e7 for one in (plain, loky))
     assert (True, None) == (plain["growth"] > 0, loky["growth"])
     assert ([1], [2]) == ([*plain["processes"]], [*loky["processes"]])
+
+
+def test_the_page_shows_what_was_recorded():
+    recorded = json.loads((ROOT / "docs" / "data" / "scale.json").read_text())
+    assert text(recorded) in (ROOT / "docs" / "scale.md").read_text()
+    assert {64, 512, 4096} == {row["variants"] for row in recorded["runs"]}
+    assert all(recorded["repeats"] == len(row["seconds"]) == len(row["peaks"]) for row in recorded["runs"])
