@@ -21,8 +21,8 @@ LOST_S = 30.0
 SAME = ("perfmodel", "loopy", "islpy", "pyopencl")
 
 
-def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
-    """Connect to a scheduler.
+def connected(address: str, timeout_s: float | None = None) -> Any:
+    """Connect to a scheduler; by default it must answer in :data:`ANSWERS_S`.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
     SchedulerError
         The scheduler does not answer.
     """
-    distributed = dask()
+    distributed, timeout_s = dask(), ANSWERS_S if timeout_s is None else timeout_s
     told = logging.getLogger("distributed")
     before = told.level
     told.setLevel(logging.CRITICAL)  # it repeats each attempt; the error below says it once

@@ -2,7 +2,7 @@
 
 `counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
 `predict` times predictions on one core, beside the measured times of 30 runs, or of a weights file at new sizes.
-`scale` times the ranking of many variants in several processes, beside a plain loop (25 minutes on two idle cores).
+`scale` times the ranking of many variants in several processes, beside a plain loop (an hour on two idle cores).
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
 """
 

@@ -31,9 +31,8 @@ WEIGHTS = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "stevens_kl
 SIZE = 4096
 #: Most local memory of a variant [B].
 LOCAL_BYTES = 32768
-WAYS = (("plain", 1), ("dask", 1), ("loky", 2), ("dask", 2))
-#: Above so many variants only these are timed; the others would say nothing new, and take long.
-MANY, FEWER = 1000, (("plain", 1), ("loky", 2))
+#: Ways to rank, each with the number of workers, and up to how many variants it is timed: more would take long.
+WAYS = {("plain", 1): 10**6, ("dask", 1): 100, ("loky", 2): 10**6, ("dask", 2): 1000}
 #: Python's hashes order what Loopy unrolls. Dask sets this seed in its workers whatever the environment says.
 SEED = "6640"
 EVERY_S = 0.2
@@ -243,7 +242,7 @@ def measure(counts: Sequence[int], repeats: int, progress: TextIO) -> dict[str, 
     """Return all runs, as a JSON-able dictionary; ways take turns, so that a slow minute harms none alone."""
     rows = []
     for count in counts:
-        ways = FEWER if count > MANY else WAYS
+        ways = [way for way, most in WAYS.items() if count <= most]
         found: dict[tuple[str, int], list[dict[str, Any]]] = {way: [] for way in ways}
         for turn in range(repeats):
             for way, workers in ways:
@@ -287,7 +286,7 @@ def _below(root: int) -> list[int]:
 
 def text(result: dict[str, Any]) -> str:
     """Return the runs as a table, and the goals."""
-    lines = ["variants  way    workers  time [s]  of plain  lost  peak [MB]  caller [MB]  processes  growth [kB each]"]
+    lines = ["variants  way    workers  runs  time [s]  of plain  lost  peak [MB]  caller [MB]  processes  growth [kB]"]
     plain = {row["variants"]: row["median_s"] for row in result["runs"] if row["way"] == "plain"}
     for row in result["runs"]:
         share = row["median_s"] / plain[row["variants"]]
@@ -295,8 +294,9 @@ def text(result: dict[str, Any]) -> str:
         grown = "-" if row["growth"] is None else f"{row['growth'] / 1e3:.0f}"
         peak, caller = (f"{max(row[which]) / 1e6:.0f}" for which in ("peaks", "callers"))
         lines.append(
-            f"{row['variants']:8d}  {row['way']:5s}  {row['workers']:7d}  {row['median_s']:8.2f}  {share:8.0%}"
-            f"  {lost:>4s}  {peak:>9s}  {caller:>11s}  {max(row['processes']):9d}  {grown:>16s}"
+            f"{row['variants']:8d}  {row['way']:5s}  {row['workers']:7d}  {len(row['seconds']):4d}"
+            f"  {row['median_s']:8.2f}  {share:8.0%}  {lost:>4s}"
+            f"  {peak:>9s}  {caller:>11s}  {max(row['processes']):9d}  {grown:>11s}"
         )
     return "\n".join([*lines, "", *goals(result)])
 

@@ -87,7 +87,7 @@ def space():
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.nightly)])
 def test_with_processes_a_variant_that_fails_is_left_out(jobs, pair, tmp_path):
     (tmp_path / "groups.py").write_text(SPACE)
     asked = ("groups.py", *AT, "--jobs", jobs)

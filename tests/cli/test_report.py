@@ -92,7 +92,7 @@ def test_a_folder_without_test_kernels_or_probes(run):
     assert "have no place below roofs" in text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_simulators_report_says_so(run):
     found = run("report", "--from", str(SIMULATED), "--json")
     assert "multithreaded" == json.loads(found.stdout)["family"]

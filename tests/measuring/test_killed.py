@@ -80,7 +80,7 @@ measure(discover(sys.argv[2]), find(), sys.argv[1], None, replace(QUICK, apart_s
 """
 COMMAND = "from perfmodel.cli import main; main()"
 #: How often each is killed; scripts/nightly does it twenty times.
-KILLS = (2, pytest.param(20, marks=pytest.mark.nightly))
+KILLS = (1, pytest.param(20, marks=pytest.mark.nightly))
 
 
 def started(program: str, *arguments: str | Path) -> subprocess.Popen[str]:
