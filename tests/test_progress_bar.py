@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from perfmodel import progress_bar
 from perfmodel.progress import Silent
 from perfmodel.progress_bar import Bar, shown
@@ -23,9 +25,15 @@ def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
     assert lines[3].startswith("measuring: 2 of 2 done, 1 failed in ")
 
 
-def test_a_bar_on_a_terminal(capsys, monkeypatch):
+@pytest.fixture
+def terminal(monkeypatch):
+    """Standard error is taken for a terminal of 100 columns."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_bar_on_a_terminal(capsys):
     bar = Bar()
     bar.start("measuring", 2)
     bar.advance("copy")
@@ -47,9 +55,8 @@ def test_what_is_left_follows_what_the_steps_were_thought_to_take(capsys, monkey
     assert "measuring: 1 of 2, about 18 s left" == capsys.readouterr().err.splitlines()[-1]
 
 
-def test_a_message_stays_above_the_bar(capsys, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "100")
+@pytest.mark.usefixtures("terminal")
+def test_a_message_stays_above_the_bar(capsys):
     bar = Bar()
     bar.start("measuring", 1)
     bar.tell("waiting for another campaign")

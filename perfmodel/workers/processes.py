@@ -5,7 +5,6 @@ The cluster is that of the block of joblib's ``parallel_config(backend="dask")``
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -13,7 +12,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from perfmodel.cluster import address_of, check_versions
 from perfmodel.errors import EmptyClusterError, JobsError
 
 #: Environment variables by which libraries learn how many threads they may start.
@@ -115,6 +113,10 @@ class ClusterProcesses:
     replaceable = False
 
     def __init__(self, client: Any, most: int | None = None) -> None:
+        import asyncio  # these only here: most programs have no cluster, and need not wait for them at their start
+
+        from perfmodel.cluster import address_of, check_versions
+
         self._client = client
         self.address = address_of(client)
         try:

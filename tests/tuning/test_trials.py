@@ -273,6 +273,7 @@ def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, mo
         death = found._failed("deadly", supervised_failure(), {"n": 256})
     store.append(tmp_path, death)
     monkeypatch.setenv(supervised.BEGAN, kept.taken_at)
+    monkeypatch.setenv(supervised.SPENT, "100")
     measured = Timekeeper.measured
     timed = []
     monkeypatch.setattr(

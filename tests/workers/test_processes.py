@@ -42,7 +42,7 @@ def test_a_worker_of_a_cluster_with_other_versions_is_refused(monkeypatch):
         asked.append(workers)
         raise wrong
 
-    monkeypatch.setattr(processes, "check_versions", refuse)
+    monkeypatch.setattr("perfmodel.cluster.check_versions", refuse)
     client = cluster_of({"tcp://b:1": 1, "tcp://a:1": 2})
     monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 2))
     with pytest.raises(WorkerVersionError, match=r"loopy 2024\.1 \(here 2025\.2\)"):
@@ -51,7 +51,7 @@ def test_a_worker_of_a_cluster_with_other_versions_is_refused(monkeypatch):
 
 
 def test_the_cluster_of_the_block_is_used_in_full_or_in_part(monkeypatch):
-    monkeypatch.setattr(processes, "check_versions", lambda client, workers: None)
+    monkeypatch.setattr("perfmodel.cluster.check_versions", lambda client, workers: None)
     client = cluster_of(dict.fromkeys("abc", 4))
     monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 12))
     for jobs, expected in ((-1, 3), (2, 2), (64, 3)):
@@ -60,7 +60,7 @@ def test_the_cluster_of_the_block_is_used_in_full_or_in_part(monkeypatch):
 
 
 def test_who_is_gone_is_named(monkeypatch):
-    monkeypatch.setattr(processes, "check_versions", lambda client, workers: None)
+    monkeypatch.setattr("perfmodel.cluster.check_versions", lambda client, workers: None)
     there = dict.fromkeys("abcde", 1)
     found = processes.ClusterProcesses(cluster_of(there))
     assert "" == found.gone()
