@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import islpy as isl
 import loopy as lp
@@ -13,11 +14,11 @@ from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.program.program import BarrierSite, Launch, Place, Program
 from perfmodel.counts.program.steps import Dataflow
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, has_barrier, instructions_in
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, has_barrier, instructions_in
 from perfmodel.counts.reading.checks.refusals import refusal
 from perfmodel.counts.reading.dependences import unrolled_inames
 from perfmodel.counts.reading.domains import Domains, Statistics
-from perfmodel.counts.reading.events import Options
+from perfmodel.counts.reading.events import Condition, Options
 from perfmodel.counts.reading.grid import from_zero, grid_and_group
 from perfmodel.counts.reading.schedule import schedule_tree
 from perfmodel.counts.reading.statements import Statements
@@ -25,6 +26,16 @@ from perfmodel.counts.reading.target.declared import Declared
 
 SET = isl.dim_type.set
 Loops = tuple[str, ...]  # sequential inames, outermost first
+Tests = frozenset[Any]  # predicates
+
+
+class _Block(NamedTuple):
+    """Siblings in the schedule, with the tests that each requires, and where they stand: None on the host."""
+
+    nodes: tuple[Node, ...]
+    required: tuple[Tests, ...]
+    loops: Loops
+    around: Place | None
 
 
 def extract(
@@ -72,11 +83,12 @@ class _Extraction:
         self.launches: list[Launch] = []
         self.barriers: list[BarrierSite] = []
         self.guarded = any(instruction.predicates for instruction in self.kernel.instructions)
+        self.on_host: tuple[Condition, ...] = ()  # around the present launch
         self.copies = 1  # of the present device kernel's body, one for each slab of its hardware axes
 
     def program(self) -> Program:
         schedule = schedule_tree(self.kernel)
-        self.walk_host(schedule, ())
+        self.walk_block(schedule, (), frozenset(), None)
         self.domains.refuse_unknown()
         hardware = sorted(name for name, axis in self.domains.axes.items() if axis)
         return Program(
@@ -85,57 +97,80 @@ class _Extraction:
             Dataflow(tuple(self.statements.steps), unrolled_inames(self.kernel), tuple(hardware)),
         )
 
-    def walk_host(self, nodes: tuple[Node, ...], loops: Loops) -> None:
-        for node in nodes:
-            if isinstance(node, Loop):
-                self.walk_host(node.body, (*loops, node.iname))
-            elif isinstance(node, DeviceKernel):
-                self.walk_device(node, loops)
-
-    def walk_device(self, node: DeviceKernel, loops: Loops) -> None:
+    def walk_device(self, node: DeviceKernel, loops: Loops, tested: Tests) -> None:
         grid, group = grid_and_group(self.domains, self.callables, frozenset(instructions_in(node)))
-        repeats = self.domains.domain(len(self.launches), loops).points
+        self.on_host = tuple((test, True) for test in sorted(tested, key=repr))
+        repeats = self.domains.domain(len(self.launches), loops, self.on_host).points
         self.launches.append(Launch(node.name, group, grid, repeats))
         self.statements.begin(self.launches[-1])
         self.copies = self.slabs(node)
-        self.walk_block(node.body, loops, frozenset(), ())
+        self.walk_block(node.body, loops, tested, ())
 
-    def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: frozenset[Any], around: Place) -> None:
-        """Walk siblings; a test that consecutive siblings share is evaluated once for them."""
-        running: frozenset[Any] = frozenset()
-        for k, node in enumerate(nodes):
-            required = self.shared_predicates(node, loops) - tested
-            made = required - running if self.statements.counts_some(node) else frozenset()
-            for test in sorted(made, key=str):
-                self.statements.add_test(test, self.inames_at(node, loops), (*around, 2 * k - 1))
-            running = (running & required) | made
-            if isinstance(node, Loop):
-                self.walk_block(node.body, (*loops, node.iname), tested | required, (*around, 2 * k, node.iname))
-            elif isinstance(node, Run):
-                self.statements.add_instruction(node.instruction, (*around, 2 * k))
-            elif isinstance(node, Wait):
-                self.add_barrier(node.scope, nodes, loops)
+    def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: Tests, around: Place | None) -> None:
+        """Walk the body of a loop or of a launch, which some tests are around."""
+        inner = {name for name, axis in self.domains.axes.items() if around is None or not axis} - {*loops}
+        block = _Block(nodes, tuple(self.required(node, inner) for node in nodes), loops, around)
+        self.walk_siblings(block, range(len(nodes)), tested)
 
-    def shared_predicates(self, node: Node, loops: Loops) -> frozenset[Any]:
-        """Return the predicates of all instructions below that can be tested at this level."""
-        if not self.guarded or isinstance(node, Wait) or has_barrier(node):
+    def walk_siblings(self, block: _Block, positions: range, tested: Tests) -> None:
+        """Walk siblings as Loopy writes them: the longest group that shares a test is put under one ``if``.
+
+        Inside of the group the same goes on with what its members share.
+        """
+        while positions:
+            made = block.required[positions[0]] - tested
+            length = 1
+            while length < len(positions) and (shared := made & block.required[positions[length]]):
+                made, length = shared, length + 1
+            group, positions = positions[:length], positions[length:]
+            self.add_tests(block, group, made, tested)
+            if length > 1:
+                self.walk_siblings(block, group, tested | made)
+            else:
+                self.walk_node(block, group[0], tested | made)
+
+    def walk_node(self, block: _Block, position: int, tested: Tests) -> None:
+        """Walk one of the siblings."""
+        node = block.nodes[position]
+        place = None if block.around is None else (*block.around, 2 * position)
+        if isinstance(node, Loop):
+            within = None if place is None else (*place, node.iname)
+            self.walk_block(node.body, (*block.loops, node.iname), tested, within)
+        elif isinstance(node, DeviceKernel):
+            self.walk_device(node, block.loops, tested)
+        elif place is None:
+            return  # a global barrier: a launch ends
+        elif isinstance(node, Run):
+            self.statements.add_instruction(node.instruction, place)
+        else:
+            self.add_barrier(node.scope, block.nodes, block.loops)
+
+    def required(self, node: Node, inner: Set[str]) -> Tests:
+        """Return the predicates of all instructions below that can be tested outside of the inames ``inner``."""
+        if not self.guarded or has_barrier(node):
             return frozenset()
-        shared: frozenset[Any] | None = None
-        for identifier in instructions_in(node):
-            predicates = self.kernel.id_to_insn[identifier].predicates
-            shared = predicates if shared is None else shared & predicates
-        if not shared:
-            return frozenset()
-        inner = {
-            name for name in self.kernel.all_inames()
-            if not self.domains.axes[name] and name not in loops
-        }
-        return frozenset(test for test in shared if not get_dependencies(test) & inner)
+        shared = frozenset.intersection(*(self.kernel.id_to_insn[key].predicates for key in instructions_in(node)))
+        return frozenset(test for test in shared if get_dependencies(test).isdisjoint(inner))
 
-    def inames_at(self, node: Node, loops: Loops) -> set[str]:
-        """Return the inames around a node, those of the hardware axes too."""
-        first = self.kernel.id_to_insn[next(instructions_in(node))]
-        return {name for name in first.within_inames if self.domains.axes[name] or name in loops}
+    def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests) -> None:
+        """Add the tests of the ``if`` around a group, which Loopy sorts by their representation and joins by ``&&``.
+
+        Each is evaluated where those around the ``if``, and those to the left of it, hold.
+        """
+        nodes = [block.nodes[position] for position in group]
+        if not made or block.around is None or not any(map(self.statements.counts_some, nodes)):
+            return
+        used = [self.inames_in(node) for node in nodes]
+        inames = {name for name in set.intersection(*used) if self.domains.axes[name]}
+        inames |= set.union(*used) & {*block.loops}
+        passed = sorted(tested, key=repr)
+        for test in sorted(made, key=repr):
+            self.statements.add_test(test, inames, (*block.around, 2 * group[0] - 1), passed)
+            passed.append(test)
+
+    def inames_in(self, node: Node) -> set[str]:
+        """Return the inames of the instructions below a node."""
+        return {name for key in instructions_in(node) for name in self.kernel.id_to_insn[key].within_inames}
 
     def add_barrier(self, scope: str, siblings: tuple[Node, ...], loops: Loops) -> None:
         """Record a barrier, which each group meets in each iteration of the loops around it."""
@@ -146,9 +181,9 @@ class _Extraction:
             for name in self.kernel.id_to_insn[identifier].within_inames
             if self.domains.axes[name].startswith("g")
         }
-        alone = self.domains.domain(launch, loops)
+        alone = self.domains.domain(launch, loops, self.on_host)
         points, axes = alone.points, alone.axes
-        joint = self.domains.domain(launch, {*loops, *around})
+        joint = self.domains.domain(launch, {*loops, *around}, self.on_host)
         if loops and around and not _independent(joint.points, alone.points):
             points, axes = joint.points, joint.axes
         factor = alone.factor * self.copies

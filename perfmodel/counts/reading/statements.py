@@ -92,13 +92,13 @@ class Statements:
         """Whether an instruction below a node of the schedule is to be counted."""
         return self.selected is None or not self.selected.isdisjoint(instructions_in(node))
 
-    def add_test(self, test: Any, inames: Iterable[str], place: Place) -> None:
-        """Add the evaluation of a test in a nest of inames."""
+    def add_test(self, test: Any, inames: Iterable[str], place: Place, passed: Iterable[Any] = ()) -> None:
+        """Add the evaluation of a test in a nest of inames, where the tests before it hold."""
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
         walk = Walk(self.kernel, self.callables, options)
         walk.rec(test, Scope(INT, in_test=True))
-        self._record(walk, inames, ())
+        self._record(walk, inames, tuple((before, True) for before in passed))
 
     def add_instruction(self, identifier: str, place: Place) -> None:
         """Add the execution of an instruction, unless it is not to be counted."""
