@@ -76,23 +76,43 @@ class Domains:
             self._cache[key] = self._build(launch, key[1], atoms)
         return self._cache[key]
 
+    def at_test(
+        self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool
+    ) -> Domain:
+        """Return where a test of predicates is evaluated, under the conditions that are tested before it.
+
+        Loopy tests only bounds before, and a loop's stride after it: without the stride the points are a superset.
+        Where it is not known whether instructions share the test (``shared``), neither is how often it is made.
+        """
+        atoms = tuple(dict.fromkeys(_atomic(conditions)))
+        key = (launch, frozenset(inames), frozenset(atoms), shared)
+        if key not in self._cache:
+            plain = self.domain(launch, key[1])
+            points, doubts = plain.points.remove_divs_involving_dims(SET, 0, plain.points.dim(SET)), plain.reasons
+            if not points.is_subset(plain.points):
+                doubts += ("tests are made between the points of a strided loop too",)
+            if shared:
+                doubts += ("instructions may share a test or each have it",)
+            self._cache[key] = self._under(replace(plain, points=points, exact=not doubts, reasons=doubts), atoms)
+        return self._cache[key]
+
     def _build(
         self, launch: int, inames: frozenset[str], conditions: tuple[Condition, ...]
     ) -> Domain:
         if conditions:
-            plain = self.domain(launch, inames)
-            points, chance, reasons = plain.points, Fraction(1), plain.reasons
-            for condition in conditions:
-                points, likely, doubts = self._restrict(points, condition)
-                chance *= likely
-                reasons += doubts
-            return replace(
-                plain, points=points, chance=chance, exact=not reasons, reasons=tuple(dict.fromkeys(reasons))
-            )
+            return self._under(self.domain(launch, inames), conditions)
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
         points, trips, reasons = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
         return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons)
+
+    def _under(self, plain: Domain, conditions: tuple[Condition, ...]) -> Domain:
+        points, chance, reasons = plain.points, Fraction(1), plain.reasons
+        for condition in conditions:
+            points, likely, doubts = self._restrict(points, condition)
+            chance *= likely
+            reasons += doubts
+        return replace(plain, points=points, chance=chance, exact=not reasons, reasons=tuple(dict.fromkeys(reasons)))
 
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
         """Return the projection of the loop domain onto the inames (Algorithm 1), and why it is not exact."""

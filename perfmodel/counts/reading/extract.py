@@ -30,10 +30,14 @@ Tests = frozenset[Any]  # predicates
 
 
 class _Block(NamedTuple):
-    """Siblings in the schedule, with the tests that each requires, and where they stand: None on the host."""
+    """Siblings in the schedule, with the tests that each requires and the inames that it uses.
+
+    They are in these loops, at this place in the launch; None on the host.
+    """
 
     nodes: tuple[Node, ...]
     required: tuple[Tests, ...]
+    inames: tuple[frozenset[str], ...]
     loops: Loops
     around: Place | None
 
@@ -109,21 +113,29 @@ class _Extraction:
     def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: Tests, around: Place | None) -> None:
         """Walk the body of a loop or of a launch, which some tests are around."""
         inner = {name for name, axis in self.domains.axes.items() if around is None or not axis} - {*loops}
-        block = _Block(nodes, tuple(self.required(node, inner) for node in nodes), loops, around)
+        required = tuple(self.required(node, inner) for node in nodes)
+        inames = tuple(map(self.inames_in, nodes)) if any(required) else (frozenset[str](),) * len(nodes)
+        block = _Block(nodes, required, inames, loops, around)
         self.walk_siblings(block, range(len(nodes)), tested)
 
     def walk_siblings(self, block: _Block, positions: range, tested: Tests) -> None:
         """Walk siblings as Loopy writes them: the longest group that shares a test is put under one ``if``.
 
-        Inside of the group the same goes on with what its members share.
+        Inside of the group the same goes on with what its members share. Loopy makes groups of what shares a check of
+        bounds too. Such a group may end where lanes of other inames begin, and cut one that shares a test.
         """
+        first, unsure = positions.start, frozenset[Any]()
         while positions:
-            made = block.required[positions[0]] - tested
+            made, inames = block.required[positions[0]] - tested, block.inames[positions[0]]
             length = 1
             while length < len(positions) and (shared := made & block.required[positions[length]]):
-                made, length = shared, length + 1
+                others = block.inames[positions[length]]
+                if positions[0] > first and any(self.domains.axes[name] for name in inames - others):
+                    unsure |= shared
+                    break
+                made, inames, length = shared, inames & others, length + 1
             group, positions = positions[:length], positions[length:]
-            self.add_tests(block, group, made, tested)
+            self.add_tests(block, group, made, tested, unsure)
             if length > 1:
                 self.walk_siblings(block, group, tested | made)
             else:
@@ -152,25 +164,27 @@ class _Extraction:
         shared = frozenset.intersection(*(self.kernel.id_to_insn[key].predicates for key in instructions_in(node)))
         return frozenset(test for test in shared if get_dependencies(test).isdisjoint(inner))
 
-    def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests) -> None:
+    def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests, unsure: Tests) -> None:
         """Add the tests of the ``if`` around a group, which Loopy sorts by their representation and joins by ``&&``.
 
         Each is evaluated where those around the ``if``, and those to the left of it, hold.
         """
-        nodes = [block.nodes[position] for position in group]
-        if not made or block.around is None or not any(map(self.statements.counts_some, nodes)):
+        if not made or block.around is None:
             return
-        used = [self.inames_in(node) for node in nodes]
-        inames = {name for name in set.intersection(*used) if self.domains.axes[name]}
-        inames |= set.union(*used) & {*block.loops}
+        if not any(self.statements.counts_some(block.nodes[position]) for position in group):
+            return
+        used = [block.inames[position] for position in group]
+        inames = {name for name in frozenset.intersection(*used) if self.domains.axes[name]}
+        inames |= frozenset.union(*used) & {*block.loops}
         passed = sorted(tested, key=repr)
         for test in sorted(made, key=repr):
-            self.statements.add_test(test, inames, (*block.around, 2 * group[0] - 1), passed)
+            place = (*block.around, 2 * group[0] - 1)
+            self.statements.add_test(test, inames, place, passed, test in unsure)
             passed.append(test)
 
-    def inames_in(self, node: Node) -> set[str]:
+    def inames_in(self, node: Node) -> frozenset[str]:
         """Return the inames of the instructions below a node."""
-        return {name for key in instructions_in(node) for name in self.kernel.id_to_insn[key].within_inames}
+        return frozenset(name for key in instructions_in(node) for name in self.kernel.id_to_insn[key].within_inames)
 
     def add_barrier(self, scope: str, siblings: tuple[Node, ...], loops: Loops) -> None:
         """Record a barrier, which each group meets in each iteration of the loops around it."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import loopy as lp
@@ -92,13 +93,20 @@ class Statements:
         """Whether an instruction below a node of the schedule is to be counted."""
         return self.selected is None or not self.selected.isdisjoint(instructions_in(node))
 
-    def add_test(self, test: Any, inames: Iterable[str], place: Place, passed: Iterable[Any] = ()) -> None:
-        """Add the evaluation of a test in a nest of inames, where the tests before it hold."""
+    def add_test(
+        self, test: Any, inames: Iterable[str], place: Place, passed: Iterable[Any] = (), shared: bool = False
+    ) -> None:
+        """Add the evaluation of a test in a nest of inames, where the tests before it hold.
+
+        ``shared`` says that instructions may share it or not.
+        """
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
         walk = Walk(self.kernel, self.callables, options)
         walk.rec(test, Scope(INT, in_test=True))
-        self._record(walk, inames, tuple((before, True) for before in passed))
+        self._record(
+            walk, inames, tuple((before, True) for before in passed), partial(self.domains.at_test, shared=shared)
+        )
 
     def add_instruction(self, identifier: str, place: Place) -> None:
         """Add the execution of an instruction, unless it is not to be counted."""
@@ -113,7 +121,7 @@ class Statements:
             for part, (vector, where) in enumerate(vectorised(self.domains, self.launch, instruction)):
                 walk = PathWalk(self.kernel, self.callables, self.options, vector)
                 walk.assignment(instruction)
-                self._record(walk, instruction.within_inames, (*conditions, *where))
+                self._record(walk, instruction.within_inames, (*conditions, *where), self.domains.domain)
                 if part == 0:
                     self.steps.append(walk.step(instruction))
 
@@ -134,19 +142,24 @@ class Statements:
             self.accesses[self.executed(reached)].append(self.indexing.access(event, domain, self.width))
         self.steps.append(opaque_step(self.kernel, instruction, found))
 
-    def _record(self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...]) -> None:
-        """Add what a walk found; a vectorised access, or an operation on no lane's value, is executed once."""
+    def _record(
+        self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain],
+    ) -> None:
+        """Add what a walk found; a vectorised access, or an operation on no lane's value, is executed once.
+
+        ``where`` gives the domain in a launch, in a nest of inames and under conditions.
+        """
         names = frozenset(inames)
         once = names - {walk.vector_iname}
         for event in walk.operations:
             around = names if event.per_lane else once
-            domain = self.domains.domain(self.launch, around, (*conditions, *event.conditions))
+            domain = where(self.launch, around, (*conditions, *event.conditions))
             self.operations[self.executed(domain)][event.dtype, event.kind] += event.amount
         for reached in walk.accesses:
             self.tags |= reached.tags
             if self.options.access_tags and not reached.tags.intersection(self.options.access_tags):
                 continue
-            domain = self.domains.domain(self.launch, once, (*conditions, *reached.conditions))
+            domain = where(self.launch, once, (*conditions, *reached.conditions))
             self.accesses[self.executed(domain)].append(self.indexing.access(reached, domain, self.width))
 
 
