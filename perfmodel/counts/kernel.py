@@ -123,6 +123,11 @@ class KernelCounts:
         )
 
     @cached_property
+    def offsets(self) -> tuple[str, ...]:
+        """The arguments that only hold an array's offset: no sizes, and 0 unless a question is asked with a value."""
+        return tuple(sorted({access.shift[0] for _, access in self.access_maps if access.shift}))
+
+    @cached_property
     def flow(self) -> Flow | None:
         """The dataflow of a work-item; None in counts stored before it was recorded."""
         dataflow = self.program.dataflow

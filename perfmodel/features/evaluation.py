@@ -50,7 +50,8 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
         The counted kernel.
     parameters
         Every size parameter of the kernel with an integer, or with an integer array; arrays are
-        broadcast against each other, to the *sizes' shape*.
+        broadcast against each other, to the *sizes' shape*. Offsets of arrays may be given, but no feature
+        depends on them.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
         If a size breaks the kernel's assumptions.
     """
     sources = sources_of(counts)
-    _check_names(sources, parameters)
+    _check_names(counts, sources, parameters)
     if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
         return _at_arrays(sources, parameters)
     return _at_point(sources, parameters)
@@ -90,13 +91,13 @@ def total(values: Values, patterns: tuple[str, ...]) -> Any:
     return sum((value for name, value in values.items() if matches(patterns, name)), 0.0)
 
 
-def _check_names(sources: FeatureSources, parameters: Mapping[str, Any]) -> None:
+def _check_names(counts: KernelCounts, sources: FeatureSources, parameters: Mapping[str, Any]) -> None:
     allowed = sources.parameters
     for name in allowed:
         if name not in parameters:
             raise ParameterError(name, "is missing", allowed)
     for name in parameters:
-        if name not in allowed:
+        if name not in allowed and name not in counts.offsets:
             raise ParameterError(name, "is unknown", allowed)
         check_exact(name, parameters[name], allowed)
 

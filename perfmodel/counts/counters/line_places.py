@@ -51,7 +51,7 @@ def places_of(
     axes = [f"x{k}" for k in range(len(access.strides))]
     if sizes:
         aligned = set(quasi_polynomial_of(access.offset).parameters) <= set(sizes)
-        offset = value_at(access.offset, sizes) if aligned else 0
+        offset = (value_at(access.offset, sizes) if aligned else 0) + access.shifted(sizes)
         products = [f"{value_at(s, sizes)}*{x}" for s, x in zip(access.strides, axes, strict=True)]
         row, place = [], " + ".join([str(offset), *products])
     elif access.unit_axis is None:  # every cell on a line of its own

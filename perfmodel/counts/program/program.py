@@ -6,6 +6,7 @@ instances (a domain) with the operations and accesses of each. Nothing here depe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -132,6 +133,9 @@ class Access:
     lane_stride : tuple of LaneStride
         Distances between the addresses of neighbouring lanes, and where each holds; empty for an
         indirect access.
+    shift : (str, int) or None
+        An argument that holds nothing but the array's offset, and by how much the address grows with it. It is 0
+        unless it is given.
     """
 
     space: str
@@ -146,6 +150,11 @@ class Access:
     lane_stride: tuple[LaneStride, ...]
     strides: tuple[isl.PwQPolynomial, ...]
     offset: isl.PwQPolynomial
+    shift: tuple[str, int] | None = None
+
+    def shifted(self, sizes: Mapping[str, int]) -> int:
+        """Return what the argument that holds the array's offset adds to the address at some sizes."""
+        return 0 if self.shift is None else self.shift[1] * sizes.get(self.shift[0], 0)
 
     @property
     def indirect(self) -> bool:

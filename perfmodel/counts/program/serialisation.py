@@ -129,6 +129,7 @@ def _write_access(access: Access) -> Json:
         ],
         "strides": [str(stride) for stride in access.strides],
         "offset": str(access.offset),
+        **({} if access.shift is None else {"shift": list(access.shift)}),
     }
 
 
@@ -147,6 +148,7 @@ def _read_access(data: Json) -> Access:
         ),
         tuple(isl.PwQPolynomial(stride) for stride in data["strides"]),
         isl.PwQPolynomial(data["offset"]),
+        tuple(data["shift"]) if "shift" in data else None,
     )
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pymbolic.primitives as p
 from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
-from loopy.kernel.array import VectorArrayDimTag
+from loopy.kernel.array import FixedStrideArrayDimTag, VectorArrayDimTag
 from loopy.kernel.data import VectorizeTag
 from loopy.kernel.instruction import MultiAssignmentBase
 from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast, simplify_using_aff
 from pymbolic.mapper import Mapper
 
-from perfmodel.counts.reading.affine import is_affine_in
+from perfmodel.counts.reading.affine import is_affine_in, names_in
 from perfmodel.counts.reading.events import AccessEvent, OperationEvent, Options, Scope
 from perfmodel.counts.reading.target.vectors import member_of
 from perfmodel.counts.reading.values import Type, in_memory, memory_type
@@ -62,14 +62,22 @@ class AccessWalk(Mapper):  # type: ignore[misc]
     ) -> Type[Any]:
         """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
-        for index in indices:
+        indices = tuple(map(self.folded, indices))
+        for axis, index in enumerate(indices):
             index = index.index if isinstance(index, LinearSubscript) else index
             if self.options.include_index_arithmetic or not is_affine_in(index, self.is_free):
-                self.rec(index, scope.of_index())
+                if not _is_broadcast(variable, axis):
+                    self.rec(index, scope.of_index())
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
             self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
         return member_of(memory_type(variable), member)[0] if member else memory_type(variable)
+
+    def folded(self, index: Any) -> Any:
+        """Return an index as Loopy writes it: what data stand in ``0*x`` and ``x % 1`` is not read."""
+        if isinstance(index, LinearSubscript) or all(map(self.is_free, names_in(index))):
+            return index
+        return simplify_using_aff(self.kernel, index)
 
     def is_free(self, name: str) -> bool:
         """Whether reading a variable is no access: an iname or an argument passed by value."""
@@ -127,6 +135,12 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def map_sub_array_ref(self, expr: SubArrayRef, scope: Scope) -> Type[Any]:
         return memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
+
+
+def _is_broadcast(variable: Any, axis: int) -> bool:
+    """Whether an axis has stride 0: its index is multiplied by 0, and so is not in the code."""
+    tag = variable.dim_tags[axis] if variable.dim_tags else None
+    return isinstance(tag, FixedStrideArrayDimTag) and tag.stride == 0
 
 
 def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:

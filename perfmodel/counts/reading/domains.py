@@ -11,12 +11,14 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.kernel.data import GroupInameTag, LocalInameTag
-from loopy.symbolic import condition_to_set
+from loopy.symbolic import condition_to_set, get_dependencies
 
 from perfmodel.counts.points.projection import Projector
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.events import Condition
+from perfmodel.counts.reading.values import is_size, offset_argument
 from perfmodel.errors import ProbabilityError, StatisticsNeededError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
@@ -223,11 +225,24 @@ def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
 
 
 def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the names of a kernel's integer value arguments, sorted."""
+    """Return the names of a kernel's integer value arguments, sorted, without those that only hold arrays' offsets."""
+    offsets = {offset_argument(argument) for argument in kernel.args} - {""}
+    offsets -= _used_names(kernel) if offsets else set()
     return tuple(sorted(
-        argument.name for argument in kernel.args
-        if isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
+        argument.name for argument in kernel.args if is_size(argument) and argument.name not in offsets
     ))
+
+
+def _used_names(kernel: lp.LoopKernel) -> set[str]:
+    """Return the names in instructions, loop bounds, assumptions, and in the shapes and strides of arrays."""
+    names = {name for points in (kernel.assumptions, *kernel.domains) for name in points.get_var_names(PARAM)}
+    for instruction in kernel.instructions:
+        names |= instruction.dependency_names()
+    for array in (*kernel.args, *kernel.temporary_variables.values()):
+        shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
+        strides = [tag.stride for tag in tags or () if isinstance(tag, FixedStrideArrayDimTag)]
+        names |= get_dependencies((*(shape if isinstance(shape, tuple) else ()), *strides))
+    return names
 
 
 def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:

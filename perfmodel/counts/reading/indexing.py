@@ -21,7 +21,7 @@ from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.flattened import Digit, digits
 from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial, uniform_scalars
 from perfmodel.counts.reading.target.vectors import member_of, type_name
-from perfmodel.counts.reading.values import memory_type, space_of
+from perfmodel.counts.reading.values import memory_type, offset_argument, offset_of, space_of
 from perfmodel.errors import NotCountableError
 
 SET = isl.dim_type.set
@@ -109,7 +109,7 @@ class Indexing:
             length = int(variable.shape[event.vector_axis])
             indices = _drop(indices, event.vector_axis)
             layout = layout.of_vectors(event.vector_axis, length)
-        offset = _offset(variable)
+        offset, parts = offset_of(variable), 1
         if event.member:
             member, place = member_of(dtype, event.member)
             parts = dtype.itemsize // member.itemsize
@@ -126,11 +126,13 @@ class Indexing:
             self._found[key] = self._resolve(domain, indices, layout, width)
         found = self._found[key]
         parameters = self.domains.parameters
+        name = offset_argument(variable)
+        shift = (name, parts) if name and name not in parameters else None
         return Access(
             space_of(variable), event.direction, event.array, type_name(dtype), dtype.itemsize * 8 * length,
             found.cells, found.exact, found.shape, found.unit_axis, found.lane_strides,
             tuple(quasi_polynomial(stride, parameters) for stride in found.layout.strides),
-            quasi_polynomial(offset, parameters),
+            quasi_polynomial(0 if shift else offset, parameters), shift,
         )
 
     def _layout(self, array: str, linear: bool) -> Layout:
@@ -245,14 +247,6 @@ def _stride(variable: Any, axis: int) -> Any:
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)
         return APART * prod(extent for other, extent in inner if isinstance(other, SeparateArrayArrayDimTag))
     return tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1
-
-
-def _offset(variable: Any) -> Any:
-    """Return the expression of an array argument's offset; temporaries are aligned."""
-    offset = getattr(variable, "offset", 0)
-    if isinstance(variable, lp.TemporaryVariable) or not offset or offset is lp.auto:
-        return 0
-    return p.Variable(offset) if isinstance(offset, str) else offset
 
 
 def _drop(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:

@@ -50,6 +50,20 @@ def memory_type(variable: Any) -> Type[Any]:
     return np.dtype(np.int8) if dtype.kind == "b" else dtype
 
 
+def offset_of(variable: Any) -> Any:
+    """Return the expression of an array argument's offset; temporaries are aligned."""
+    offset = getattr(variable, "offset", 0)
+    if isinstance(variable, lp.TemporaryVariable) or not offset or offset is lp.auto:
+        return 0
+    return p.Variable(offset) if isinstance(offset, str) else offset
+
+
+def offset_argument(variable: Any) -> str:
+    """Return the name of the argument that is an array's offset; "" if there is none."""
+    offset = offset_of(variable)
+    return offset.name if isinstance(offset, p.Variable) else ""
+
+
 def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
     """Return the bytes of a kernel's local and of its private variables of constant shape."""
     (entry,) = t_unit.entrypoints

@@ -37,7 +37,7 @@ def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[st
     strides = [value_of(stride, sizes) for stride in access.strides]
     axes = [f"x{k}" for k in range(len(strides))]
     products = [f"{stride}*{axis}" for stride, axis in zip(strides, axes, strict=True)]
-    place = " + ".join([str(value_of(access.offset, sizes)), *products])
+    place = " + ".join([str(value_of(access.offset, sizes) + access.shifted(sizes)), *products])
     return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{place}] }}"))
 
 
@@ -69,4 +69,4 @@ def _bytes(access: Access, sizes: Mapping[str, int]) -> int:
     strides = [value_of(stride, sizes) for stride in access.strides]
     extents = _extents(access, sizes) or (1 << 20,) * len(strides)
     last = sum(abs(stride) * (extent - 1) for stride, extent in zip(strides, extents, strict=True))
-    return (value_of(access.offset, sizes) + last + 1) * access.bits // 8
+    return (value_of(access.offset, sizes) + access.shifted(sizes) + last + 1) * access.bits // 8
