@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache as once
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.extract import extract
 from perfmodel.counts.reading.schedule import schedule, with_types
 from perfmodel.counts.reading.target.declared import Declared
-from perfmodel.counts.reading.values import array_bytes
+from perfmodel.counts.reading.values import array_bytes, untouched_arrays
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
 from perfmodel.counts.versions import failure_in_library
@@ -175,7 +176,8 @@ def _count(
     program = extract(scheduled, _fractions(statistics), declared, options)
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
-    return tabulate(program, subgroup_size, shape, budget)
+    counts = tabulate(program, subgroup_size, shape, budget)
+    return replace(counts, untouched=untouched_arrays(scheduled, {row.array for row in counts.access_table}))
 
 
 def _unknown(key: str) -> str:

@@ -85,6 +85,10 @@ class KernelCounts:
         What was counted, as a value or still as JSON; :attr:`program` is the value.
     budget : float
         How much work the formula of a count may take, as given to :func:`perfmodel.count`.
+    offsets : tuple of str
+        The arguments that only hold an array's offset. They are no sizes, and are 0 where no value is given.
+    untouched : tuple of str
+        The array arguments that are not accessed.
     """
 
     name: str
@@ -98,6 +102,8 @@ class KernelCounts:
     barrier_table: tuple[BarrierCount, ...]
     source: Program | Mapping[str, Any]
     budget: float = 1.0
+    offsets: tuple[str, ...] = ()
+    untouched: tuple[str, ...] = ()
 
     # {{{ what was counted
 
@@ -121,11 +127,6 @@ class KernelCounts:
             (statement.domain, access)
             for statement in self.program.statements for access in statement.accesses
         )
-
-    @cached_property
-    def offsets(self) -> tuple[str, ...]:
-        """The arguments that only hold an array's offset: no sizes, and 0 unless a question is asked with a value."""
-        return tuple(sorted({access.shift[0] for _, access in self.access_maps if access.shift}))
 
     @cached_property
     def flow(self) -> Flow | None:
@@ -188,13 +189,13 @@ class KernelCounts:
         Raises
         ------
         UnknownArrayError
-            ``array`` is given and the kernel never touches it.
+            ``array`` is given, and the kernel has no such array.
         ValueError
             The granularity is not ``workitem``, ``subgroup`` or ``workgroup``.
         """
         if granularity not in GRANULARITIES:
             raise UnknownGranularityError(granularity, GRANULARITIES)
-        if array is not None and array not in self._arrays():
+        if array is not None and array not in (*self._arrays(), *self.untouched):
             raise UnknownArrayError(array, self._arrays())
         wanted = {"space": space, "direction": direction, "array": array, "dtype": dtype, "bits": bits}
         if granularity == "workitem":
@@ -463,6 +464,8 @@ class KernelCounts:
             "launch": write_row(self.launch), **tables,
             "source": write_program(source) if isinstance(source, Program) else dict(source),
             **({} if self.budget == 1 else {"budget": self.budget}),
+            **({"offsets": list(self.offsets)} if self.offsets else {}),
+            **({"untouched": list(self.untouched)} if self.untouched else {}),
         }
 
     @classmethod
@@ -483,7 +486,8 @@ class KernelCounts:
                 name=given(document, "name", str), parameters=tuple(given(document, "parameters", list, str)),
                 assumptions=given(document, "assumptions", str), subgroup_size=lanes(document["subgroup_size"]),
                 launch=read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
-                budget=document.get("budget", 1.0),
+                budget=document.get("budget", 1.0), offsets=tuple(document.get("offsets", ())),
+                untouched=tuple(document.get("untouched", ())),
                 **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
             )
 

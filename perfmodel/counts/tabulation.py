@@ -45,15 +45,15 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
     for made in (*(row.count for row in operations), *(row.count for row in accesses),
                  *(launch.work_groups for launch in launches), *itertools.chain(*barriers.values())):
         used |= set(made.parameters)
+    accessed = [access for statement in program.statements for access in statement.accesses]
     if not used.issuperset(program.parameters):
-        accessed = [access for statement in program.statements for access in statement.accesses]
         parts = {id(part): part for access in accessed for part in _address_parts(access)}  # many share one object
         used.update(name for part in parts.values() for name in parameters_of(part))
     return KernelCounts(
         program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
         launches, operations, accesses,
         tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
-        program, budget,
+        program, budget, tuple(sorted({access.shift[0] for access in accessed if access.shift})),
     )
 
 

@@ -60,7 +60,7 @@ def array_arguments(kernel: Any, parameters: Parameters) -> tuple[ArrayArgument,
 
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, float]) -> dict[str, Any]:
-    """Values of the kernel's scalar arguments, each of its own type.
+    """Values of the kernel's scalar arguments, each of its own type; 0 for the offsets that Loopy adds to them.
 
     Raises
     ------
@@ -70,10 +70,20 @@ def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, 
     from loopy import ValueArg
 
     values = {**scalars, **parameters}
+    added = offset_arguments(kernel) - {a.name for a in kernel.args}
     wanted = {a.name: a.dtype.numpy_dtype for a in kernel.args if isinstance(a, ValueArg)}
     if set(wanted) != set(values):
         raise KernelArgumentError(kernel.name, tuple(wanted), tuple(values))
-    return {name: dtype.type(values[name]) for name, dtype in wanted.items()}
+    found = {name: dtype.type(values[name]) for name, dtype in wanted.items()}
+    return {**found, **dict.fromkeys(added, kernel.index_dtype.numpy_dtype.type(0))}
+
+
+def offset_arguments(kernel: Any) -> set[str]:
+    """Names of the scalar arguments that hold offsets of arrays; those of ``offset=lp.auto`` Loopy adds later."""
+    from loopy import auto
+
+    offsets = {argument.name: getattr(argument, "offset", 0) for argument in kernel.args}
+    return {f"{name}_offset" if one is auto else str(one) for name, one in offsets.items() if one}
 
 
 def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: int) -> bool:

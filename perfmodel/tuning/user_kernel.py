@@ -12,7 +12,7 @@ import numpy as np
 
 from perfmodel.errors import UnknownVariantError
 from perfmodel.kernels import KernelClass, Ladder, Parameters
-from perfmodel.measuring.arguments import BLOCK
+from perfmodel.measuring.arguments import BLOCK, offset_arguments
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.store import canonical
 
@@ -34,7 +34,8 @@ class UserKernel:
         Translation units by name, or functions without arguments that make them.
     arguments
         ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
+        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1;
+        offsets of arrays are 0.
     ladder
         Sizes at which the kernel may run, from small to large.
     seed
@@ -119,6 +120,7 @@ class UserKernel:
             if not isinstance(unit, TranslationUnit):
                 raise FailedError("compile", f"it is of type {type(unit).__name__}, and not a loopy.TranslationUnit")
             arguments = unit.default_entrypoint.args
+            offsets = offset_arguments(unit.default_entrypoint)
         sizes = {parameter for point in self._ladder for parameter in point}
         arrays = [one.name for one in arguments if isinstance(one, ArrayBase)]
         scalars = [one.name for one in arguments if not isinstance(one, ArrayBase) and one.name not in sizes]
@@ -126,7 +128,7 @@ class UserKernel:
             replace(
                 self.stand_in(name).kernel,
                 build=lambda **variant: unit,
-                scalars=lambda **variant: {one: self.given.get(one, 1) for one in scalars},
+                scalars=lambda **variant: {one: self.given.get(one, int(one not in offsets)) for one in scalars},
                 contents={one: partial(self._contents, one) for one in arrays},
             ),
             {"variant": name},

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import loopy as lp
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 
-from .kernel import F32, I32, CorpusKernel, at, line, make, plane
+import loopy as lp
+import numpy as np
+
+from .kernel import F32, I32, Arrays, CorpusKernel, at, line, make, plane
 
 
 def predicate_affine() -> lp.TranslationUnit:
@@ -246,6 +250,169 @@ def slabs() -> lp.TranslationUnit:
     return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0", slabs=(0, 1))
 
 
+def nested(text: str, *domains: str, tag: bool = True) -> lp.TranslationUnit:
+    """Nested tests that read ``p``, which is positive, and ``q``, which is not."""
+    arguments = [
+        lp.GlobalArg("p,q", I32, shape=None), lp.GlobalArg("a,b,c,d", F32, shape=None), lp.ValueArg("n,m", I32), ...,
+    ]
+    unit = make(
+        ["[n, m] -> {[i]: 0<=i<n}", *domains], text, arguments, assumes="n>=1 and m>=1", seq_dependencies=True,
+    )
+    return line(unit) if tag else unit
+
+
+def nested_before_a_loop() -> lp.TranslationUnit:
+    """The outer test stands before the loop, the inner one in it."""
+    text = """
+        for i
+            if i == 1
+                for j
+                    if p[j] > 0
+                        c[n*j + i] = a[j]
+                    end
+                end
+            end
+        end
+    """
+    return nested(text, "{[j]: 0<=j<m}", tag=False)
+
+
+def nested_three_deep() -> lp.TranslationUnit:
+    text = """
+        if i >= 2
+            if p[i] > 0
+                if q[i] > 0
+                    c[i] = a[i]
+                end
+                b[i] = a[i] + 1
+            end
+            d[i] = a[i] + 2
+        end
+    """
+    return nested(text)
+
+
+def nested_else() -> lp.TranslationUnit:
+    text = """
+        if i % 2 == 0
+            if q[i] > 0
+                c[i] = a[i]
+            else
+                c[i] = 2*a[i]
+            end
+        end
+        if p[i] > 0
+            d[i] = a[i]
+        end
+    """
+    return nested(text)
+
+
+def nested_joined() -> lp.TranslationUnit:
+    """Tests with nothing between them are joined by ``&&``."""
+    text = """
+        if a[i] < 0
+            if p[2*i] > 0
+                if p[i] > 0
+                    c[i] = a[i]
+                end
+            end
+        end
+    """
+    return nested(text)
+
+
+def nested_shared_in_part() -> lp.TranslationUnit:
+    """The second test is made again after the group of the first."""
+    text = """
+        if p[i] > 0
+            c[i] = a[i]
+        end
+        if p[i] > 0
+            if p[2*i] > 0
+                b[i] = a[i]
+            end
+        end
+        if p[2*i] > 0
+            d[i] = a[i]
+        end
+    """
+    return nested(text)
+
+
+def nested_around_a_reduction() -> lp.TranslationUnit:
+    text = """
+        if 2*i < n
+            if p[i] > 0
+                c[i] = sum(j, a[m*i + j])
+            end
+        end
+    """
+    return nested(text, "{[j]: 0<=j<m}")
+
+
+def test_in_a_strided_loop() -> lp.TranslationUnit:
+    """Loopy makes the test between the points of the loop too."""
+    text = """
+        if p[i] > 0
+            c[i] = a[i]
+        end
+    """
+    return make(
+        "{[i]: 0<=i<n and i mod 3 = 0}", text,
+        [lp.GlobalArg("p", I32, shape="n"), lp.GlobalArg("a,c", F32, shape="n"), ...], assumes="n>=1",
+    )
+
+
+def test_on_other_lanes() -> lp.TranslationUnit:
+    """The check of j's bounds holds the first two instructions together, so that the third tests again."""
+    text = """
+        a[g, j] = b[g, j] {id=one, inames=g:j}
+        if p[g] > 0
+            a[g, j] = b[g, j] + 1 {id=two, inames=g:j, dep=one}
+            c[g, i] = b[g, i] + 1 {id=three, inames=g:i, dep=two}
+        end
+    """
+    unit = make(
+        "{[i,j,g]: 0<=i<9 and 0<=j<5 and 0<=g<n}", text,
+        [lp.GlobalArg("p", I32, shape="n"), lp.GlobalArg("a,b,c", F32, shape="n,9"), ...],
+        assumes="n>=1",
+    )
+    return lp.tag_inames(unit, {"g": "g.0", "i": "l.0", "j": "l.0"})
+
+
+def test_before_the_launch() -> lp.TranslationUnit:
+    """The host makes a test that the whole launch shares."""
+    text = """
+        if m > 2
+            c[i] = a[i]
+            b[i] = a[i]
+        end
+    """
+    return nested(text)
+
+
+def _known(parameters: Mapping[str, int]) -> Arrays:
+    return {"p": np.ones(100, I32), "q": np.zeros(100, I32)}
+
+
+def _certain(*texts: str) -> Callable[[Mapping[str, int]], Mapping[str, Fraction]]:
+    return lambda parameters: {text: Fraction(text[0] == "p") for text in texts}
+
+
+_LANE = "i_inner + i_outer*16"
+_P, _Q, _P2 = f"p[{_LANE}] > 0", f"q[{_LANE}] > 0", f"p[2*({_LANE})] > 0"
+_NESTED = (
+    (nested_before_a_loop, "p[j] > 0"),
+    (nested_three_deep, _P, _Q),
+    (nested_else, _P, _Q),
+    (nested_joined, _P, _P2, f"a[{_LANE}] < 0"),
+    (nested_shared_in_part, _P, _P2),
+    (nested_around_a_reduction, _P),
+    (test_in_a_strided_loop, "p[i] > 0"),
+    (test_on_other_lanes, "p[g] > 0"),
+    (test_before_the_launch,),
+)
 _N = at(n=(16, 21, 4))
 KERNELS = (
     CorpusKernel("predicate_affine", predicate_affine, at(n=(16, 21, 2))),
@@ -265,4 +432,6 @@ KERNELS = (
     CorpusKernel("unused_group_axis", unused_group_axis, _N),
     CorpusKernel("different_guards", different_guards, at(n=(33, 21, 40), m=(16, 5, 40))),
     CorpusKernel("slabs", slabs, _N),
+    *(CorpusKernel(builder.__name__, builder, at(n=(5, 21), m=(5, 2)), _known, statistics=_certain(*texts))
+      for builder, *texts in _NESTED),
 )

@@ -14,6 +14,7 @@ from perfmodel.counts import KernelCounts, count
 from tests import oracle
 from tests.corpus import CorpusKernel, kernels
 from tests.oracle.compare import compare
+from tests.oracle.conditionals import conditional_kernel
 from tests.oracle.generated import GeneratedKernel, generated_kernels
 
 SUBGROUP_SIZE = 32
@@ -82,6 +83,22 @@ def test_generated() -> None:
 
     check()
     assert len(slow) <= EXAMPLES / 100, slow
+
+
+@pytest.mark.parametrize("seeds", [
+    range(6), *(pytest.param(range(start, start + 50), marks=pytest.mark.nightly) for start in range(6, 206, 50)),
+], ids=str)
+def test_nested_conditions(seeds: range) -> None:
+    """Random nests of tests that read arrays; their outcome is known, so that most counts are exact."""
+    made = [kernel for seed in seeds if (kernel := conditional_kernel(seed))]
+    assert len(made) >= len(seeds) / 2
+    exact = 0
+    for kernel in made:
+        executed = oracle.execute(kernel.unit, kernel.sizes, SUBGROUP_SIZE, kernel.arrays)
+        counts = count(kernel.unit, SUBGROUP_SIZE, kernel.statistics, cache=False)
+        assert [] == compare(executed, counts, kernel.sizes, sections=("operations", "accesses")), kernel.text
+        exact += all(row.count.exact for row in counts.access_table)
+    assert exact >= len(made) / 2
 
 
 def disagreements_within(kernel: GeneratedKernel, seconds: float) -> list[str] | None:

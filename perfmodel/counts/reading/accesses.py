@@ -65,16 +65,16 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         indices = tuple(map(self.folded, indices))
         for axis, index in enumerate(indices):
             index = index.index if isinstance(index, LinearSubscript) else index
-            if self.options.include_index_arithmetic or not is_affine_in(index, self.is_free):
-                if not _is_broadcast(variable, axis):
-                    self.rec(index, scope.of_index())
+            walked = self.options.include_index_arithmetic or not is_affine_in(index, self.is_free)
+            if walked and not _is_broadcast(variable, axis):
+                self.rec(index, scope.of_index())
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
             self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
         return member_of(memory_type(variable), member)[0] if member else memory_type(variable)
 
     def folded(self, index: Any) -> Any:
-        """Return an index as Loopy writes it: what data stand in ``0*x`` and ``x % 1`` is not read."""
+        """Return an index in which data stand as Loopy writes it: the data in ``0*x`` and ``x % 1`` are not read."""
         if isinstance(index, LinearSubscript) or all(map(self.is_free, names_in(index))):
             return index
         return simplify_using_aff(self.kernel, index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from math import prod
 from typing import Any
 
@@ -73,6 +73,15 @@ def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
         if variable.address_space in sizes and all(isinstance(extent, (int, np.integer)) for extent in shape):
             sizes[variable.address_space] += prod(map(int, shape)) * memory_type(variable).itemsize
     return sizes[lp.AddressSpace.LOCAL], sizes[lp.AddressSpace.PRIVATE]
+
+
+def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str, ...]:
+    """Return the names of a kernel's array arguments that are not among those touched, sorted."""
+    (entry,) = t_unit.entrypoints
+    return tuple(sorted(
+        argument.name for argument in t_unit[entry].args
+        if not isinstance(argument, lp.ValueArg) and argument.name not in touched
+    ))
 
 
 def is_sign(expr: Any) -> bool:

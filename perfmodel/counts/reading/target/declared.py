@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ Declared = Mapping[str, Mapping[Any, Any]]
 PARTS = {"operations", "loads", "stores"}
 DIRECTIONS = {"loads": "load", "stores": "store"}
 MOST, LONGEST = 10_000, 1_000  # accesses of one kind, and characters of one: each is a step of the program
+IDLE = re.compile(r"/\*.*?\*/|//[^\n]*|[\s;]+", re.DOTALL)  # what executes nothing in C
 UNKNOWN = p.Variable("an index that is not declared")
 
 
@@ -50,16 +52,19 @@ class Declaration:
 def declaration(
     kernel: lp.LoopKernel, instruction: CInstruction, declared: Declared, conditions: tuple[Condition, ...]
 ) -> Declaration:
-    """Return what is declared about an instruction.
+    """Return what is declared about an instruction; nothing about one whose code is empty.
 
     Raises
     ------
     NotCountableError
-        Nothing is declared, or a part that there is not, or it names what is no array.
+        Nothing is declared, or a part that there is not, or it names what is no array, or the code is empty.
     DeclarationError
         It is not in one of the forms above.
     """
     name = f"the C instruction '{instruction.id}'"
+    is_empty = not IDLE.sub("", instruction.code)
+    if is_empty and instruction.id not in declared:
+        return Declaration({}, (), True)
     if instruction.id not in declared:
         raise NotCountableError(
             name, "its code is opaque to Loopy",
@@ -77,6 +82,10 @@ def declaration(
     for part, amounts in parts.items():
         if problem := _problem(part, amounts):
             raise DeclarationError(instruction.id, problem)
+    if is_empty:
+        if any(amount for amounts in parts.values() for amount in amounts.values()):
+            raise NotCountableError(name, "its code is empty, and so executes nothing", "declare nothing for it")
+        return Declaration({}, (), True)
     operations = parts.get("operations", {})
     if "loads" in parts or "stores" in parts:
         accesses = tuple(
