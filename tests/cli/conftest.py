@@ -38,6 +38,11 @@ def variants():
         "product": scale("out[i] = 3*a[i]", 128),
     }
 '''
+OFFSETS = SCALE.replace('shape="n")', 'shape="n", offset=lp.auto), lp.ValueArg("p", np.float32)') + '''
+
+def kernel():
+    return scale("out[i] = a[i] + p", 128)
+'''
 KERNEL = SCALE + '''
 
 def kernel():

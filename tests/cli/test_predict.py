@@ -10,6 +10,7 @@ import pytest
 from perfmodel.calibration import found_weights
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl import Device
+from tests.cli.conftest import OFFSETS
 from tests.cli.documents import document, seconds
 
 
@@ -21,6 +22,18 @@ def test_predict_prints_seconds_and_shares(perfmodel):
     text = perfmodel("predict", "kernel.py", "-p", "n=4096", "--weights", "weights.json").stdout
     assert "stevens_kloeckner_2016 on stand-in, n=4096" in text
     assert "launches" in text
+
+
+@pytest.mark.parametrize("command", ["predict", "rank"])
+def test_offsets_and_float_scalars_are_no_sizes(perfmodel, command):
+    """The only size is n; an offset may be given too."""
+    Path("offsets.py").write_text(OFFSETS)
+    for given in ((), ("-p", "a_offset=16")):
+        found = document(perfmodel(command, "offsets.py", "-p", "n=4096", *given, "-w", "weights.json", "--json"))
+        rows = found["predictions"] if command == "predict" else found["variants"]
+        assert pytest.approx(seconds(4096, 128), rel=1e-7) == rows[0]["seconds"]
+    assert "kernel(n)" in perfmodel("count", "offsets.py").stdout
+    assert "features at n=4096" in perfmodel("count", "offsets.py", "-p", "n=4096").stdout
 
 
 def test_predict_ranks_variants_and_shows_the_withheld_one(perfmodel):

@@ -16,7 +16,7 @@ from perfmodel import store
 from perfmodel.calibration import found_weights
 from perfmodel.cli import time as timing
 from perfmodel.opencl import find
-from tests.cli.conftest import SCALE
+from tests.cli.conftest import OFFSETS, SCALE
 from tests.cli.documents import document, seconds
 from tests.cli.program import RUN
 from tests.machine import device
@@ -101,6 +101,14 @@ def test_measured_beside_predicted(here):
     assert ["large", "small"] == point["order_predicted"]
     assert pytest.approx(rows["large"]["seconds"] / min(row["seconds"] for row in rows.values()) - 1) == point["regret"]
     assert all(one["building_s"] > 0 and one["running_s"] > 0 for one in found["spent"])
+
+
+def test_offsets_and_float_scalars_need_no_value(here):
+    """Loopy's host code asks for the offsets that it adds."""
+    Path("offsets.py").write_text(OFFSETS)
+    found = document(here("time", "offsets.py", *N, "-w", "weights.json", *ONCE, "--json"))
+    (row,) = found["points"][0]["variants"]
+    assert ("ok", pytest.approx(seconds(4096, 128), rel=1e-7)) == (row["status"], row["predicted"]["seconds"])
 
 
 def test_the_table_the_terms_and_what_is_said_beforehand(here):

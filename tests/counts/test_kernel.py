@@ -393,15 +393,47 @@ def test_lines_need_the_sizes_that_strides_depend_on() -> None:
     assert len(rows) == counts.lines("a", per="launch", n=5, ld=20)()
 
 
-def test_an_offset_that_loopy_passes_leaves_a_bound() -> None:
+def test_an_offset_is_no_size_and_zero_unless_given() -> None:
     t_unit = lp.make_kernel(
         "{[i]: 0 <= i < n}", "c[i] = a[i]",
-        [lp.GlobalArg("a, c", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32)],
+        [lp.GlobalArg("a, c", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32),
+         lp.ValueArg("scale", np.float64)],
         assumptions="n >= 1", lang_version=(2018, 2),
     )
-    lines = count(t_unit).lines("a", 64, per="launch", n=37)
-    assert (3 + 1, False) == (lines(), lines.exact)
-    assert not count(t_unit).lines("a", 64, per="launch").exact
+    counts = count(t_unit)
+    for found in (counts, KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))):
+        assert (("n",), ("a_offset", "c_offset")) == (found.parameters, found.offsets)
+        assert (37, 37) == (found.accesses(array="a")(n=37), found.accesses(array="a")(n=37, a_offset=5))
+        for lines in (found.lines("a", 64, per="launch"), found.lines("a", 64, per="launch", n=37)):
+            assert (3, True) == (lines(n=37), lines.exact)
+        # cells 15 to 51 of lines of 16
+        assert 4 == found.lines("a", 64, per="launch", n=37, a_offset=15)()
+
+
+def test_an_offset_that_is_used_otherwise_is_a_size() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < first}", "c[i] = a[i]",
+        [lp.GlobalArg("a", np.float32, shape=None, offset="first"), lp.GlobalArg("c", np.float32, shape="first"),
+         lp.ValueArg("first", np.int32)],
+        assumptions="first >= 1", lang_version=(2018, 2),
+    )
+    counts = count(t_unit)
+    assert (("first",), ()) == (counts.parameters, counts.offsets)
+    assert 2 == counts.lines("a", 64, per="launch", first=9)()  # cells 9 to 17
+
+
+def test_an_array_that_is_never_accessed_has_no_accesses() -> None:
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "c[i] = t[a[i] % 1]",
+        [lp.GlobalArg("a", np.int32, shape="n"), lp.GlobalArg("c, t", np.float32, shape="n"),
+         lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    counts = count(t_unit)
+    for found in (counts, KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))):
+        assert ["0", "0"] == [str(found.accesses(array="a", granularity=one)) for one in ("workitem", "subgroup")]
+        with pytest.raises(UnknownArrayError, match="b"):
+            found.accesses(array="b")
 
 
 def test_affine_forms_belong_to_the_caller():

@@ -13,6 +13,7 @@ from perfmodel.measuring.arguments import (
     contents,
     fits,
     host_array,
+    offset_arguments,
     scalar_arguments,
 )
 
@@ -49,6 +50,19 @@ def test_scalars_get_the_type_of_their_argument():
     values = scalar_arguments(KERNEL, {"n": 5}, {"s": 0.1})
     assert {"s": np.float32(0.1), "n": 5} == values
     assert np.int32 is type(values["n"])
+
+
+def test_offsets_that_loopy_adds_are_zero():
+    kernel = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "out[i] = a[i]",
+        [lp.GlobalArg("out, a", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32)],
+        lang_version=(2018, 2),
+    )
+    values = scalar_arguments(kernel.default_entrypoint, {"n": 5}, {})
+    assert {"n": 5, "a_offset": 0, "out_offset": 0} == values
+    ready = lp.preprocess_program(kernel).default_entrypoint
+    assert {"a_offset", "out_offset"} == offset_arguments(ready)
+    assert values == scalar_arguments(ready, {"n": 5}, {"a_offset": 0, "out_offset": 0})
 
 
 @pytest.mark.parametrize(("sizes", "scalars"), [({}, {"s": 1.0}), ({"n": 1}, {}), ({"n": 1, "m": 2}, {"s": 1.0})])

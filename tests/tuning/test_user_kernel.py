@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import loopy as lp
 import numpy as np
 import pytest
 
@@ -45,6 +46,18 @@ def test_a_description_has_the_code_once_there_is_some():
     own = mine.subject("a").hash
     assert len(own) == 64
     assert mine.described("a").hash == own
+
+
+def test_scalars_are_one_and_offsets_zero():
+    unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "out[i] = a[i] + p",
+        [lp.GlobalArg("out, a", np.float32, shape="n", offset=lp.auto), lp.ValueArg("p", np.float32),
+         lp.ValueArg("n", np.int32)],
+        lang_version=(2018, 2),
+    )
+    assert {"p": 1} == kernel({"a": unit}).subject("a").scalars
+    mine = kernel({"a": lp.preprocess_program(unit)})
+    assert {"p": 1, "a_offset": 0, "out_offset": 0} == mine.subject("a").scalars
 
 
 def test_arrays_of_one_name_hold_the_same_in_all_variants():

@@ -63,10 +63,10 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
         indices = tuple(map(self.folded, indices))
-        for axis, index in enumerate(indices):
+        for number, index in enumerate(indices):
             index = index.index if isinstance(index, LinearSubscript) else index
             walked = self.options.include_index_arithmetic or not is_affine_in(index, self.is_free)
-            if walked and not _is_broadcast(variable, axis):
+            if walked and not _is_broadcast(variable, number):
                 self.rec(index, scope.of_index())
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)

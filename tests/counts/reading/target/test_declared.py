@@ -50,6 +50,27 @@ def test_declared_accesses_are_those_of_the_same_assignment() -> None:
     assert counts.accesses().exact
 
 
+@pytest.mark.parametrize("code", ["", " \n", "// nothing\n", "/* nothing\n; */ ;"])
+@pytest.mark.parametrize("given", [None, {}, {"operations": {}, "loads": {}, "stores": {}}, {("float32", "mul"): 0}])
+def test_empty_code_counts_as_nothing(code: str, given: dict | None) -> None:
+    idle = lp.CInstruction(
+        (), code, read_variables=frozenset({"a", "out"}), within_inames=frozenset(), within_inames_is_final=True,
+        id="idle", depends_on=frozenset({"work"}),
+    )
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", ["out[i] = 2*a[i] {id=work}", idle],
+        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    counts = count(unit, declared=None if given is None else {"idle": given}, cache=False)
+    assert [("n", True)] * 3 == [
+        (str(found), found.exact)
+        for found in (counts.operations(), counts.accesses(array="a"), counts.accesses(array="out"))
+    ]
+    with pytest.raises(NotCountableError, match="its code is empty"):
+        count(unit, declared={"idle": {"operations": MUL}}, cache=False)
+
+
 def test_without_indices_an_access_is_indirect() -> None:
     counts = declared({"operations": MUL, "loads": {"a": 2}, "stores": {"out": 1}})
     loads = counts.accesses(array="a")
