@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import loopy as lp
@@ -12,15 +13,24 @@ import pymbolic.primitives as p
 from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.array import FixedStrideArrayDimTag, VectorArrayDimTag
-from loopy.kernel.data import VectorizeTag
+from loopy.kernel.data import UnrolledIlpTag, UnrollTag, VectorizeTag
 from loopy.kernel.instruction import MultiAssignmentBase
-from loopy.symbolic import LinearSubscript, SubArrayRef, TypeAnnotation, TypeCast, simplify_using_aff
+from loopy.symbolic import (
+    LinearSubscript,
+    SubArrayRef,
+    SubstitutionMapper,
+    TypeAnnotation,
+    TypeCast,
+    simplify_using_aff,
+)
 from pymbolic.mapper import Mapper
 
 from perfmodel.counts.reading.affine import is_affine_in, names_in
-from perfmodel.counts.reading.events import AccessEvent, OperationEvent, Options, Scope
+from perfmodel.counts.reading.events import AccessEvent, Condition, OperationEvent, Options, Scope
 from perfmodel.counts.reading.target.vectors import member_of
 from perfmodel.counts.reading.values import Type, in_memory, memory_type
+
+UNROLLED = (UnrollTag, UnrolledIlpTag)
 
 
 @dataclass
@@ -62,12 +72,16 @@ class AccessWalk(Mapper):  # type: ignore[misc]
     ) -> Type[Any]:
         """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
         variable = self.kernel.get_var_descriptor(array)
-        indices = tuple(map(self.folded, indices))
         for number, index in enumerate(indices):
-            index = index.index if isinstance(index, LinearSubscript) else index
-            walked = self.options.include_index_arithmetic or not is_affine_in(index, self.is_free)
-            if walked and not _is_broadcast(variable, number):
-                self.rec(index, scope.of_index())
+            linear = isinstance(index, LinearSubscript)  # which Loopy writes as it is
+            index = index.index if linear else index
+            if not linear and not is_affine_in(index, self.is_free):
+                index = self.folded(index)
+                indices = (*indices[:number], index, *indices[number + 1:])
+            if self.options.include_index_arithmetic or not is_affine_in(index, self.is_free):
+                written = [(index, ())] if linear else [] if _is_broadcast(variable, number) else self.copies(index)
+                for copy, iteration in written:
+                    self.rec(copy, scope.of_index()._replace(conditions=scope.conditions + iteration))
         if in_memory(variable):
             axis = self.vector_axis(variable, indices)
             self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
@@ -75,9 +89,24 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def folded(self, index: Any) -> Any:
         """Return an index in which data stand as Loopy writes it: the data in ``0*x`` and ``x % 1`` are not read."""
-        if isinstance(index, LinearSubscript) or all(map(self.is_free, names_in(index))):
-            return index
-        return simplify_using_aff(self.kernel, index)
+        return index if all(map(self.is_free, names_in(index))) else simplify_using_aff(self.kernel, index)
+
+    def copies(self, index: Any) -> Iterator[tuple[Any, tuple[Condition, ...]]]:
+        """Yield an index, or its copies in unrolled loops with their iterations where data fall out of some.
+
+        In ``k*x[i]`` nothing is read where k is 0.
+        """
+        names, found = names_in(index), []
+        loops = sorted(name for name in names & self.inames if self.kernel.iname_tags_of_type(name, UNROLLED))
+        if loops and not all(map(self.is_free, names)):
+            for values in product(*(_iterations(self.kernel, name) for name in loops)):
+                at = {p.Variable(name): value for name, value in zip(loops, values, strict=True)}
+                iteration = tuple((p.Comparison(name, "==", value), True) for name, value in at.items())
+                found.append((self.folded(SubstitutionMapper(at.get)(index)), iteration))
+        if any(str(copy).count("[") < str(index).count("[") for copy, _ in found):
+            yield from found
+        else:
+            yield index, ()
 
     def is_free(self, name: str) -> bool:
         """Whether reading a variable is no access: an iname or an argument passed by value."""
@@ -135,6 +164,13 @@ class AccessWalk(Mapper):  # type: ignore[misc]
 
     def map_sub_array_ref(self, expr: SubArrayRef, scope: Scope) -> Type[Any]:
         return memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
+
+
+def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
+    """Return the values of an unrolled loop, which Loopy writes into its copies; none where they are not constants."""
+    bounds = kernel.get_iname_bounds(iname, constants_only=True)
+    first, last = bounds.lower_bound_pw_aff.min_val(), bounds.upper_bound_pw_aff.max_val()
+    return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
 
 
 def _is_broadcast(variable: Any, axis: int) -> bool:

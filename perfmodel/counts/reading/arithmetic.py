@@ -174,14 +174,12 @@ class ArithmeticWalk(AccessWalk):
 
     def map_power(self, expr: p.Power, scope: Scope) -> Type[Any]:
         exponent = next((k for k in range(5) if p.is_constant(expr.exponent) and expr.exponent == k), None)
-        if exponent == 0:
-            return INT  # it is the literal 1
-        if exponent == 1:
-            return self.rec(expr.base, scope)
+        if exponent in (0, 1) and self.complex_type(expr) is None:  # a complex one is a call
+            return self.rec(expr.base, scope) if exponent else INT  # the literal 1
         if exponent == 2:
             return self.fold("mul", (expr.base, expr.base), scope)
         base = self.rec(expr.base, scope)
-        if base in COMPLEX and exponent is not None:
+        if base in COMPLEX and exponent in (3, 4):
             for _ in range(exponent - 1):
                 base = self.combine("mul", base, self.rec(expr.base, scope), scope)
             return base
