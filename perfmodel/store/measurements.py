@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import one_line
 from perfmodel.errors import MixedDevicesError
-from perfmodel.store.measurement import Key, Measurement
+from perfmodel.store.measurement import Key, Measurement, joined
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,10 +62,13 @@ class Measurements:
 
         Records of other code, of another driver, or before a failure are no visits of the newest.
         """
-        found: dict[Key, Measurement] = {}
+        visits: dict[Key, list[Measurement]] = {}
         for row in self.rows:
-            found[row.place] = row.after(found.get(row.place))
-        return tuple(found.values())
+            found = visits.setdefault(row.place, [])
+            if found and not row.follows(found[-1]):
+                found.clear()
+            found.append(row)
+        return tuple(map(joined, visits.values()))
 
     @cached_property
     def outdated(self) -> tuple[Measurement, ...]:
