@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +11,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from perfmodel.documents import json_document
+from perfmodel.documents import json_document, json_text
 from perfmodel.errors import DiskFullError, DocumentError, OutputError, PerfModelError, StoreReadOnlyError
 from perfmodel.io import FULL, check_regular
 
@@ -61,7 +60,7 @@ def opened(path: Path) -> Iterator[FileIO]:
 def write_line(path: Path, file: FileIO, document: Any) -> None:
     """Append one line to a file that :func:`opened` gave; see :func:`append_line`."""
     end = _mend(path, file)
-    rest = memoryview((json.dumps(document) + "\n").encode())
+    rest = memoryview((json_text(document) + "\n").encode())
     try:
         while rest:
             rest = rest[file.write(rest) :]

@@ -187,8 +187,8 @@ def test_a_result_that_is_valid_and_not_correct_failed(tmp_path):
         ({"invalidity": "slow"}, "has the invalidity 'slow', which is none of correct, constraints, compile"),
         ({"times": {}}, "has neither runtimes nor a measurement 'time'"),
         ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": "h"}]}, "has times in 'h', which is none"),
-        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": ["s"]}]}, "has times in ['s'], which is"),
-        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": {"s": 1}}]}, "has times in {'s': 1}, which"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": ["s"]}]}, "has times in ['s']"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": {"s": 1}}]}, "has times in {'s'"),
         ({"times": {"runtimes": [0]}}, "has the time 0, which is no number above 0"),
     ],
 )
