@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache as once
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ import numpy as np
 
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.parts import INTEGERS
 from perfmodel.counts.reading.checks import building
 from perfmodel.counts.reading.checks.building import BuildCheck
 from perfmodel.counts.reading.checks.statistics import unknown_statistics
@@ -175,7 +177,15 @@ def _count(
     program = extract(scheduled, _fractions(statistics), declared, options)
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
-    return tabulate(program, subgroup_size, shape, budget)
+    return replace(tabulate(program, subgroup_size, shape, budget), types=_size_types(scheduled, program.parameters))
+
+
+def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> dict[str, str]:
+    """Return the types of the arguments that are size parameters, where they are not ``int32``."""
+    (entry,) = scheduled.entrypoints
+    arguments = scheduled[entry].arg_dict
+    found = {name: arguments[name].dtype.numpy_dtype.name if name in arguments else "" for name in parameters}
+    return {name: kind if kind in INTEGERS else "int64" for name, kind in found.items() if kind != "int32"}
 
 
 def _unknown(key: str) -> str:

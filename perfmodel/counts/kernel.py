@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import Issue, issues_of
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.nests.nests import nests_of
-from perfmodel.counts.parts import given, lanes, reading_counts
+from perfmodel.counts.parts import given, lanes, reading_counts, size_types
 from perfmodel.counts.program.program import Access, Domain, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.program.tree import Node
@@ -85,6 +85,9 @@ class KernelCounts:
         What was counted, as a value or still as JSON; :attr:`program` is the value.
     budget : float
         How much work the formula of a count may take, as given to :func:`perfmodel.count`.
+    types : mapping of str to str
+        Types of the kernel's arguments that size parameters are, where they are not ``int32``, which Loopy takes by
+        default. Counts that were stored before types were recorded are taken to have ``int32``.
     """
 
     name: str
@@ -98,6 +101,7 @@ class KernelCounts:
     barrier_table: tuple[BarrierCount, ...]
     source: Program | Mapping[str, Any]
     budget: float = 1.0
+    types: Mapping[str, str] = field(default_factory=dict)
 
     # {{{ what was counted
 
@@ -458,6 +462,7 @@ class KernelCounts:
             "launch": write_row(self.launch), **tables,
             "source": write_program(source) if isinstance(source, Program) else dict(source),
             **({} if self.budget == 1 else {"budget": self.budget}),
+            **({"types": dict(self.types)} if self.types else {}),
         }
 
     @classmethod
@@ -478,7 +483,7 @@ class KernelCounts:
                 name=given(document, "name", str), parameters=tuple(given(document, "parameters", list, str)),
                 assumptions=given(document, "assumptions", str), subgroup_size=lanes(document["subgroup_size"]),
                 launch=read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
-                budget=document.get("budget", 1.0),
+                budget=document.get("budget", 1.0), types=size_types(document.get("types", {})),
                 **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
             )
 
