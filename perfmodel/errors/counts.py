@@ -22,7 +22,8 @@ class SizeRangeError(ParameterError):
     least: int
     largest: int
     message = """size parameter '{name}' {found}, and the kernel's argument is of type {dtype}, which holds numbers from
-    {least} to {largest}; give a smaller size, or let the argument have a wider type, such as int64."""
+    {least} to {largest}; the kernel's parameters are: {allowed}. Give a smaller size, or let the argument have a wider
+    type, such as int64."""
 
 
 class AssumptionError(PerfModelError, ValueError):

@@ -268,9 +268,8 @@ def test_a_time_that_no_record_holds_is_told_with_its_line_and_kernel(folder, tm
     options = {"fit": ("-o", str(tmp_path / "w.json")), "outliers": ("--family", CORE)}.get(command, ())
     result = CliRunner().invoke(application(), [command, "--from", str(folder), *options])
     assert 0 == result.exit_code, result.stderr
-    assert f"measurements.jsonl': 1 line of it cannot be used and was left out (line 41 (kernel '{kernel}')" in " ".join(
-        result.stderr.split()
-    )
+    said = f"measurements.jsonl': 1 line of it cannot be used and was left out (line 41 (kernel '{kernel}')"
+    assert said in " ".join(result.stderr.split())
 
 
 def test_rows_of_two_drivers_are_told_and_one_can_be_fitted(folder, tmp_path):
