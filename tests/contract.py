@@ -68,6 +68,8 @@ class Rows:
     counts: Mapping[str, KernelCounts]
     facts: DeviceFacts
     device: str = "made up"
+    notes: tuple[str, ...] = ()
+    mixture: str = ""
 
     def __iter__(self):
         return iter(self.rows)

@@ -99,6 +99,8 @@ class Rows:
     counts: Mapping[str, Counts]
     device: str = "stand-in"
     facts: DeviceFacts | None = None
+    notes: tuple[str, ...] = ()
+    mixture: str = ""
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)

@@ -8,7 +8,14 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import LaunchLimitError, LevelError, ParameterError, StoreFormatError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    LaunchLimitError,
+    LevelError,
+    ParameterError,
+    SizeRangeError,
+    StoreFormatError,
+    UnmeasuredFeatureError,
+)
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.uncertainty.conformal import Conformal
 from perfmodel.fitting.uncertainty.local_scale import LocalScale, WeightScale
@@ -141,10 +148,27 @@ def test_a_wrong_size_is_named(name, sizes):
     ids=range(8),
 )
 def test_a_size_that_no_double_holds_exactly_is_named(size):
-    assert MODEL.predict(KERNELS["add"], n=2**53).seconds > 0
+    wide = replace(KERNELS["add"], types={"n": "int64"})
+    assert MODEL.predict(wide, n=2**53).seconds > 0
     with pytest.raises(ParameterError, match="above 2\\*\\*53 and so not exact as a double") as caught:
-        MODEL.predict(KERNELS["add"], n=size)
+        MODEL.predict(wide, n=size)
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("given", [int, np.int64, lambda n: [1, n], lambda n: np.array([n, 1])], ids=range(4))
+def test_a_size_that_the_kernels_argument_cannot_hold_is_refused(dtype, given):
+    counts = replace(KERNELS["add"], types={} if dtype == "int32" else {"n": dtype})
+    bits, signed = int(dtype.lstrip("uint")), not dtype.startswith("u")
+    largest = 2 ** (bits - signed) - 1
+    assert np.all(np.asarray(MODEL.predict(counts, n=given(min(largest, 2**53))).seconds) > 0)
+    if bits == 64:
+        return
+    with pytest.raises(SizeRangeError) as caught:
+        MODEL.predict(counts, n=given(largest + 1))
+    least = -largest - 1 if signed else 0
+    assert f"'n' is {largest + 1}, and the kernel's argument is of type {dtype}" in str(caught.value)
+    assert f"holds numbers from {least} to {largest};" in str(caught.value)
 
 
 SCORED = FittedModel(

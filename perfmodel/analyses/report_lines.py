@@ -87,7 +87,7 @@ def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> 
         ("error of the fit on its own rows", f"{percent(fitted.residuals.geometric_mean)} (geometric mean)"),
         ("condition", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),
         ("libraries", in_words({name: version for row in rows for name, version in row.versions.items()})),
-        *(("note", note) for note in (*fitted.notes, *measured.set_aside)),
+        *(("note", note) for note in dict.fromkeys((*fitted.notes, *measured.notes, *measured.set_aside))),
     ]
     return tuple((name, text) for name, text in found if text)
 

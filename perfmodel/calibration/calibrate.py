@@ -12,6 +12,7 @@ from perfmodel import measuring
 from perfmodel.calibration.fitted_device import FittedDevice, fit_device
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered
 from perfmodel.calibration.recommended import candidates
+from perfmodel.errors import NothingMeasuredError
 from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
@@ -120,10 +121,14 @@ def calibrate(
         If the folder belongs to another device.
     BrokenDeviceError
         If the device runs nothing, or nothing any more.
+    NothingMeasuredError
+        If no measurement kernel was measured: the budget is too small, or all of them fail.
     """
     began = monotonic()
     probe_device(device, folder, campaign, progress)
     if campaign.budget_s is not None:
         campaign = replace(campaign, budget_s=max(0.0, campaign.budget_s - (monotonic() - began)))
     measure_device(device, folder, campaign, progress, kernels, tests)
+    if not len(read(folder)):
+        raise NothingMeasuredError(folder)
     return fit_device(folder, progress=progress, names=families_of(campaign, folder), given=given)

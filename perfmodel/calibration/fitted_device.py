@@ -14,7 +14,7 @@ from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, 
 from perfmodel.compare.contenders import contenders
 from perfmodel.compare.protocols import UNASKED
 from perfmodel.compare.verdict import Verdict, judge
-from perfmodel.errors import PerfModelError
+from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
@@ -55,6 +55,8 @@ class FittedDevice:
         Predicted and measured times of the test kernels, by that family.
     contenders
         The families side by side, on the same cases.
+    notes
+        What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
     """
 
     folder: Path
@@ -65,6 +67,7 @@ class FittedDevice:
     chosen: str
     comparisons: tuple[Comparison, ...]
     contenders: tuple[Contender, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def weights_files(self) -> dict[str, Path]:
@@ -87,6 +90,7 @@ class FittedDevice:
             errors = error_table(self.comparisons)
             why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(self.candidates)}."
             core = f"{self.chosen} on {self.device}\n{why}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
+        core += "".join(f"note: {note}\n" for note in self.notes)
         return f"{core}\n\nall families on the same cases\n\n{families_table(self.contenders)}\n"
 
 
@@ -139,7 +143,8 @@ def fit_device(
     chosen = recommended(fits[name] for name in possible)
     Recommended(family=chosen, candidates=tuple(possible)).save(target)
     rows = compare(models[chosen], tests) if chosen else ()
-    found = FittedDevice(target, measured.device, models, problems, tuple(possible), chosen, rows, rivals)
+    notes = (*measured.notes, *tests.notes)
+    found = FittedDevice(target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes)
     write_whole(target / VERDICT_FILE, found.text.encode())
     return found
 
@@ -165,14 +170,25 @@ def _fit_families(
 
 def fit_family(
     source: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False,
-    given: Mapping[str, Fact] | None = None,
+    given: Mapping[str, Fact] | None = None, driver: str | None = None,
 ) -> FittedModel:
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
     Intervals also rest on the measured test kernels, where the folder holds them. With `measured_facts`,
-    facts that can be read off the measurements are fixed instead of fitted; so are the `given` ones.
+    facts that can be read off the measurements are fixed instead of fitted; so are the `given` ones. With `driver`,
+    only what was measured with that version of the driver is used.
+
+    Raises
+    ------
+    OptionError
+        If nothing was measured with that driver.
     """
     measured = store.read(source)
+    if driver is not None:
+        known = sorted({row.driver for row in measured.rows})
+        if driver not in known:
+            raise OptionError(f"nothing in '{source}' was measured with the driver '{driver}'", f"give one of {known}")
+        measured = measured.of_driver(driver)
     if measured_facts:
         measured = with_measured_facts(measured)
     measured = with_given_facts(measured, given)

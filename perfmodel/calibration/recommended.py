@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from perfmodel.documents import Schema, read_file, value_of
+from perfmodel.documents import Schema, json_text, read_file, value_of
 from perfmodel.errors import DocumentError, WeightsFileError
 from perfmodel.io import write_whole
 
@@ -48,7 +47,7 @@ class Recommended(BaseModel):
 
     def save(self, folder: Path) -> None:
         """Write it into a folder, whole or not at all; raise OutputError if that is not possible."""
-        text = json.dumps(self.model_dump(mode="json", by_alias=True), indent=2)
+        text = json_text(self.model_dump(mode="json", by_alias=True), indent=2)
         write_whole(folder / RECOMMENDED_FILE, f"{text}\n".encode())
 
 

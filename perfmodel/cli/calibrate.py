@@ -117,6 +117,7 @@ def fitted_document(found: FittedDevice) -> dict[str, Any]:
         "folder": str(found.folder),
         "weights_files": {name: str(path) for name, path in found.weights_files.items()},
         "problems": dict(found.problems),
+        "notes": list(found.notes),
         "family": found.chosen,
         "verdict": {
             "text": verdict.text,

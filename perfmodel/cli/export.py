@@ -23,9 +23,8 @@ CsvFile = Annotated[
 
 def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json = False) -> None:
     """Write the newest record of each configuration for other programs."""
-    from json import dumps
-
     from perfmodel import store
+    from perfmodel.documents import json_text
     from perfmodel.errors import NothingAskedError
     from perfmodel.io import is_standard_output, write_whole
 
@@ -35,7 +34,7 @@ def command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json =
     found = store.read(source)
     texts = {}
     if t4 is not None:
-        texts["t4"] = t4, dumps(found.to_t4(), indent=1) + "\n"
+        texts["t4"] = t4, json_text(found.to_t4(), indent=1) + "\n"
     if csv is not None:
         texts["csv"] = csv, store.csv_text(found.current)
     for path, text in texts.values():

@@ -32,6 +32,9 @@ NoMerge = Annotated[
     bool,
     typer.Option("--no-merge", help="Refuse features that cannot be told apart; they share their cost otherwise."),
 ]
+Driver = Annotated[
+    str | None, typer.Option("--driver", metavar="NAME", help="Fit only what was measured with this driver version.")
+]
 
 
 def command(
@@ -44,6 +47,7 @@ def command(
     measured_facts: MeasuredFacts = False,
     facts: DeviceFile = None,
     no_merge: NoMerge = False,
+    driver: Driver = None,
     json: Json = False,
 ) -> None:
     """Fit a model family, or all of them, to measurements and save the weights.
@@ -56,7 +60,7 @@ def command(
     from perfmodel.models import find_family
 
     if every:
-        if family != CORE or nonnegative or given_facts or measured_facts or no_merge:
+        if family != CORE or nonnegative or given_facts or measured_facts or no_merge or driver is not None:
             advice = "give --all with --from, --out and --facts only"
             raise OptionError("--all was given with an option of a single fit", advice)
         _fit_all(source, out, given_facts_of(facts), json)
@@ -66,10 +70,10 @@ def command(
     if out is None:
         _check_new([path], "--out FILE")
     options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=not given_facts)
-    model = fit_family(source, chosen, options, measured_facts, given_facts_of(facts))
+    model = fit_family(source, chosen, options, measured_facts, given_facts_of(facts), driver)
     model.save(path)
     if json and not is_standard_output(path):
-        print(model.fitted.model_dump_json(by_alias=True, indent=2))
+        print_document(model.fitted.model_dump(mode="json", by_alias=True))
     elif not json:
         with redirect_stdout(text_stream(path)):
             _print_model(model, path)

@@ -37,7 +37,7 @@ def campaign_document(found: Measurements, path: Path, campaign: str, seconds: f
         "statuses": dict(Counter(row.status for row in found.current)),
         "flags": dict(Counter(flag for row in found for flag in row.flags)),
         "visits": sum(len(row.every_visit) for row in found),
-        "set_aside": list(found.set_aside),
+        "set_aside": [*found.set_aside, *found.notes],
         "rows": [
             {
                 "kernel": row.kernel,

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 
 def print_document(document: Any) -> None:
-    """Print one JSON document."""
-    from json import dumps
+    """Print one JSON document.
 
-    print(dumps(document, indent=2))
+    Raises
+    ------
+    NotFiniteError
+        If it holds NaN or infinity; nothing is printed then.
+    """
+    from perfmodel.documents import json_text
+
+    print(json_text(document, indent=2))
 
 
 def print_text(text: str, file: TextIO | None = None) -> None:

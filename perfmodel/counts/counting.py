@@ -14,6 +14,7 @@ import numpy as np
 
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.parts import INTEGERS
 from perfmodel.counts.reading.checks import building
 from perfmodel.counts.reading.checks.building import BuildCheck
 from perfmodel.counts.reading.checks.statistics import unknown_statistics
@@ -177,7 +178,18 @@ def _count(
     largest = max(program.launches, key=lambda launch: launch.group_size)
     shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
     counts = tabulate(program, subgroup_size, shape, budget)
-    return replace(counts, untouched=untouched_arrays(scheduled, {row.array for row in counts.access_table}))
+    return replace(
+        counts, untouched=untouched_arrays(scheduled, {row.array for row in counts.access_table}),
+        types=_size_types(scheduled, program.parameters),
+    )
+
+
+def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> dict[str, str]:
+    """Return the types of the arguments that are size parameters, where they are not ``int32``."""
+    (entry,) = scheduled.entrypoints
+    arguments = scheduled[entry].arg_dict
+    found = {name: arguments[name].dtype.numpy_dtype.name if name in arguments else "" for name in parameters}
+    return {name: kind if kind in INTEGERS else "int64" for name, kind in found.items() if kind != "int32"}
 
 
 def _unknown(key: str) -> str:

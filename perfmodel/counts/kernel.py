@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import Issue, issues_of
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.nests.nests import nests_of
-from perfmodel.counts.parts import given, lanes, reading_counts
+from perfmodel.counts.parts import given, lanes, reading_counts, size_types
 from perfmodel.counts.program.program import Access, Domain, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.program.tree import Node
@@ -89,6 +89,9 @@ class KernelCounts:
         The arguments that only hold an array's offset. They are no sizes, and are 0 where no value is given.
     untouched : tuple of str
         The array arguments that are not accessed.
+    types : mapping of str to str
+        Types of the kernel's arguments that size parameters are, where they are not ``int32``, which Loopy takes by
+        default. Counts that were stored before types were recorded are taken to have ``int32``.
     """
 
     name: str
@@ -104,6 +107,7 @@ class KernelCounts:
     budget: float = 1.0
     offsets: tuple[str, ...] = ()
     untouched: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
 
     # {{{ what was counted
 
@@ -466,6 +470,7 @@ class KernelCounts:
             **({} if self.budget == 1 else {"budget": self.budget}),
             **({"offsets": list(self.offsets)} if self.offsets else {}),
             **({"untouched": list(self.untouched)} if self.untouched else {}),
+            **({"types": dict(self.types)} if self.types else {}),
         }
 
     @classmethod
@@ -487,7 +492,7 @@ class KernelCounts:
                 assumptions=given(document, "assumptions", str), subgroup_size=lanes(document["subgroup_size"]),
                 launch=read_row(LaunchShape, document["launch"]), source=given(document, "source", dict),
                 budget=document.get("budget", 1.0), offsets=tuple(document.get("offsets", ())),
-                untouched=tuple(document.get("untouched", ())),
+                untouched=tuple(document.get("untouched", ())), types=size_types(document.get("types", {})),
                 **{name: tuple(read_row(kind, row) for row in document[name]) for name, kind in TABLES.items()},
             )
 

@@ -11,6 +11,9 @@ import islpy as isl
 from perfmodel.documents import MOST_LANES, shortened
 from perfmodel.errors import CountsFormatError
 
+#: Types that a size may have; any other is taken as the widest.
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
 
 @contextmanager
 def reading_counts() -> Iterator[None]:
@@ -31,6 +34,13 @@ def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[An
     found = document[name]
     if not isinstance(found, kind) or (kind is list and not all(isinstance(one, each) for one in found)):
         raise CountsFormatError(f"has {name} = {shortened(found)}, which is of another type")
+    return found
+
+
+def size_types(found: Any) -> dict[str, str]:
+    """Return the types of arguments by their names, if each is a type of integers."""
+    if not isinstance(found, dict) or not all(isinstance(one, str) and one in INTEGERS for one in found.values()):
+        raise CountsFormatError(f"has types = {shortened(found)}; they are {', '.join(INTEGERS)}, by argument")
     return found
 
 

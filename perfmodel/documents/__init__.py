@@ -7,6 +7,7 @@ file makes a reader hang, and only if it has one meaning. :func:`value_of` then 
 """
 
 from perfmodel.documents.json_reading import json_document
+from perfmodel.documents.json_writing import json_text
 from perfmodel.documents.limits import EXACT, LIMITS, MOST_LANES, Limits, shortened
 from perfmodel.documents.schema import Schema
 from perfmodel.documents.values import read_file, value_of
@@ -19,6 +20,7 @@ __all__ = [
     "Limits",
     "Schema",
     "json_document",
+    "json_text",
     "read_file",
     "shortened",
     "value_of",

@@ -15,6 +15,17 @@ class ParameterError(PerfModelError, ValueError):
     integer, as in {name}=1024."""
 
 
+class SizeRangeError(ParameterError):
+    """A size does not fit into the type of the kernel's argument."""
+
+    dtype: str
+    least: int
+    largest: int
+    message = """size parameter '{name}' {found}, and the kernel's argument is of type {dtype}, which holds numbers from
+    {least} to {largest}; the kernel's parameters are: {allowed}. Give a smaller size, or let the argument have a wider
+    type, such as int64."""
+
+
 class AssumptionError(PerfModelError, ValueError):
     """A size breaks an assumption of the kernel."""
 

@@ -143,5 +143,18 @@ class NewerDocumentError(DocumentError):
     known: str
 
 
+class NotFiniteError(PerfModelError, ValueError):
+    """A document would hold NaN or infinity, which JSON does not know."""
+
+    place: str  # of the number in the document, as "points[0].seconds"
+    found: str
+    message = """'{place}' of the result is {found}, and JSON holds finite numbers only: the weights, facts, sizes or
+    times that it is computed from are too large or too small for doubles; give others. Nothing was written."""
+
+
 class SetAsideWarning(PerfModelWarning):
-    """Lines of a store are damaged and were left out; what else it holds is used."""
+    """Lines of a store are damaged, or times in it cannot be, and were left out; what else it holds is used."""
+
+
+class MixedDriversWarning(PerfModelWarning):
+    """Weights are fitted to measurements of several versions of the driver."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from perfmodel.errors.base import PerfModelError, UnknownNameError
 
 
@@ -51,6 +53,14 @@ class ConfoundedFeaturesError(PerfModelError, ValueError):
     columns: int
     message = """the rows determine {rank} of {columns} weights and cannot tell apart: {groups:; }; measure kernels in
     which these differ, or pass merge=True to share what they cost together among them."""
+
+
+class NothingMeasuredError(PerfModelError, RuntimeError):
+    """A calibration ended without a time of any measurement kernel."""
+
+    folder: str | Path
+    message = """nothing was measured into '{folder}', so no weights were fitted: the budget ended before the first
+    measurement, or every kernel failed; give a larger --budget, or none, and run the same command again: it goes on."""
 
 
 class NotFittedError(PerfModelError, AttributeError):

@@ -190,6 +190,9 @@ class Parser:
         if not (len(given) == function.arguments or (function.more and len(given) > 2)):
             wanted = f"{function.arguments} arguments" + (" or more" if function.more else "")
             self.fail(node, f"{name} has {len(given)} arguments here", f"give it {wanted}")
+        if name == "smooth_max" and given[2].range[1] <= 0:
+            advice = "give a number above 0: 1 is the sum, 64 about the maximum"
+            self.fail(node.args[2], "this sharpness is zero or below", advice)
         if function.derivatives is None and any(term.weighted for term in given):
             self.fail(
                 node, f"{name} is not differentiable, since it jumps, and a weight stands in it",

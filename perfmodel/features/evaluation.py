@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from perfmodel.counts.quasipoly.arguments import check_exact
+from perfmodel.counts.quasipoly.arguments import check_exact, check_range
 from perfmodel.errors import ParameterError
 from perfmodel.features.names import FEATURE_NAMES, matches
 from perfmodel.features.sources import FeatureSources, find_sources
@@ -70,11 +70,13 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:
     ParameterError
         If a size parameter is left out, is unknown to the kernel, is not a non-negative integer, or is too large to
         be exact as a double (above 2**53).
+    SizeRangeError
+        If a size is larger than the type of the kernel's argument holds.
     AssumptionError
         If a size breaks the kernel's assumptions.
     """
     sources = sources_of(counts)
-    _check_names(counts, sources, parameters)
+    _check_names(counts, parameters)
     if any(isinstance(value, np.ndarray | list | tuple) for value in parameters.values()):
         return _at_arrays(sources, parameters)
     return _at_point(sources, parameters)
@@ -91,8 +93,8 @@ def total(values: Values, patterns: tuple[str, ...]) -> Any:
     return sum((value for name, value in values.items() if matches(patterns, name)), 0.0)
 
 
-def _check_names(counts: KernelCounts, sources: FeatureSources, parameters: Mapping[str, Any]) -> None:
-    allowed = sources.parameters
+def _check_names(counts: KernelCounts, parameters: Mapping[str, Any]) -> None:
+    allowed = counts.parameters
     for name in allowed:
         if name not in parameters:
             raise ParameterError(name, "is missing", allowed)
@@ -100,6 +102,7 @@ def _check_names(counts: KernelCounts, sources: FeatureSources, parameters: Mapp
         if name not in allowed and name not in counts.offsets:
             raise ParameterError(name, "is unknown", allowed)
         check_exact(name, parameters[name], allowed)
+        check_range(name, parameters[name], allowed, counts.types.get(name, "int32"))
 
 
 def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[str, float]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfmodel.errors import MixedDriversWarning
 from perfmodel.fitting.chosen_facts import with_chosen_facts
 from perfmodel.fitting.design import Design, build_design, label
 from perfmodel.fitting.fit_design import DesignFit, fit_to_design
@@ -42,11 +44,18 @@ def fit_weights(
         If the rows cannot tell features apart and the options forbid to merge them.
     MissingFactError
         If the family needs an unknown fact of the device, and the options do not say that it is fitted.
+
+    Warns
+    -----
+    MixedDriversWarning
+        The measurements are of several versions of the driver.
     """
     chosen, asked = find_family(family), options or FitOptions()
     if table is None:
         measurements = with_chosen_facts(measurements, chosen, asked)
         table = build_design(measurements, chosen, asked)
+    if measurements.mixture:
+        warnings.warn(measurements.mixture, MixedDriversWarning, stacklevel=2)
     found = fit_to_design(table, chosen, asked)
     errors = relative_errors(found.predict(table), table.times)
     facts = None if chosen.plain_sum else measurements.facts
@@ -69,7 +78,7 @@ def fit_weights(
             median=float(np.median(errors)),
             largest=float(errors.max()),
         ),
-        notes=_notes(found),
+        notes=(*measurements.notes, *_notes(found)),
         features=tuple(sorted(found.names)),
         weights=_weights(found, chosen),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel.display import one_line
-from perfmodel.documents import MOST_LANES
+from perfmodel.documents import MOST_LANES, json_text
 from perfmodel.errors import FamilyUnaskedError
 from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.options import FitOptions
@@ -145,7 +144,7 @@ class FittedWeights(BaseModel):
         if self.family_file and not is_standard_output(path):
             with suppress(ValueError):  # on another drive
                 data["definition"] = os.path.relpath(self.family_file, folder_of(path))
-        write_whole(path, (json.dumps(data, indent=2) + "\n").encode())
+        write_whole(path, (json_text(data, indent=2) + "\n").encode())
 
 
 def folder_of(path: str | Path) -> Path:

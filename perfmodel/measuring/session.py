@@ -37,7 +37,8 @@ class Session:
     timekeeper : Timekeeper
         Visits one configuration.
     rows : dict
-        What the store holds: the current record of each configuration, its visits joined, by key.
+        What the store holds: the current record of each configuration, its visits joined, by key; no times that
+        cannot be, so that they are taken again.
     deaths : dict
         By key, those records whose configuration ended its process.  Of those without code only the ones of this
         campaign: what crashed while it was built may have been mended since.
@@ -61,7 +62,7 @@ class Session:
         deadly = (row for row in found.rows if died(row))
         deaths = {row.key: row for row in deadly if row.kernel_hash or recorded_by_this_command(row)}
         timekeeper = Timekeeper(bench, bench.launch_overhead())
-        return cls(bench, path, progress, timekeeper, {row.key: row for row in found.current}, deaths)
+        return cls(bench, path, progress, timekeeper, {row.key: row for row in found.possible}, deaths)
 
     @property
     def left_s(self) -> float:

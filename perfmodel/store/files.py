@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfmodel.documents import json_text
 from perfmodel.errors import (
     DocumentError,
     ForeignDeviceError,
@@ -85,7 +85,7 @@ def read(path: Path | str) -> Measurements:
         set_aside += more
     records = tuple(row for _, row in rows)
     documents = {one.hash: one.counts for _, one in counts}
-    return Measurements(records, documents, set_aside, _facts(rows_path, records))
+    return Measurements(records, documents, set_aside, _facts(rows_path, records), str(rows_path))
 
 
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
@@ -114,7 +114,7 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
             _compare(target, (known.name, known.platform), (facts.name, facts.platform))
         known = known or _read_device(rows_path.with_name(DEVICE_FILE))
         if known is None or known.hash != facts.hash:
-            _replace(target, json.dumps(facts.to_json(), indent=2) + "\n")
+            _replace(target, json_text(facts.to_json(), indent=2) + "\n")
 
 
 def append(path: Path | str, measurement: Measurement, counts: KernelCounts | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,7 +11,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from perfmodel.documents import json_document
+from perfmodel.documents import json_document, json_text
 from perfmodel.errors import DiskFullError, DocumentError, OutputError, PerfModelError, StoreReadOnlyError
 from perfmodel.io import FULL, check_regular
 
@@ -39,6 +38,9 @@ def append_line(path: Path, document: Any) -> None:
 def opened(path: Path) -> Iterator[FileIO]:
     """Open a file to read and append, locked against other processes; make its folder first.
 
+    While it is locked, its holder may replace the file too (:func:`perfmodel.io.replace_file`): who waited for the
+    lock opens the new one.
+
     Raises
     ------
     OutputError
@@ -47,8 +49,7 @@ def opened(path: Path) -> Iterator[FileIO]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(path)
-        with FileIO(path, "ab+") as file:
-            _lock(file)
+        with _current(path) as file:
             yield file
     except OSError as error:
         if isinstance(error, PerfModelError):
@@ -59,7 +60,7 @@ def opened(path: Path) -> Iterator[FileIO]:
 def write_line(path: Path, file: FileIO, document: Any) -> None:
     """Append one line to a file that :func:`opened` gave; see :func:`append_line`."""
     end = _mend(path, file)
-    rest = memoryview((json.dumps(document) + "\n").encode())
+    rest = memoryview((json_text(document) + "\n").encode())
     try:
         while rest:
             rest = rest[file.write(rest) :]
@@ -78,6 +79,22 @@ def failure(path: Path, error: OSError) -> OutputError:
     if error.errno in _READ_ONLY:
         return StoreReadOnlyError(str(path), problem)
     return OutputError(str(path), problem)
+
+
+def _current(path: Path) -> FileIO:
+    """Return the file at a path, locked; another process may replace it while this one waits for the lock."""
+    while True:
+        file = FileIO(path, "ab+")
+        try:
+            _lock(file)
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            file.close()
+            raise
+        file.close()
 
 
 def _lock(file: FileIO) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from itertools import islice
 from statistics import median
 from typing import Annotated, Any, Final, Literal, TypeAlias
@@ -27,7 +28,13 @@ Key = tuple[str, ...]
 #: A dict as it is read back from JSON: tuples are lists.
 JsonObject: TypeAlias = Annotated[dict[str, Any], AfterValidator(lambda value: json.loads(json.dumps(value)))]
 
-Seconds: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+SHORTEST_S: Final = 1e-12
+"""The shortest time of a record [s]: no clock tells less, and relative errors of shorter ones are beyond doubles."""
+LONGEST_S: Final = 1e9
+"""The longest time of a record [s], some thirty years."""
+
+Seconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_S, le=LONGEST_S)]
+ClockSeconds: TypeAlias = Annotated[float, Field(ge=0, le=LONGEST_S)]
 Size: TypeAlias = Annotated[int, Field(ge=0, le=EXACT)]
 
 
@@ -78,9 +85,9 @@ class Measurement(BaseModel):
     kernel_hash: str
     counts_hash: str
     samples_s: tuple[Seconds, ...]
-    device_samples_s: tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...] = ()
+    device_samples_s: tuple[ClockSeconds, ...] = ()
     dropped: int = Field(ge=0)
-    launch_overhead_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    launch_overhead_s: ClockSeconds | None = None
     seed: int | None = None
     taken_at: str = ""
     status: Status
@@ -162,21 +169,30 @@ class Measurement(BaseModel):
         return (*self.place, self.driver, self.kernel_hash)
 
     def after(self, before: Measurement | None) -> Measurement:
-        """Put the visits of an earlier record before this one's, if both are of the same key and neither failed.
+        """Put the visits of an earlier record before this one's, if it follows that (:meth:`follows`).
 
         Descriptions are of the later record, flags of the one with the lower time.
         """
-        if before is None or before.key != self.key or not before.status == self.status == "ok":
-            return self
-        profiled = bool(before.device_samples_s and self.device_samples_s)
-        both = self.model_copy(
-            update={
-                "samples_s": before.samples_s + self.samples_s,
-                "device_samples_s": (before.device_samples_s + self.device_samples_s) * profiled,
-                "dropped": before.dropped,
-                "visits": before.every_visit + self.every_visit,
-            }
-        )
-        flags = min(before, self, key=lambda row: row.seconds).flags
-        own = [flag for flag in flags if flag != DISAGREE]
-        return both.model_copy(update={"flags": (*own, *[DISAGREE] * both.disagrees)})
+        return joined((before, self)) if before is not None and self.follows(before) else self
+
+    def follows(self, before: Measurement) -> bool:
+        """Whether an earlier record holds visits of the same configuration: both are of one key, and neither failed."""
+        return before.status == self.status == "ok" and before.key == self.key
+
+
+def joined(rows: Sequence[Measurement]) -> Measurement:
+    """Return one record with the visits of several of one key, in their order; see :meth:`Measurement.after`."""
+    if len(rows) == 1:
+        return rows[0]
+    profiled = all(row.device_samples_s for row in rows)
+    both = rows[-1].model_copy(
+        update={
+            "samples_s": tuple(sample for row in rows for sample in row.samples_s),
+            "device_samples_s": tuple(sample for row in rows for sample in row.device_samples_s) * profiled,
+            "dropped": rows[0].dropped,
+            "visits": tuple(visit for row in rows for visit in row.every_visit),
+        }
+    )
+    flags = min(rows, key=lambda row: row.seconds).flags
+    own = [flag for flag in flags if flag != DISAGREE]
+    return both.model_copy(update={"flags": (*own, *[DISAGREE] * both.disagrees)})

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import one_line
-from perfmodel.errors import MixedDevicesError
-from perfmodel.store.measurement import Key, Measurement
+from perfmodel.errors import MixedDevicesError, PerfModelError, SetAsideWarning
+from perfmodel.store.impossible import Impossible, below_launch, odd_visits, unsupported, work_of
+from perfmodel.store.measurement import Key, Measurement, canonical, joined
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -17,12 +21,15 @@ if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts
 
+_SHOWN = 3  # impossible times that a message names
+
 
 @dataclass(frozen=True)
 class Measurements:
     """Records in the order of the store, and the counts that they name.
 
-    Iteration gives the records to fit: of each configuration the newest, with all its visits, if it is ok.
+    Iteration gives the records to fit: of each configuration the newest, with all its visits, if it is ok and its
+    time can be (:attr:`impossible`).
 
     Parameters
     ----------
@@ -34,12 +41,15 @@ class Measurements:
         One sentence for each torn line at the end of a file, which was left out.
     facts : DeviceFacts, optional
         The facts that the device reports, from ``device.json``.
+    path : str
+        The file of the records, for messages; empty where there is none.
     """
 
     rows: tuple[Measurement, ...]
     counts_documents: Mapping[str, Mapping[str, Any]]
     set_aside: tuple[str, ...] = ()
     facts: DeviceFacts | None = None
+    path: str = field(default="", compare=False)
     _read: dict[str, KernelCounts] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -56,16 +66,100 @@ class Measurements:
             self._read[digest] = KernelCounts.from_json(dict(self.counts_documents[digest]))
         return {digest: self._read[digest] for digest in self.counts_documents}
 
-    @cached_property
+    @property
     def current(self) -> tuple[Measurement, ...]:
         """One record for each configuration, failed ones too: the newest, joined with its earlier visits.
 
-        Records of other code, of another driver, or before a failure are no visits of the newest.
+        Records of other code, of another driver, or before a failure are no visits of the newest; nor are visits
+        whose time cannot be, if there are others (:attr:`impossible`).
         """
-        found: dict[Key, Measurement] = {}
+        return self._joined[0]
+
+    @cached_property
+    def impossible(self) -> tuple[Impossible, ...]:
+        """The records whose times cannot be, each with the reason; see :mod:`perfmodel.store.impossible`.
+
+        Iteration leaves them out, so nothing is fitted to them or compared with them. A campaign measures them again.
+
+        Warns
+        -----
+        SetAsideWarning
+            There are such records; once for these measurements.
+        """
+        single: dict[Key, list[Measurement]] = {}
+        for row in self.current:
+            if row.status == "ok" and not below_launch(row):
+                single.setdefault((row.device, row.platform, row.kernel, canonical(row.variant)), []).append(row)
+        found = [
+            Impossible(rows[place], reason)
+            for rows in single.values()
+            for place, reason in unsupported(rows, self._work).items()
+        ]
+        aside = (*self._joined[1], *found)
+        if aside:
+            warnings.warn(self._told(aside), SetAsideWarning, stacklevel=3)
+        return aside
+
+    @cached_property
+    def possible(self) -> tuple[Measurement, ...]:
+        """The :attr:`current` records without :attr:`impossible` ones; those that failed too."""
+        aside = {id(one.row) for one in self.impossible}
+        return tuple(row for row in self.current if id(row) not in aside)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know of weights that are fitted to these records: times set aside, and several drivers."""
+        told = [self._told(self.impossible)] if self.impossible else []
+        return (*told, *[self.mixture] * bool(self.mixture))
+
+    @property
+    def mixture(self) -> str:
+        """A sentence that names the drivers of the records to fit, with the rows of each; "" where there is one."""
+        drivers = Counter(row.driver for row in self)
+        if len(drivers) < 2:
+            return ""
+        each = ", ".join(f"'{driver}' ({rows} rows)" for driver, rows in drivers.items())
+        return (
+            f"the measurements are of {len(drivers)} drivers, and weights are fitted to all together: {each}; measure "
+            "again what is of an old one (perfmodel measure, calibrate), or fit one: perfmodel fit --driver NAME, "
+            "Measurements.of_driver(name)"
+        )
+
+    def _told(self, aside: tuple[Impossible, ...]) -> str:
+        shown = "; ".join(map(str, aside[:_SHOWN])) + f"; and {len(aside) - _SHOWN} more" * (len(aside) > _SHOWN)
+        times = "1 time that cannot be was" if len(aside) == 1 else f"{len(aside)} times that cannot be were"
+        where = f"'{self.path}'" if self.path else "the measurements"
+        return f"{where}: {times} set aside ({shown}); measure again, with perfmodel measure or calibrate"
+
+    @cached_property
+    def _joined(self) -> tuple[tuple[Measurement, ...], tuple[Impossible, ...]]:
+        """The current records, and the visits that cannot be."""
+        visits: dict[Key, list[Measurement]] = {}
         for row in self.rows:
-            found[row.place] = row.after(found.get(row.place))
-        return tuple(found.values())
+            found = visits.setdefault(row.place, [])
+            if found and not row.follows(found[-1]):
+                found.clear()
+            found.append(row)
+        current, aside = [], []
+        for rows in visits.values():
+            bad = {place: reason for place, row in enumerate(rows) if (reason := below_launch(row))}
+            good = [row for place, row in enumerate(rows) if place not in bad]
+            odd = odd_visits(good)
+            aside += [Impossible(rows[place], reason) for place, reason in bad.items()]
+            aside += [Impossible(good[place], reason) for place, reason in odd.items()]
+            current.append(joined([row for place, row in enumerate(good) if place not in odd] or rows[-1:]))
+        return tuple(current), tuple(aside)
+
+    def _work(self, row: Measurement) -> float:
+        from perfmodel.counts import KernelCounts
+
+        digest = row.counts_hash
+        try:
+            if digest not in self._read:
+                self._read[digest] = KernelCounts.from_json(dict(self.counts_documents[digest]))
+            return work_of(self._read[digest], row)
+        except (KeyError, PerfModelError):  # whoever needs these counts is told what is wrong with them
+            return math.nan
 
     @cached_property
     def outdated(self) -> tuple[Measurement, ...]:
@@ -79,7 +173,7 @@ class Measurements:
         return tuple(dict.fromkeys(row.driver for row in self.current))
 
     def __iter__(self) -> Iterator[Measurement]:
-        return (row for row in self.current if row.status == "ok")
+        return (row for row in self.possible if row.status == "ok")
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -116,7 +210,10 @@ class Measurements:
 
     def with_facts(self, facts: DeviceFacts | None) -> Measurements:
         """The same records and counts, with other facts of the device."""
-        return replace(self, facts=facts)
+        found = replace(self, facts=facts)
+        made = ("_joined", "impossible", "possible")
+        vars(found).update({name: vars(self)[name] for name in made if name in vars(self)})
+        return found
 
     def of_device(self, name: str, platform: str | None = None) -> Measurements:
         """Only the records of one device, on one platform if that is given."""
@@ -125,6 +222,10 @@ class Measurements:
     def of_kernels(self, *names: str) -> Measurements:
         """Only the records of these kernel classes."""
         return self._where(lambda row: row.kernel in names)
+
+    def of_driver(self, name: str) -> Measurements:
+        """Only the records of one version of the driver."""
+        return self._where(lambda row: row.driver == name)
 
     def _where(self, wanted: Callable[[Measurement], bool]) -> Measurements:
         return replace(self, rows=tuple(filter(wanted, self.rows)))

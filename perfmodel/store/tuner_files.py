@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from perfmodel.documents import LIMITS, json_document, shortened
 from perfmodel.errors import DocumentError, ResultsFileError
-from perfmodel.store.measurement import Status
+from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Status
 
 KERNEL_TUNER: Final = "Kernel Tuner cache"
 T4: Final = "T4"
@@ -38,6 +38,8 @@ _INVALIDITY: Mapping[str, Status] = {
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6,
           "nanoseconds": 1e-9}  # fmt: skip
 _MS = 1e-3
+#: What older versions of Kernel Tuner wrote as the time [ms] of a configuration that failed.
+_FAILED_MS: Final = 1e20
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,8 @@ def _entry(entry: Any, names: Iterable[str]) -> TunerResult:
     failed = entry.get("__error__", entry.get("time"))
     if isinstance(failed, str):
         return TunerResult(configuration, _ERRORS.get(failed, "runtime"), (), f"Kernel Tuner: {failed}", taken)
+    if failed == _FAILED_MS:
+        return TunerResult(configuration, "runtime", (), "Kernel Tuner: the time 1e20 marks a failure", taken)
     times = entry.get("times")
     if not isinstance(times, list) or not times:
         times = [entry.get("time")]
@@ -206,7 +210,7 @@ def _metadata_unit(metadata: Any) -> str:
 
 
 def _scale(unit: Any) -> float:
-    if unit not in _UNITS:
+    if not isinstance(unit, str) or unit not in _UNITS:
         raise DocumentError(f"has times in {shortened(unit)}, which is none of {', '.join(_UNITS)}")
     return _UNITS[unit]
 
@@ -216,6 +220,10 @@ def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
     for time in times:
         if isinstance(time, bool) or not isinstance(time, (int, float)) or not time > 0:
             raise DocumentError(f"has the time {shortened(time)}, which is no number above 0")
+        if not SHORTEST_S <= scale * float(time) <= LONGEST_S:
+            raise DocumentError(
+                f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"
+            )
         found.append(scale * float(time))
     return tuple(found)
 

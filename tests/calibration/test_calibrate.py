@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 from perfmodel import measuring
 from perfmodel.calibration import calibrate
+from perfmodel.errors import NothingMeasuredError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK
+from perfmodel.store import Measurements
+from tests.store.test_files import measurement
 
 
 def test_a_budget_shortens_what_is_measured_and_no_fit():
@@ -54,7 +56,7 @@ def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
     monkeypatch.setattr(calibrate, "fit_device", lambda folder, **given: seen.update(folder=folder, **given))
     facts = DeviceFacts("D", "P", "1", (("lane_order", Fact("serial", "", "made up")),))
-    monkeypatch.setattr(calibrate, "read", lambda folder: SimpleNamespace(facts=facts))
+    monkeypatch.setattr(calibrate, "read", lambda folder: Measurements((measurement(),), {}, facts=facts))
     known = {"clock_hz": Fact(2e9, "Hz", "somebody")}
     calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=100.0), given=known)
     assert 88.0 == seen["campaign"].budget_s
@@ -62,3 +64,12 @@ def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended
     assert ("bottleneck", "stevens_kloeckner_2016") == seen["names"]
     calibrate.calibrate("device", tmp_path, DEFAULT)
     assert (DEFAULT, ()) == (seen["campaign"], seen["names"])
+
+
+def test_a_calibration_that_measured_nothing_says_so_and_fits_nothing(monkeypatch, tmp_path):
+    (tmp_path / "measurements.jsonl").touch()
+    monkeypatch.setattr(calibrate, "probe_device", lambda *_: None)
+    monkeypatch.setattr(calibrate, "measure_device", lambda *_: None)
+    monkeypatch.setattr(calibrate, "fit_device", lambda *_, **__: pytest.fail("nothing is fitted"))
+    with pytest.raises(NothingMeasuredError, match=f"nothing was measured into '{tmp_path}'.*a larger --budget"):
+        calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=5.0))

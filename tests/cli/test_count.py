@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import CountsFormatError
 from tests.cli.documents import document
 
 
@@ -126,3 +130,46 @@ def test_with_processes_variants_that_fail_are_named(perfmodel, tmp_path, monkey
     assert (2, "") == (wrong.exit_code, wrong.stdout)
     none = perfmodel(*asked, "n=100", "--variant", "even")
     assert (2, "") == (none.exit_code, none.stdout)
+
+
+NARROW = """
+import loopy as lp
+import numpy as np
+
+def variants():
+    def made(dtype):
+        arguments = [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", dtype)]
+        return lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i] + 1", arguments, assumptions="n >= 1",
+                              lang_version=(2018, 2))
+    return {"narrow": made(np.int8), "usual": made(np.int32), "wide": made(np.int64)}
+"""
+
+
+@pytest.mark.parametrize(
+    ("variant", "fits", "more", "said"),
+    [
+        ("narrow", "127", "1000", "'n' is 1000, and the kernel's argument is of type int8, which holds numbers"),
+        ("usual", "2**31-1", "2**31", "is of type int32, which holds numbers from -2147483648 to 2147483647"),
+        ("usual", "1Ki", "1Ki,2**52", "'n' is 4503599627370496, and the kernel's argument is of type int32"),
+    ],
+)
+def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fits, more, said):
+    Path("narrow.py").write_text(NARROW)
+    assert 0 == perfmodel("count", "narrow.py", "--variant", variant, "-p", f"n={fits}").exit_code
+    assert 0 == perfmodel("count", "narrow.py", "--variant", "wide", "-p", f"n={more}").exit_code
+    known = ("--weights", "weights.json", "--allow-unmeasured")
+    for command in (("count",), ("predict", *known), ("rank", *known)):
+        name, *options = command
+        result = perfmodel(name, "narrow.py", "--variant", variant, "-p", f"n={more}", *options)
+        assert (2, True) == (result.exit_code, said in " ".join(result.stderr.split())), result.stderr
+
+
+def test_types_of_sizes_are_kept_with_the_counts_and_int32_is_not_written(perfmodel):
+    Path("narrow.py").write_text(NARROW)
+    found = document(perfmodel("count", "narrow.py", "--json"))["variants"]
+    assert [{"n": "int8"}, None, {"n": "int64"}] == [one["counts"].get("types") for one in found.values()]
+    for one in found.values():
+        counts = KernelCounts.from_json(one["counts"])
+        assert (one["counts"].get("types", {}), one["counts"]) == (counts.types, counts.to_json())
+    with pytest.raises(CountsFormatError, match=r"has types = \{'n': 'float32'\}"):
+        KernelCounts.from_json({**found["narrow"]["counts"], "types": {"n": "float32"}})

@@ -230,3 +230,56 @@ def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
     first, second = (set(found[folder]["conformal"]["groups"]) for folder in (alone, both))
     assert {"convolution", "nbody", "stencil"} == second - first
     assert first < second
+
+
+def rewritten(folder, change, places):
+    """Change records of the store at these places, and return their kernels."""
+    path = folder / "measurements.jsonl"
+    lines = path.read_text().splitlines()
+    records = {place: json.loads(lines[place]) for place in places}
+    for place, record in records.items():
+        change(record)
+        lines[place] = json.dumps(record)
+    path.write_text("\n".join(lines) + "\n")
+    return [record["kernel"] for record in records.values()]
+
+
+def test_an_impossible_time_is_told_in_text_and_json_by_fit_and_evaluate(folder, tmp_path):
+    def change(record):
+        record["samples_s"] = [1e-9 for _ in record["samples_s"]]
+
+    (kernel,) = rewritten(folder, change, [40])
+    said = f"measurements.jsonl': 1 time that cannot be was set aside ({kernel}"
+    out = tmp_path / "w.json"
+    result = run("--from", str(folder), "-o", str(out))
+    assert 0 == result.exit_code, result.stderr
+    assert all(said in " ".join(text.split()) for text in (result.stdout, result.stderr))
+    assert said in json.loads(out.read_text())["notes"][0]
+    found = document(run("--from", str(folder), "-o", str(out), "--json"))
+    assert (said in found["notes"][0], 114) == (True, found["rows"])
+    judged = document(CliRunner().invoke(application(), ["evaluate", "--from", str(folder), "--json"]))
+    assert said in judged["models"][0]["notes"][0]
+
+
+@pytest.mark.parametrize(("command", "time"), [("fit", 1e-150), ("evaluate", 1e300), ("outliers", 5e-324)])
+def test_a_time_that_no_record_holds_is_told_with_its_line_and_kernel(folder, tmp_path, command, time):
+    assert 0 == run("--from", str(folder), "-o", str(folder / f"{CORE}.json")).exit_code
+    (kernel,) = rewritten(folder, lambda record: record["samples_s"].__setitem__(-1, time), [40])
+    options = {"fit": ("-o", str(tmp_path / "w.json")), "outliers": ("--family", CORE)}.get(command, ())
+    result = CliRunner().invoke(application(), [command, "--from", str(folder), *options])
+    assert 0 == result.exit_code, result.stderr
+    said = f"measurements.jsonl': 1 line of it cannot be used and was left out (line 41 (kernel '{kernel}')"
+    assert said in " ".join(result.stderr.split())
+
+
+def test_rows_of_two_drivers_are_told_and_one_can_be_fitted(folder, tmp_path):
+    rewritten(folder, lambda record: record.update(driver="new 7.1"), range(100))
+    out = str(tmp_path / "w.json")
+    result = run("--from", str(folder), "-o", out)
+    said = "the measurements are of 2 drivers, and weights are fitted to all together: 'new 7.1' (100 rows), "
+    assert 0 == result.exit_code, result.stderr
+    assert all(said in " ".join(text.split()) for text in (result.stdout, result.stderr))
+    one = document(run("--from", str(folder), "-o", out, "--driver", "new 7.1", "--json"))
+    assert (100, False) == (one["rows"], any("drivers" in note for note in one["notes"]))
+    wrong = run("--from", str(folder), "-o", out, "--driver", "8")
+    assert (2, True) == (wrong.exit_code, "was measured with the driver '8'" in wrong.stderr)

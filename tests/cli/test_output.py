@@ -42,3 +42,15 @@ def test_two_documents_do_not_share_standard_output():
         one_output(True, out=Path("-"))
     with pytest.raises(OptionError, match=r"^--t4 - and --csv - both"):
         one_output(False, t4=Path("-"), csv=Path("-"))
+
+
+@pytest.mark.parametrize("command", ["predict", "rank"])
+def test_a_document_with_an_infinite_number_is_an_error_and_nothing_is_printed(perfmodel, command):
+    document = json.loads(Path("weights.json").read_text())
+    for weight in document["weights"].values():
+        weight["value"] = 1e307
+    Path("huge.json").write_text(json.dumps(document))
+    result = perfmodel(command, "kernel.py", "-p", "n=1Mi", "--weights", "huge.json", "--json")
+    assert (2, "") == (result.exit_code, result.stdout)
+    said = " ".join(result.stderr.split())
+    assert "seconds' of the result is inf, and JSON holds finite numbers only" in said

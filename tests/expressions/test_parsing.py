@@ -70,3 +70,11 @@ def test_the_first_node_that_can_be_negative_is_remembered():
     parser = Parser("max(x - y, 0) + (x - 3)", {}, lambda name: name in ("x", "y"))
     assert -math.inf == parser.parse().range[0] + -math.inf
     assert (4, 9) == (parser.sign_lost_at.col_offset - 1, parser.sign_lost_at.end_col_offset - 1)
+
+
+@pytest.mark.parametrize("sharpness", ["0", "0*launches", "-1", "floor(0.5)"])
+def test_a_sharpness_that_cannot_be_above_zero_is_refused_with_its_place(sharpness):
+    text = f"smooth_max(w_a*launches, w_b*work_groups, {sharpness})"
+    with pytest.raises(ExpressionError, match="this sharpness is zero or below") as caught:
+        Parser(text, {}, lambda name: name in ("launches", "work_groups")).parse()
+    assert sharpness == text[caught.value.start : caught.value.end]

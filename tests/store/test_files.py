@@ -395,3 +395,26 @@ def test_records_without_the_newer_optional_fields_are_valid(tmp_path):
     store.append_line(tmp_path / "measurements.jsonl", document)
     (row,) = store.read(tmp_path).rows
     assert (0, (), None, ()) == (row.remeasured, row.flags, row.place_in_order, row.visits)
+
+
+@pytest.mark.parametrize("time", ["1e-150", "1e-100", "5e-324", "1e+300", "-1.0", "0.0"])
+def test_a_time_that_no_record_holds_is_refused_with_its_file_line_and_kernel(tmp_path, time):
+    for name in ("copy", "sum"):
+        store.append(tmp_path, measurement(kernel=name))
+    path = tmp_path / "measurements.jsonl"
+    first, second = path.read_text().splitlines()
+    path.write_text(first + "\n" + second.replace("3.0,", f"{time},") + "\n")
+    with pytest.warns(errors.SetAsideWarning) as told:
+        found = store.read(tmp_path)
+    assert ["copy"] == [row.kernel for row in found.rows]
+    (said,) = [str(one.message) for one in told]
+    assert all(word in said for word in (str(path), "line 2 (kernel 'sum')", "samples_s.2", time.removesuffix(".0")))
+
+
+def test_damaged_counts_are_told_with_their_kernel(tmp_path):
+    store.append(tmp_path, measurement())
+    (tmp_path / "counts.jsonl").write_text(
+        counts_line({"name": "copy"}) + counts_line({"name": "sum"}).replace("sum", "max")
+    )
+    with pytest.warns(errors.SetAsideWarning, match=r"counts.jsonl.*line 2 \(kernel 'max'\) was changed"):
+        assert 1 == len(store.read(tmp_path).counts_documents)

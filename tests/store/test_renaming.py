@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from time import sleep
 
 import pytest
 
 from perfmodel import store
+from perfmodel.io import write_whole
 from perfmodel.store import canonical
+from perfmodel.store.lines import opened
 from perfmodel.store.renaming import rename_counts
 from tests.store.test_files import Counts, measurement
 
@@ -52,3 +59,46 @@ def test_a_torn_last_line_stays(tmp_path):
     assert 1 == rename_counts(tmp_path, {("copy", WORK_GROUP, "h", OLD.hash): NEW})
     assert (tmp_path / "measurements.jsonl").read_text().endswith('\n{"kernel": "co')
     assert [NEW.hash] == [row.counts_hash for row in store.read(tmp_path).rows]
+
+
+APPENDER = """
+import sys
+from perfmodel import store
+from tests.store.test_renaming import old
+
+for n in range(int(sys.argv[2])):
+    store.append(sys.argv[1], old(parameters={"n": n}))
+    if n == 0:
+        print("begun", flush=True)
+"""
+
+
+def test_no_record_is_lost_that_another_process_appends_meanwhile(tmp_path):
+    store.append(tmp_path, old(), OLD)
+    records, renamed, names = 100, 0, [OLD, NEW]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(
+        [sys.executable, "-c", APPENDER, str(tmp_path), str(records)], stdout=subprocess.PIPE, cwd=root
+    ) as appender:
+        assert b"begun\n" == appender.stdout.readline()
+        while appender.poll() is None:
+            place = ("copy", WORK_GROUP, "h", names[0].hash)
+            renamed += bool(rename_counts(tmp_path, {place: names[1]}))
+            names.reverse()
+            sleep(0.02)  # the other process looks for the lock every 5 ms
+    assert 0 == appender.returncode
+    assert renamed > 1
+    sizes = [row.parameters["n"] for row in store.read(tmp_path).rows[1:]]
+    assert list(range(records)) == sizes
+
+
+def test_who_waited_for_the_lock_appends_to_the_file_that_took_the_place_of_the_old_one(tmp_path):
+    path = tmp_path / "measurements.jsonl"
+    store.append(tmp_path, old())
+    with ThreadPoolExecutor(1) as pool:
+        with opened(path):
+            waiting = pool.submit(store.append, tmp_path, old(parameters={"n": 9}))
+            assert {waiting} == wait([waiting], timeout=0.2).not_done
+            write_whole(path, path.read_bytes())
+        assert waiting.result() is None
+    assert [8, 9] == [row.parameters["n"] for row in store.read(tmp_path).rows]

@@ -106,6 +106,22 @@ def test_an_entry_that_is_no_result_is_refused_and_the_others_are_read(tmp_path,
     assert said in sentence
 
 
+def test_the_time_1e20_of_an_old_cache_marks_a_failure(tmp_path):
+    found = read(tmp_path, cache(ENTRIES[0], '"32,2": {"group": 32, "terms": 2, "time": 1e20},'))
+    assert [("ok", 3), ("runtime", 0)] == [(one.status, len(one.samples_s)) for one in found.results]
+    assert ("Kernel Tuner: the time 1e20 marks a failure", ()) == (found.results[1].message, found.refused)
+
+
+@pytest.mark.parametrize("time", ["1e-150", "5e-324", "1e300"])
+def test_times_that_no_record_holds_are_refused(tmp_path, time):
+    found = read(tmp_path, cache(ENTRIES[0], f'"32,2": {{"group": 32, "terms": 2, "time": {time}}},'))
+    assert 1 == len(found.results)
+    (said,) = found.refused
+    assert "the entry '32,2' has the time" in said
+    assert "a record holds times from 1e-12 to 1e+09 s" in said
+
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -171,6 +187,8 @@ def test_a_result_that_is_valid_and_not_correct_failed(tmp_path):
         ({"invalidity": "slow"}, "has the invalidity 'slow', which is none of correct, constraints, compile"),
         ({"times": {}}, "has neither runtimes nor a measurement 'time'"),
         ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": "h"}]}, "has times in 'h', which is none"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": ["s"]}]}, "has times in ['s']"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": {"s": 1}}]}, "has times in {'s'"),
         ({"times": {"runtimes": [0]}}, "has the time 0, which is no number above 0"),
     ],
 )

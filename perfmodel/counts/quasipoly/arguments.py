@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.documents import EXACT, shortened
-from perfmodel.errors import ParameterError
+from perfmodel.errors import ParameterError, SizeRangeError
 
 
 def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
@@ -27,16 +28,34 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
 
 def check_exact(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Raise :class:`ParameterError` if a size, or one in an array of them, is too large to be exact as a double."""
-    if type(value) is int and value <= EXACT:  # by far the most frequent case, and predictions have to be quick
-        return
+    largest = _above(value, EXACT)
+    if largest is not None:
+        raise ParameterError(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
+
+
+def check_range(name: str, value: Any, allowed: tuple[str, ...], dtype: str) -> None:
+    """Raise :class:`SizeRangeError` if a size, or one in an array of them, is larger than a type of integers holds."""
+    low, high = _limits(dtype)
+    largest = _above(value, high)
+    if largest is not None:
+        raise SizeRangeError(name, f"is {largest}", allowed, dtype, low, high)
+
+
+@lru_cache
+def _limits(dtype: str) -> tuple[int, int]:
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
+def _above(value: Any, limit: int) -> Any:
+    """Return the largest of one or more sizes if it is above a limit, else None; also where they are no numbers."""
+    if type(value) is int:  # by far the most frequent case, and predictions have to be quick
+        return value if value > limit else None
     several = isinstance(value, np.ndarray | list | tuple)
     try:
         largest = np.max(value, initial=0) if several else value
-        beyond = largest > EXACT
+        return largest if largest > limit else None
     except (TypeError, ValueError):  # no number; `whole` says so
-        return
-    if beyond:
-        raise ParameterError(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
+        return None
 
 
 def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from perfmodel.fitting.uncertainty.conformal import WIDEST
 from perfmodel.fitting.uncertainty.selection import Floats, difference_quantile, probabilities_of_best
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ class Scatter(BaseModel):
     Parameters
     ----------
     deviation
-        Their scale :math:`\sigma` [1]: the standard deviation, where they are normal.
+        Their scale :math:`\sigma` [1]: the standard deviation, where they are normal. At most
+        :data:`~perfmodel.fitting.uncertainty.conformal.WIDEST`, as the widest interval.
     freedom
         Degrees of freedom of Student's distribution; None where they are normal.
     cells
@@ -54,7 +56,7 @@ class Scatter(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    deviation: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    deviation: Annotated[float, Field(ge=0, le=WIDEST)]
     freedom: Literal[2, 4, 8] | None = None
     cells: int = Field(ge=1)
 
@@ -114,7 +116,7 @@ def estimate_scatter(cells: Sequence[Cell]) -> Scatter | None:
     if len(groups) > 1:
         scores = {one: _score(cells, groups, one) for one in FREEDOMS}
         freedom = max(scores, key=scores.__getitem__)
-    return Scatter(deviation=scale(cells, freedom), freedom=freedom, cells=len(cells))
+    return Scatter(deviation=min(scale(cells, freedom), WIDEST), freedom=freedom, cells=len(cells))
 
 
 def scale(cells: Iterable[Cell], freedom: int | None) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfmodel import documents
 from perfmodel.errors import MissingExtraError
 from perfmodel.report import palette
 from perfmodel.report.html.axes import plotly_text as plotly_text
@@ -91,7 +91,7 @@ def json_text(value: Any) -> str:
     >>> json_text({"a": "</script>&"})
     '{"a":"\\u003c/script\\u003e\\u0026"}'
     """
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = documents.json_text(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

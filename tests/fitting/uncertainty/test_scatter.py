@@ -98,3 +98,11 @@ def test_too_little_to_tell():
 def test_what_is_no_scatter(field):
     with pytest.raises(ValidationError):
         Scatter(**{"deviation": 0.1, "freedom": 2, "cells": 4, **field})
+
+
+@pytest.mark.parametrize("deviation", [1e308, 601.0])
+def test_a_scatter_that_no_time_can_have_is_refused(deviation):
+    assert 600.0 == Scatter(deviation=600.0, cells=1).deviation
+    with pytest.raises(ValidationError, match="less than or equal to 600"):
+        Scatter(deviation=deviation, cells=1)
+    assert 600.0 == estimate_scatter([cell("a", [-745.0, 700.0])]).deviation
