@@ -123,6 +123,13 @@ AllowUnmeasured = Annotated[
     bool, typer.Option("--allow-unmeasured", help="Count features that were never measured as free.")
 ]
 Level = Annotated[float, typer.Option("--level", help="Probability that intervals should have.")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance", min=0,
+        help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
+    ),
+]  # fmt: skip
 Anchored = Annotated[
     bool,
     typer.Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that."),
