@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from perfmodel.cli.settings import table_width
+from perfmodel.cli.supervision import begin_result
 
 if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def print_document(document: Any) -> None:
-    """Print one JSON document."""
+    """Print one JSON document, once also where the process dies then and is supervised."""
     from json import dumps
 
+    begin_result()
     print(dumps(document, indent=2))
 
 

@@ -32,7 +32,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_document, print_text, sizes_text
 from perfmodel.cli.settings import table_width
-from perfmodel.cli.supervision import supervised_store
+from perfmodel.cli.supervision import begin_result, supervised_store
 from perfmodel.errors import (
     AssumptionError,
     NoWeightsError,
@@ -142,6 +142,7 @@ def command(
         kernel, found, model, campaign, timed, withheld, outputs,
         {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level, problem,
     )  # fmt: skip
+    begin_result()
     ran = any(point.ran for point in timed)
     if json:
         print_document(_document(outcome))

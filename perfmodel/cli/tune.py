@@ -30,7 +30,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import model_document, print_document, print_text
 from perfmodel.cli.settings import settings, table_width
-from perfmodel.cli.supervision import supervised_store
+from perfmodel.cli.supervision import begin_result, supervised_store
 from perfmodel.errors import OptionError, TuningError
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def command(
         tolerance=tolerance, statistics=known,
         jobs=1 if jobs is None else jobs, progress=bar, watch=steps.show,
     )  # fmt: skip
+    begin_result()
     if code is not None and found.best is not None:
         _write_code(code, loaded.builders[found.best.name])
     if json:

@@ -28,7 +28,7 @@ from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
-from perfmodel.measuring.supervised import recorded_by_this_command, spent_s, under_way
+from perfmodel.measuring.supervised import recorded_before, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.agreement import REFERENCE, Agreement, Comparison
@@ -514,11 +514,9 @@ class Trials:
 
 def _rows_of_this_command(keep: Path, kernel: str) -> dict[tuple[str, str], list[Measurement]]:
     """Return what earlier processes of a supervised command kept, by variant and sizes: a kernel ended them."""
-    if not spent_s():
-        return {}
     found: dict[tuple[str, str], list[Measurement]] = {}
-    for row in store.read(keep).rows:
-        if row.kernel == kernel and recorded_by_this_command(row):
+    for row in recorded_before(keep):
+        if row.kernel == kernel:
             found.setdefault((str(row.variant.get("variant")), canonical(row.parameters)), []).append(row)
     return found
 

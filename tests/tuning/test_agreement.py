@@ -31,7 +31,7 @@ def compared(outputs, expected=None) -> Agreement:
 def test_more_than_half_are_right_and_three_more_settle_it(outputs, right, wrong, settled):
     found = compared(outputs)
     assert (tuple(right), tuple(wrong), settled) == (found.right, found.wrong, found.settled)
-    assert len(outputs) > 1 and not right or not found.undecided
+    assert (len(outputs) > 1 and not right) or not found.undecided
     assert set(right) == {name for name in outputs if found.allows(name)}
 
 
@@ -80,7 +80,7 @@ def test_many_that_differ_are_told_though_their_outputs_are_not_kept():
         ({"a": 1}, "the output of a was compared with no other; add reference() to the kernel file, which gives the "
          "right outputs"),
         ({"a": 1, "b": 1}, "outputs of only 2 variants were compared, and agree: a, b"),
-        ({name: 1 for name in "abcdefgh"}, "outputs of 8 variants were compared, and agree: a, b, c, d, e, f and 2 more"),
+        (dict.fromkeys("abcdefgh", 1), "outputs of 8 variants were compared, and agree: a, b, c, d, e, f and 2 more"),
         ({"a": 1, "b": 2}, "outputs differ, and no majority agrees, so none is called right: a against b; add "
          "reference() to the kernel file, which gives the right outputs"),
         ({"a": 1, "b": 2, "c": 2}, "outputs of 2 of 3 variants agree (b, c); the others are wrong"),

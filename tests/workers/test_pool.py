@@ -161,7 +161,7 @@ def pretend(monkeypatch):
     def begin(**properties):
         found = Pretended(**properties)
         monkeypatch.setattr(pool, "wait", found.wait)
-        monkeypatch.setattr(pool, "processes_for", lambda jobs: nullcontext(found))
+        monkeypatch.setattr(pool, "processes_for", lambda jobs, most: nullcontext(found))
         return found
 
     return begin
