@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import loopy as lp
@@ -355,14 +356,17 @@ def test_records_are_kept_with_counts(tmp_path):
 
 def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
     """The first process kept one visit and the death of another variant; nothing of both is run again."""
-    monkeypatch.setattr(supervised, "_report", lambda document: None)
+    said = []
+    monkeypatch.setattr(supervised, "_report", said.append)
     variants = {"one": unit(), "deadly": unit("out[i] = a[i] + a[i]")}
+    with trials({"one": unit()}, keep=tmp_path) as found:
+        found.visit("one")  # another command's
+    monkeypatch.setenv(supervised.PIPE, "0")
     with trials(variants, keep=tmp_path) as found:
         kept = found.visit("one")
         death = found._failed("deadly", supervised_failure(), {"n": 256})
     store.append(tmp_path, death)
-    monkeypatch.setenv(supervised.BEGAN, kept.taken_at)
-    monkeypatch.setenv(supervised.SPENT, "100")
+    monkeypatch.setenv(supervised.BEGINS, json.dumps(said[0]["begins"]))
     measured = Timekeeper.measured
     timed = []
     monkeypatch.setattr(
@@ -373,7 +377,7 @@ def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, mo
         assert death == found.visit("deadly")
         assert "ok" == found.visit("one").status
     assert ["one"] == timed
-    assert ["ok", "runtime", "ok"] == [row.status for row in store.read(tmp_path).rows]
+    assert ["ok", "ok", "runtime", "ok"] == [row.status for row in store.read(tmp_path).rows]
 
 
 def supervised_failure():
