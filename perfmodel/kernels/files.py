@@ -180,11 +180,15 @@ def _space(path: Path, names: Mapping[str, Any]) -> Space:
 
     with surroundings(path):
         values = names["space"]()
-    if not isinstance(values, dict) or not all(isinstance(one, list | tuple | range) for one in values.values()):
-        found = type(values).__name__
-        raise KernelFileTypeError(path, "space()", found, "a dict of each parameter's name to a tuple of its values")
+    wanted = "a dict of each parameter's name to a tuple of its values"
+    if not isinstance(values, dict):
+        raise KernelFileTypeError(path, "space()", type(values).__name__, wanted)
+    plain = dict(dict.items(values))
+    for name, one in plain.items():
+        if not isinstance(name, str) or not isinstance(one, list | tuple | range):
+            raise KernelFileTypeError(path, "space()", f"a dict with {name!r}: {type(one).__name__}", wanted)
     allowed = names.get("allowed")
-    return Space(build, values, [_surrounded(path, allowed)] if callable(allowed) else [])
+    return Space(build, plain, [_surrounded(path, allowed)] if callable(allowed) else [])
 
 
 def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -227,11 +231,12 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
             raise KernelFileTypeError(path, "kernel()", type(value).__name__, "a loopy.TranslationUnit")
         return {"kernel": value}
     allowed = "a non-empty dict of name to loopy.TranslationUnit"
-    if not isinstance(value, dict) or not value:
-        found = "an empty dict" if value == {} else type(value).__name__
+    if not isinstance(value, dict) or not dict.__len__(value):
+        found = "an empty dict" if isinstance(value, dict) else type(value).__name__
         raise KernelFileTypeError(path, "variants()", found, allowed)
-    for key, unit in value.items():
+    plain = dict(dict.items(value))  # of a subclass, whose methods are the user's own
+    for key, unit in plain.items():
         if not isinstance(key, str) or not isinstance(unit, TranslationUnit):
             found = f"{key!r}: {type(unit).__name__}"
             raise KernelFileTypeError(path, "variants()", found, allowed)
-    return dict(value)
+    return {str.__str__(key): unit for key, unit in plain.items()}

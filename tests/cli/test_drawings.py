@@ -59,3 +59,18 @@ def test_a_picture_without_a_format_is_refused_before_anything_is_printed(tmp_pa
             found = run_count(tmp_path, *SIZES, option, name)
             assert (2, "") == (found.exit_code, found.stdout)
             assert f"let its name end in {allowed}" in found.stderr
+
+
+def test_pictures_of_variants_stay_in_their_folder_whatever_the_variants_are_called(tmp_path):
+    names = ("../above", "a/b", "nul\0", "plain")
+    text = f"def variants():\n    return dict.fromkeys({names!r}, matmul_tiled.KERNEL.build())\n"
+    (tmp_path / "several.py").write_text(f"from measurement_kernels import matmul_tiled\n\n\n{text}")
+    (tmp_path / "out").mkdir()
+    asked = ["--graph", str(tmp_path / "out/g.dot"), "--memory", str(tmp_path / "out/m.svg"), "--groups", "1"]
+    command = ["count", str(tmp_path / "several.py"), *SIZES, *asked, "--facts", "tesla-k40m"]
+    found = CliRunner().invoke(application(), command)
+    assert 0 == found.exit_code, found.output
+    parts = ("..%2Fabove", "a%2Fb", "nul%00", "plain")
+    expected = {f"{kind}-{part}{end}" for part in parts for kind, end in (("g", ".dot"), ("m", ".svg"))}
+    assert expected == {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"several.py", "out"} == {path.name for path in tmp_path.iterdir()}
