@@ -66,11 +66,13 @@ def test_pictures_of_variants_stay_in_their_folder_whatever_the_variants_are_cal
     text = f"def variants():\n    return dict.fromkeys({names!r}, matmul_tiled.KERNEL.build())\n"
     (tmp_path / "several.py").write_text(f"from measurement_kernels import matmul_tiled\n\n\n{text}")
     (tmp_path / "out").mkdir()
-    asked = ["--graph", str(tmp_path / "out/g.dot"), "--memory", str(tmp_path / "out/m.svg"), "--groups", "1"]
-    command = ["count", str(tmp_path / "several.py"), *SIZES, *asked, "--facts", "tesla-k40m"]
-    found = CliRunner().invoke(application(), command)
-    assert 0 == found.exit_code, found.output
+    (tmp_path / "toy.yaml").write_text(FACTS)
+    graph = ["--graph", str(tmp_path / "out/g.dot")]
+    memory = ["--memory", str(tmp_path / "out/m.svg"), "--groups", "1", "--facts", str(tmp_path / "toy.yaml")]
+    for asked in (graph, memory):
+        found = CliRunner().invoke(application(), ["count", str(tmp_path / "several.py"), *SIZES, *asked])
+        assert 0 == found.exit_code, found.output
     parts = ("..%2Fabove", "a%2Fb", "nul%00", "plain")
     expected = {f"{kind}-{part}{end}" for part in parts for kind, end in (("g", ".dot"), ("m", ".svg"))}
     assert expected == {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"several.py", "out"} == {path.name for path in tmp_path.iterdir()}
+    assert {"several.py", "toy.yaml", "out"} == {path.name for path in tmp_path.iterdir()}
