@@ -68,7 +68,7 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         "--jobs", "-j", metavar="N",
-        help="Count and predict in N processes, at most one for each variant; -1: one for each core. Failures are left out.",
+        help="Count and predict in N processes, one for each variant at most; -1: one a core. Failures are left out.",
     ),
 ]  # fmt: skip
 
