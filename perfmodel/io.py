@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import stat
@@ -16,6 +17,10 @@ from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
 STANDARD_OUTPUT = "-"
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Numbers of system errors that say that a disk, or a user's share of it, is full."""
+SAFE = frozenset(" _-+=.,@()[]")
+"""Characters of a user's name that a file's name keeps, beside letters and digits."""
+LONGEST = 160
+"""Bytes of a user's name in a file's name, which may have 255 with all else in it."""
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -49,6 +54,28 @@ def _print(content: bytes) -> None:
     sys.stdout.flush()
     stream.write(content)
     stream.flush()
+
+
+def file_part(name: str) -> str:
+    """Return a name that a user gave as a part of a file's name: it leads into no other folder, and no two are alike.
+
+    What is no letter, digit or one of ``_-+=.,@()[]`` and the blank becomes ``%`` and the number of each of its bytes.
+    Of a long name the end is replaced by a digest.
+
+    Examples
+    --------
+    >>> file_part("tile=8 unroll=2"), file_part("../a"), file_part("a%b")
+    ('tile=8 unroll=2', '..%2Fa', 'a%25b')
+    """
+    safe = "".join(one if one.isalnum() or one in SAFE else _escaped(one) for one in name)
+    if len(safe.encode()) <= LONGEST:
+        return safe
+    digest = hashlib.sha256(safe.encode()).hexdigest()[:16]
+    return f"{safe.encode()[: LONGEST - 17].decode(errors='ignore')}-{digest}"
+
+
+def _escaped(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode(errors="surrogatepass"))
 
 
 def is_standard_output(path: str | Path) -> bool:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
-from perfmodel.io import replace_file, write_whole
+from perfmodel.io import file_part, replace_file, write_whole
 
 ROOT = Path(__file__).parents[1]
 WRITERS = (replace_file, write_whole)
@@ -264,6 +264,32 @@ def test_readers_find_one_content_or_the_other(tmp_path):
     assert found
     assert found <= contents
     assert [target] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tile=8 unroll=(1, 2)", "tile=8 unroll=(1, 2)"),
+        ("größer", "größer"),
+        ("../../etc/passwd", "..%2F..%2Fetc%2Fpasswd"),
+        ("..", ".."),
+        ("a\0b\n", "a%00b%0A"),
+        ("\ud800", "%ED%A0%80"),
+        ("a%2Fb", "a%252Fb"),
+        ("", ""),
+    ],
+)
+def test_a_users_name_is_a_part_of_a_files_name(tmp_path, name, expected):
+    assert expected == file_part(name)
+    path = tmp_path / f"picture-{file_part(name)}.png"
+    path.write_bytes(b"")
+    assert [path] == list(tmp_path.iterdir())
+
+
+def test_long_names_are_cut_and_stay_different():
+    names = {file_part("ü" * 300 + end) for end in "ab"} | {file_part("/" * 300)}
+    assert 3 == len(names)
+    assert all(len(name.encode()) <= 160 for name in names)
 
 
 def test_standard_output_that_is_closed_is_an_error(monkeypatch):

@@ -13,6 +13,7 @@ from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.errors import NoDeviceError, NoWeightsError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences
 from perfmodel.facts.documents import read_device
+from perfmodel.io import file_part
 from perfmodel.measuring.pinning import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
@@ -124,7 +125,7 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
     known = []
     for origin, folder, facts in _devices():
         differ = differences(facts, used)
-        path = recommended_weights(folder) if family is None else folder / f"{family}.json"
+        path = recommended_weights(folder) if family is None else folder / f"{file_part(family)}.json"
         if not differ and path is not None and path.is_file():
             return FoundWeights(path, facts, origin)
         known.append(_described(folder, facts, differ))

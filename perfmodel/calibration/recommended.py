@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel.documents import Schema, json_text, read_file, value_of
 from perfmodel.errors import DocumentError, WeightsFileError
-from perfmodel.io import write_whole
+from perfmodel.io import file_part, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
@@ -69,7 +69,8 @@ def recommended_weights(folder: Path) -> Path | None:
             names = (value_of(Recommended, read_file(path), _SCHEMA).family,)
         except DocumentError as error:
             raise WeightsFileError(str(path), error.problem) from error
-    return next((folder / f"{name}.json" for name in names if (folder / f"{name}.json").is_file()), None)
+    paths = (folder / f"{file_part(name)}.json" for name in names)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:

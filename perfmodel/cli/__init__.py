@@ -7,9 +7,11 @@ Modules import what they need inside that function, so that ``perfmodel --help``
 from __future__ import annotations
 
 import functools
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -19,6 +21,7 @@ from perfmodel.cli.notes import as_notes
 from perfmodel.cli.refusals import print_refusal
 from perfmodel.cli.settings import taken_settings, using, with_settings
 from perfmodel.cli.streams import careful_streams
+from perfmodel.cli.supervision import tell_status
 from perfmodel.errors import CacheError, FileAccessError, PerfModelError
 
 COMMANDS = (
@@ -37,11 +40,29 @@ def main() -> None:
 
     Commands find in their context the command that runs this program again.
     """
-    with careful_streams():
-        try:
-            application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
-        except KeyboardInterrupt:  # before or after the command itself
-            sys.exit(INTERRUPTED)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+    try:
+        with careful_streams():
+            try:
+                application()(prog_name="perfmodel", obj=(sys.executable, *sys.orig_argv[1:]))
+            except KeyboardInterrupt:  # before or after the command itself
+                _end_undisturbed()
+                sys.exit(INTERRUPTED)
+    except SystemExit as ended:
+        tell_status(ended.code)
+        raise
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """Interrupt this program; other than Python's own handler this one is only in a process of the command line."""
+    raise KeyboardInterrupt
+
+
+def _end_undisturbed() -> None:
+    """Let no further interrupt disturb how this process ends, with a traceback or a status of its own."""
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def application() -> typer.Typer:
@@ -92,6 +113,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             # Loopy's caches: the disk was full only later, for example.
             _refuse(CacheError(cache_folder(), str(error)))
         except KeyboardInterrupt:
+            _end_undisturbed()
             print("perfmodel: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 

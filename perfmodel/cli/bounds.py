@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.cli.drawings import of_variant
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def bounds_of(
         saved = {name: benefits.potential_benefits(model, counts, sizes) for name, counts in variants.items()}
         if picture is not None:
             for name, one in saved.items():
-                path = picture if len(saved) == 1 else picture.with_stem(f"{picture.stem}-{name}")
-                picture_benefits(one, path, name)
+                picture_benefits(one, of_variant(picture, name, len(saved) > 1), name)
         return {name: {"text": benefits_text(one), **asdict(one)} for name, one in saved.items()}
     needed = f"give the weights of {balance.FAMILY} or {benefits.FAMILY}, which lie beside these"
     raise OptionError(f"--why cannot use the weights of {family}", needed)

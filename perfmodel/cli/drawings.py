@@ -10,6 +10,7 @@ import typer
 
 from perfmodel.cli.output import sizes_text
 from perfmodel.errors import PictureFormatError
+from perfmodel.io import file_part
 
 if TYPE_CHECKING:
     from perfmodel.analyses.timeline import Timeline
@@ -61,8 +62,8 @@ def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg"))
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:
-    """Return the file of one variant: with several variants, the name is added before the suffix."""
-    return path.with_name(f"{path.stem}-{name}{path.suffix}") if several else path
+    """Return the file of one variant, beside that given: with several variants, the name is added before the suffix."""
+    return path.with_name(f"{path.stem}-{file_part(name)}{path.suffix}") if several else path
 
 
 def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:

@@ -56,7 +56,7 @@ def command(
     """
     from perfmodel.calibration.fitted_device import CORE, fit_family
     from perfmodel.fitting import FitOptions
-    from perfmodel.io import is_standard_output
+    from perfmodel.io import file_part, is_standard_output
     from perfmodel.models import find_family
 
     if every:
@@ -66,7 +66,7 @@ def command(
         _fit_all(source, out, given_facts_of(facts), json)
         return
     chosen = find_family(family)
-    path = out or (source if source.is_dir() else source.parent) / f"{chosen.name}.json"
+    path = out or (source if source.is_dir() else source.parent) / f"{file_part(chosen.name)}.json"
     if out is None:
         _check_new([path], "--out FILE")
     options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=not given_facts)

@@ -68,7 +68,7 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         "--jobs", "-j", metavar="N",
-        help="Count and predict variants in N processes; -1 is one for each core. Those that fail are left out.",
+        help="Count and predict in N processes, one for each variant at most; -1: one a core. Failures are left out.",
     ),
 ]  # fmt: skip
 
@@ -123,6 +123,13 @@ AllowUnmeasured = Annotated[
     bool, typer.Option("--allow-unmeasured", help="Count features that were never measured as free.")
 ]
 Level = Annotated[float, typer.Option("--level", help="Probability that intervals should have.")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance", min=0,
+        help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
+    ),
+]  # fmt: skip
 Anchored = Annotated[
     bool,
     typer.Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that."),

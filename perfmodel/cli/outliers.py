@@ -113,9 +113,10 @@ def _read(
 def _beside(folder: Path, family: str | None) -> Path | None:
     """Return the weights of a family, by default of the recommended one, in a store's folder; None of none."""
     from perfmodel.calibration.recommended import recommended_weights
+    from perfmodel.io import file_part
     from perfmodel.models import find_family
 
     if family is None:
         return recommended_weights(folder)
-    path = folder / f"{find_family(family).name}.json"
+    path = folder / f"{file_part(find_family(family).name)}.json"
     return path if path.is_file() else None

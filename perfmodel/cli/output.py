@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from perfmodel.cli.settings import table_width
+from perfmodel.cli.supervision import begin_result
 
 if TYPE_CHECKING:
     from perfmodel.anchors import Anchor
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_document(document: Any) -> None:
-    """Print one JSON document.
+    """Print one JSON document, once also where the process dies then and is supervised.
 
     Raises
     ------
@@ -27,7 +28,9 @@ def print_document(document: Any) -> None:
     """
     from perfmodel.documents import json_text
 
-    print(json_text(document, indent=2))
+    text = json_text(document, indent=2)
+    begin_result()
+    print(text)
 
 
 def print_text(text: str, file: TextIO | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,18 @@ def supervise_command(context: typer.Context) -> None:
 
     if context.obj and not follow_supervisor():
         raise typer.Exit(supervise(context.obj, partial(typer.echo, err=True)))
+
+
+def begin_result() -> None:
+    """Tell a supervisor, if there is one, that the result is printed from now on: no other process does it again."""
+    if supervised := sys.modules.get("perfmodel.measuring.supervised"):
+        supervised.begin_result()
+
+
+def tell_status(status: object) -> None:
+    """Tell a supervisor, if there is one, the status of this process, once its standard output is written."""
+    if supervised := sys.modules.get("perfmodel.measuring.supervised"):
+        supervised.end_result(status if isinstance(status, int) else int(status is not None))
 
 
 def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:

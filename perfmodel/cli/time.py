@@ -21,6 +21,7 @@ from perfmodel.cli.options import (
     Paired,
     SizeLists,
     Statistics,
+    Tolerance,
     Variant,
     WeightsFile,
     count_units,
@@ -31,7 +32,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_document, print_text, sizes_text
 from perfmodel.cli.settings import table_width
-from perfmodel.cli.supervision import supervised_store
+from perfmodel.cli.supervision import begin_result, supervised_store
 from perfmodel.errors import (
     AssumptionError,
     NoWeightsError,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from perfmodel.opencl import Device
     from perfmodel.predict import FittedModel
     from perfmodel.sweeps import SweptPoint
+    from perfmodel.tuning.agreement import Agreement
     from perfmodel.tuning.timed import TimedPoint
     from perfmodel.tuning.trials import Trials
 
@@ -67,13 +69,6 @@ Terms = Annotated[
 Visits = Annotated[
     int | None, typer.Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")
 ]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(
-        "--tolerance", min=0,
-        help="Largest relative difference between the outputs of variants; 1e-4 for float32, 1e-8 for float64.",
-    ),
-]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +81,7 @@ class _Outcome:
     campaign: Campaign
     points: tuple[TimedPoint, ...]
     withheld: Mapping[str, str]
-    uncompared: Mapping[str, str]
+    outputs: tuple[Agreement, ...]
     spent: Mapping[str, tuple[float, float]]
     keep: Path | None
     level: float
@@ -137,14 +132,17 @@ def command(
     bar = Bar()
     asked: dict[str, Any] = {
         "kernel": kernel.stem, "statistics": known, "progress": bar, "tolerance": tolerance, "keep": store,
+        "reference": loaded.reference,
     }  # fmt: skip
     with Trials(found, loaded.variants, points[0], campaign, loaded.arguments, **asked) as trials:
         timed = _timed(trials, points, swept, bar)
         spent = {name: trials.spent(name) for name in trials.variants}
+        outputs = tuple(trials.agreement(point) for point in points)
     outcome = _Outcome(
-        kernel, found, model, campaign, timed, withheld, trials.uncompared,
+        kernel, found, model, campaign, timed, withheld, outputs,
         {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level, problem,
     )  # fmt: skip
+    begin_result()
     ran = any(point.ran for point in timed)
     if json:
         print_document(_document(outcome))
@@ -269,7 +267,7 @@ def _timed(
     ranked = {place_of("", point.sizes): point.variants for point in swept}
     return tuple(
         timed_point(
-            point, {name: trials.rows[place_of(name, point)] for name in trials.variants},
+            point, {name: row for name in trials.variants if (row := trials.judged(name, point))},
             ranked.get(place_of("", point), ()),
         )
         for point in points
@@ -281,7 +279,7 @@ def _several(count: int, name: str) -> str:
 
 
 def _lines(found: _Outcome, terms: bool) -> list[str]:
-    from perfmodel.cli.timed_tables import note_lines, order_lines, terms_text, timed_table
+    from perfmodel.cli.timed_tables import note_lines, order_lines, output_lines, terms_text, timed_table
 
     by = f", predicted by {found.model.family.name} at {found.level:.0%}" if found.model else ""
     points = found.points
@@ -295,7 +293,7 @@ def _lines(found: _Outcome, terms: bool) -> list[str]:
                 at = f" at {sizes_text(point.sizes)}" * (len(points) > 1)
                 lines += [f"terms of {one.name}{at}:", terms_text(one.predicted)]
     lines += [f"note: {note}" for note in note_lines(points)]
-    lines += [f"note: {name}: its output was not compared: {why}" for name, why in found.uncompared.items()]
+    lines += [f"note: {text}" for text in output_lines(points, found.outputs)]
     lines += [f"note: {name}: {error}" for name, error in found.withheld.items()]
     if found.model is None:
         lines.append(f"note: no predictions: {found.problem}")
@@ -322,9 +320,15 @@ def _document(found: _Outcome) -> dict[str, Any]:
         "visits": campaign.visits,
         "runs": campaign.runs,
         "dropped": campaign.dropped,
-        "points": [point_document(point) for point in found.points],
+        "points": [
+            {**point_document(point), "outputs": outputs.to_json()}
+            for point, outputs in zip(found.points, found.outputs, strict=True)
+        ],
         "withheld": [{"variant": name, "problem": error} for name, error in found.withheld.items()],
-        "uncompared": [{"variant": name, "problem": why} for name, why in found.uncompared.items()],
+        "uncompared": [
+            {"variant": name, "problem": why}
+            for name, why in {name: why for one in found.outputs for name, why in one.uncompared.items()}.items()
+        ],
         "spent": [
             {"variant": name, "building_s": building, "running_s": running}
             for name, (building, running) in found.spent.items()

@@ -10,6 +10,7 @@ from perfmodel.cli.settings import table_width
 
 if TYPE_CHECKING:
     from perfmodel.ranked import RankedVariant
+    from perfmodel.tuning.agreement import Agreement
     from perfmodel.tuning.timed import TimedPoint, TimedVariant
 
 COLUMNS = (
@@ -87,6 +88,18 @@ def note_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
     for (name, note), where in told.items():
         some = len(points) > 1 and len(where) < len(points)
         yield f"{name}" + f" ({'; '.join(where)})" * some + f": {note}"
+
+
+def output_lines(points: Sequence[TimedPoint], outputs: Sequence[Agreement]) -> Iterator[str]:
+    """Say what was compared and came out where variants are several; what is wrong, :func:`note_lines` says."""
+    told: dict[str, list[str]] = {}
+    for point, found in zip(points, outputs, strict=True):
+        wrong = {f"{name}: {found.difference(name)}" for name in found.wrong}
+        for text in found.sentences if len(point.variants) > 1 or found.reference or found.uncompared else ():
+            if text not in wrong:
+                told.setdefault(text, []).append(sizes_text(point.sizes))
+    for text, where in told.items():
+        yield text + f" ({'; '.join(where)})" * (len(points) > 1 and len(where) < len(points))
 
 
 def terms_text(one: RankedVariant) -> str:

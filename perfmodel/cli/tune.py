@@ -19,6 +19,7 @@ from perfmodel.cli.options import (
     OwnFamily,
     Sizes,
     Statistics,
+    Tolerance,
     Variant,
     WeightsFile,
     fraction,
@@ -29,7 +30,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import model_document, print_document, print_text
 from perfmodel.cli.settings import settings, table_width
-from perfmodel.cli.supervision import supervised_store
+from perfmodel.cli.supervision import begin_result, supervised_store
 from perfmodel.errors import OptionError, TuningError
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def command(
     within: Within = "2%",
     budget: Budget = None,
     most: Most = None,
+    tolerance: Tolerance = None,
     keep: Keep = None,
     code: Code = None,
     csv: Csv = False,
@@ -97,9 +99,11 @@ def command(
     steps = _Steps(sys.stderr if csv or json else sys.stdout)
     found = tune(
         loaded.space or loaded.builders, at, model=model, level=level, within=matters, budget_s=budget, most=most,
-        keep=store, kernel=kernel.stem, arguments=loaded.arguments, statistics=known,
+        keep=store, kernel=kernel.stem, arguments=loaded.arguments, reference=loaded.reference,
+        tolerance=tolerance, statistics=known,
         jobs=1 if jobs is None else jobs, progress=bar, watch=steps.show,
     )  # fmt: skip
+    begin_result()
     if code is not None and found.best is not None:
         _write_code(code, loaded.builders[found.best.name])
     if json:
@@ -111,6 +115,9 @@ def command(
         print(csv_text(COLUMNS, found.records()), end="")
     else:
         print_text("\n".join(_lines(found)))
+    if found.best is None and any(one.seconds for one in found.tried):
+        advice = "see how they differ, and add reference() to the kernel file, which gives the right outputs"
+        raise TuningError("no variant is called the best, since their outputs are in doubt", advice)
     if found.best is None:
         raise TuningError("no variant ran well", "see the status of each, and try `perfmodel time` with one of them")
 
@@ -176,6 +183,7 @@ def _document(kernel: Path, model: FittedModel, found: Tuned) -> dict[str, Any]:
         "known": found.known,
         "within": found.within,
         "ended": found.ended,
+        "outputs": found.outputs.to_json(),
         "counting_s": found.counting_s,
         "spent_s": found.spent_s,
         "saved_s": found.saved_s,

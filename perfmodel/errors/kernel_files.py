@@ -152,6 +152,15 @@ class GivenArgumentError(PerfModelError, ValueError):
     and it is made from the kernel's own types and shapes."""
 
 
+class ReferenceOutputError(PerfModelError, ValueError):
+    """A user's function ``reference()`` gives nothing that the outputs of variants can be compared with."""
+
+    found: str  # as "returns list"
+    allowed: str
+    message = """reference() {found}; give {allowed}, or leave the function out and variants are compared with each
+    other."""
+
+
 class TrialError(PerfModelError, RuntimeError):
     """A variant cannot be built, counted or run."""
 

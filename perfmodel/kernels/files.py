@@ -1,7 +1,7 @@
 """Reading kernel files: folders of kernel classes, and a user's file of kernels.
 
 A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
-and may have ``arguments()``.
+and may have ``arguments()`` and ``reference()``.
 """
 
 from __future__ import annotations
@@ -70,11 +70,14 @@ class KernelFile:
         Its function ``arguments(**sizes)``, which gives arrays and scalars by argument name; None where it has none.
     space
         The space that all variants make; None where the file has no ``space()``, or some variants are left out.
+    reference
+        Its function ``reference(**arguments)``, which gives the right outputs; None where it has none.
     """
 
     builders: Mapping[str, Callable[[], TranslationUnit]]
     arguments: Callable[..., Mapping[str, Any]] | None = None
     space: Space | None = None
+    reference: Callable[..., Any] | None = None
 
     @cached_property
     def variants(self) -> dict[str, TranslationUnit]:
@@ -84,7 +87,8 @@ class KernelFile:
     def only(self, names: Collection[str]) -> KernelFile:
         """Return the file with these variants alone."""
         chosen = {name: build for name, build in self.builders.items() if name in names}
-        return KernelFile(chosen, self.arguments, self.space if len(chosen) == len(self.builders) else None)
+        space = self.space if len(chosen) == len(self.builders) else None
+        return KernelFile(chosen, self.arguments, space, self.reference)
 
 
 def load_file(path: Path | str) -> dict[str, TranslationUnit]:
@@ -118,7 +122,9 @@ def load_kernel_file(path: Path | str) -> KernelFile:
     The variants of a space are built when they are used.
 
     ``arguments(**sizes)`` gets the sizes by their names, or those that it names, and returns a dict of argument name
-    to numpy array or number. It raises as :func:`load_file` does, when it is called.
+    to numpy array or number. ``reference(**arguments)`` gets the kernel's arguments by their names, or those that it
+    names, as they are before a run: arrays, scalars and sizes. It returns a dict of output name to array, or a
+    translation unit that computes them. Both raise as :func:`load_file` does, when they are called.
 
     For the errors see :func:`load_file`.
     """
@@ -134,16 +140,18 @@ def load_kernel_file(path: Path | str) -> KernelFile:
         raise KernelFileContentError(path, ("kernel()", "variants()"))
     given = names.get("arguments")
     arguments = _asking(path, given) if callable(given) else None
+    right = names.get("reference")
+    reference = partial(_called, path, right) if callable(right) else None
     if name == "kernel" and callable(names.get("space")):
         space = _space(path, names)
-        return KernelFile(space.variants, arguments, space)
+        return KernelFile(space.variants, arguments, space, reference)
     if name == "kernel" and (parameters := _needed(function)):
         told = f"kernel() of '{path}' takes {', '.join(parameters)}, and the file has no space()"
         raise SpaceError(told, "add space(), which returns a dict of the values of each parameter")
     with surroundings(path):
         value = function()
     units = _translation_units(path, name, value)
-    return KernelFile({one: partial(_itself, unit) for one, unit in units.items()}, arguments)
+    return KernelFile({one: partial(_itself, unit) for one, unit in units.items()}, arguments, None, reference)
 
 
 def _itself(unit: TranslationUnit) -> TranslationUnit:
@@ -172,11 +180,15 @@ def _space(path: Path, names: Mapping[str, Any]) -> Space:
 
     with surroundings(path):
         values = names["space"]()
-    if not isinstance(values, dict) or not all(isinstance(one, list | tuple | range) for one in values.values()):
-        found = type(values).__name__
-        raise KernelFileTypeError(path, "space()", found, "a dict of each parameter's name to a tuple of its values")
+    wanted = "a dict of each parameter's name to a tuple of its values"
+    if not isinstance(values, dict):
+        raise KernelFileTypeError(path, "space()", type(values).__name__, wanted)
+    plain = dict(dict.items(values))
+    for name, one in plain.items():
+        if not isinstance(name, str) or not isinstance(one, list | tuple | range):
+            raise KernelFileTypeError(path, "space()", f"a dict with {name!r}: {type(one).__name__}", wanted)
     allowed = names.get("allowed")
-    return Space(build, values, [_surrounded(path, allowed)] if callable(allowed) else [])
+    return Space(build, plain, [_surrounded(path, allowed)] if callable(allowed) else [])
 
 
 def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,16 +206,21 @@ def _asking(path: Path, function: Callable[..., Any]) -> Callable[..., Mapping[s
     """Return a user's function ``arguments()`` that takes all sizes and is checked to return a dict of names."""
 
     def arguments(**sizes: int) -> Mapping[str, Any]:
-        with surroundings(path):
-            wanted = inspect.signature(function).parameters
-            every = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in wanted.values())
-            value = function(**{name: size for name, size in sizes.items() if every or name in wanted})
+        value = _called(path, function, **sizes)
         if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
             allowed = "a dict of argument name to numpy array or number"
             raise KernelFileTypeError(path, "arguments()", type(value).__name__, allowed)
         return value
 
     return arguments
+
+
+def _called(path: Path, function: Callable[..., Any], /, **given: Any) -> Any:
+    """Call a function of a user's file with those of some arguments that it names, or with all if it takes all."""
+    with surroundings(path):
+        wanted = inspect.signature(function).parameters
+        every = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in wanted.values())
+        return function(**{name: value for name, value in given.items() if every or name in wanted})
 
 
 def _translation_units(path: Path, name: str, value: object) -> dict[str, TranslationUnit]:
@@ -214,11 +231,12 @@ def _translation_units(path: Path, name: str, value: object) -> dict[str, Transl
             raise KernelFileTypeError(path, "kernel()", type(value).__name__, "a loopy.TranslationUnit")
         return {"kernel": value}
     allowed = "a non-empty dict of name to loopy.TranslationUnit"
-    if not isinstance(value, dict) or not value:
-        found = "an empty dict" if value == {} else type(value).__name__
+    if not isinstance(value, dict) or not dict.__len__(value):
+        found = "an empty dict" if isinstance(value, dict) else type(value).__name__
         raise KernelFileTypeError(path, "variants()", found, allowed)
-    for key, unit in value.items():
+    plain = dict(dict.items(value))  # of a subclass, whose methods are the user's own
+    for key, unit in plain.items():
         if not isinstance(key, str) or not isinstance(unit, TranslationUnit):
             found = f"{key!r}: {type(unit).__name__}"
             raise KernelFileTypeError(path, "variants()", found, allowed)
-    return dict(value)
+    return {str.__str__(key): unit for key, unit in plain.items()}

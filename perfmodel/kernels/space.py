@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Configuration = dict[str, Any]
+
+MOST = 10**7
+"""Configurations of a space before restrictions, at most: to go through these takes about ten seconds."""
+MOST_KEPT = 10**6
+"""Configurations that meet all restrictions, at most: these take a gigabyte of memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +44,9 @@ class Space:
     Raises
     ------
     SpaceError
-        If a parameter has no values or one value twice, a restriction takes something that is no parameter, or no
-        configuration meets all restrictions.
+        If a parameter's name is no text, it has no values or one value twice, configurations are more than
+        :data:`MOST`, a restriction takes something that is no parameter or returns something else than true or false,
+        or no configuration meets all restrictions.
 
     Examples
     --------
@@ -53,28 +61,29 @@ class Space:
     restrictions: Iterable[Callable[..., bool]] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", {name: tuple(values) for name, values in self.values.items()})
+        object.__setattr__(self, "values", _checked_values(self.values))
         object.__setattr__(self, "restrictions", tuple(self.restrictions))
-        for name, values in self.values.items():
-            if not values:
-                raise SpaceError(f"parameter '{name}' has no values", "give at least one")
-            for value in values:
-                if values.count(value) > 1:
-                    raise SpaceError(f"parameter '{name}' has the value {value!r} twice", "give each value once")
         if not self.configurations:
             raise SpaceError("no configuration meets all restrictions", "check them, or give more values")
+        if len(self.configurations) > MOST_KEPT:
+            raise SpaceError(f"more than {MOST_KEPT} configurations meet all restrictions", "restrict them more")
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
         """The configurations that meet all restrictions; the last parameter varies first."""
         checks = [self._check(one) for one in self.restrictions]
         every = (dict(zip(self.values, values, strict=True)) for values in product(*self.values.values()))
-        return tuple(one for one in every if all(check(one) for check in checks))
+        return tuple(islice((one for one in every if all(check(one) for check in checks)), MOST_KEPT + 1))
 
     @cached_property
     def variants(self) -> dict[str, Callable[[], TranslationUnit]]:
         """By the name of each variant a function that builds it; names leave out parameters with one value."""
-        return {self.name_of(one): partial(self.build, **one) for one in self.configurations}
+        found: dict[str, Callable[[], TranslationUnit]] = {}
+        for one in self.configurations:
+            if (name := self.name_of(one)) in found:
+                raise SpaceError(f"two configurations are named '{name}'", "give values that look different as text")
+            found[name] = partial(self.build, **one)
+        return found
 
     def name_of(self, configuration: Mapping[str, Any]) -> str:
         """Return the name of the variant of a configuration, as in ``tile=8 prefetch=True``."""
@@ -100,12 +109,65 @@ class Space:
 
     def _check(self, restriction: Callable[..., bool]) -> Callable[[Configuration], bool]:
         """Return a restriction as a function of a configuration."""
-        names = tuple(inspect.signature(restriction).parameters)
+        try:
+            parameters = inspect.signature(restriction).parameters
+        except (TypeError, ValueError) as error:
+            raise SpaceError(f"a restriction cannot be called ({error})", "give a function of parameters") from error
+        kinds = {one.kind for one in parameters.values()}
+        names = tuple(parameters)
+        if kinds == {inspect.Parameter.VAR_KEYWORD}:
+            return lambda one: _truth(restriction(**one), one)
         if len(names) == 1 and names[0] not in self.values:
-            return restriction
+            return lambda one: _truth(restriction(one), one)
         for name in names:
             if name not in self.values:
                 told = ", ".join(self.values)
                 raise SpaceError(f"a restriction takes '{name}', which is no parameter", f"the parameters are {told}")
-        return lambda one: restriction(**{name: one[name] for name in names})
+        return lambda one: _truth(restriction(**{name: one[name] for name in names}), one)
 
+
+def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
+    """Return the values of each parameter as tuples, under names of Python's own type."""
+    for name, values in given.items():
+        if not isinstance(name, str):
+            raise SpaceError(f"a parameter's name is {name!r}, and no text", "give names as 'tile'")
+        if not isinstance(values, Collection) or isinstance(values, str | bytes | Mapping):
+            kind = type(values).__name__
+            raise SpaceError(f"the values of parameter '{name}' are of type {kind}", "give a tuple, a list or a range")
+    counts = {name: _length(values) for name, values in given.items()}
+    for name, count in counts.items():
+        if not count:
+            raise SpaceError(f"parameter '{name}' has no values", "give at least one")
+    if math.prod(counts.values()) > MOST:
+        told = " * ".join(f"{count} of {name}" for name, count in counts.items())
+        raise SpaceError(f"the space has more than {MOST} configurations ({told} values)", "give fewer values")
+    found = {str.__str__(name): tuple(values) for name, values in given.items()}
+    for name, values in found.items():
+        if (twice := _twice(values)) is not None:
+            raise SpaceError(f"parameter '{name}' has the value {twice[0]!r} twice", "give each value once")
+    return found
+
+
+def _length(values: Collection[Any]) -> int:
+    try:
+        return len(values)
+    except OverflowError:  # a range of more than 2**63 numbers
+        return MOST + 1
+
+
+def _twice(values: Sequence[Any]) -> tuple[Any] | None:
+    """Return the first value that comes twice, in a tuple; None where there is none."""
+    try:
+        count = Counter(values)
+        return next(((value,) for value in values if count[value] > 1), None)
+    except TypeError:  # lists are values too
+        return next(((value,) for value in values if values.count(value) > 1), None)
+
+
+def _truth(found: object, configuration: Configuration) -> bool:
+    """Return what a restriction returned, if it is true or false, or a number."""
+    if isinstance(found, bool | np.bool_ | int | np.integer):
+        return bool(found)
+    told = " ".join(f"{name}={value!r}" for name, value in configuration.items())
+    kind = "None" if found is None else f"an object of type {type(found).__name__}"
+    raise SpaceError(f"a restriction returned {kind} for {told}", "return True or False, as with all() of an array")

@@ -14,7 +14,7 @@ from perfmodel.measuring.order import Configuration
 from perfmodel.measuring.progress import Progress, task
 from perfmodel.measuring.record import outcome
 from perfmodel.measuring.subject import FailedError
-from perfmodel.measuring.supervised import died, recorded_by_this_command, spent_s, under_way
+from perfmodel.measuring.supervised import died, recorded_before, spent_s, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Key, Measurement
 
@@ -59,8 +59,8 @@ class Session:
     def begun(cls, bench: AnyBench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
         found = store.read(path)
-        deadly = (row for row in found.rows if died(row))
-        deaths = {row.key: row for row in deadly if row.kernel_hash or recorded_by_this_command(row)}
+        known = (*(row for row in found.rows if row.kernel_hash), *recorded_before(path))
+        deaths = {row.key: row for row in known if died(row)}
         timekeeper = Timekeeper(bench, bench.launch_overhead())
         return cls(bench, path, progress, timekeeper, {row.key: row for row in found.possible}, deaths)
 

@@ -5,6 +5,9 @@ its memory damaged by SIGABRT.  So the campaign runs in a child process.  Before
 writes to a pipe what to record if it dies (:func:`under_way`).  The supervisor starts the child again as long as
 it dies in this way (:func:`supervise`).  A process that the user ends is not started again.
 
+A child says when it begins to print its result, and with which status it ends once all is printed: from then on
+it is not started again, so that a result is printed once.
+
 Ctrl-C in a terminal reaches both processes, ``kill -INT`` only one.  So the supervisor passes its interrupts on, and
 the child takes the first one only.
 """
@@ -18,19 +21,21 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import datetime, timezone
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from perfmodel import store
+from perfmodel.errors import DocumentError
 from perfmodel.store import Key, Measurement
+from perfmodel.store.records import read_row
 
-#: Environment variables: file descriptor of the pipe, when the command began, and time used of a budget by processes
-#: before this one [s].
-PIPE, BEGAN, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_BEGAN", "PERFMODEL_SPENT_S"
+#: Environment variables: file descriptor of the pipe, where in each store the records of this command begin [bytes],
+#: and time used of a budget by processes before this one [s].
+PIPE, BEGINS, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_BEGINS", "PERFMODEL_SPENT_S"
 #: Signals that end a process which crashes; a user ends it by others.
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 #: Status of a process that was interrupted.
@@ -42,19 +47,42 @@ DIED = "the process died of "
 Report: TypeAlias = tuple[Path, Measurement]
 
 
-class _End(NamedTuple):
-    """How a child ended: its status (negative: a signal), the report that held, and whether it was interrupted."""
+#: What :func:`supervise` says at the first interrupt.
+INTERRUPT = "perfmodel: interrupted; a second Ctrl-C ends it at once, also in the middle of a kernel"
 
-    status: int
-    report: Report | None
-    interrupted: bool
+
+@dataclass
+class _Child:
+    """What a child reported, and how it ended: its status (negative: a signal), and whether it was interrupted.
+
+    The report is of what was under way last.  A result is printed as soon as its printing has begun; its status is
+    None until all is printed.
+    """
+
+    status: int = 0
+    interrupted: bool = False
+    report: Report | None = None
+    begins: dict[str, int] = field(default_factory=dict)
+    printing: bool = False
+    result: int | None = None
+
+    def read(self, line: bytes) -> None:
+        """Take a line of the pipe; half a line is of a child that died while it wrote."""
+        with suppress(ValueError):
+            document = json.loads(line) or {"record": None}
+            self.begins = document.get("begins", {}) | self.begins
+            if "result" in document:
+                self.printing, self.result = True, document["result"]
+            if "record" in document:
+                row = document["record"]
+                self.report = row and (Path(document["store"]), Measurement.model_validate(row))
 
 
 def follow_supervisor() -> bool:
     """Return whether a supervisor started this process; if so, the process ends as soon as the supervisor does."""
     if PIPE not in os.environ:
         return False
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the caller ignores it
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # not where the caller ignores it
         signal.signal(signal.SIGINT, _interrupt_once)
     pipe = int(os.environ[PIPE])
     os.set_inheritable(pipe, False)
@@ -79,23 +107,32 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
         Takes a message whenever the command is started again.
     """
     began_s, suspect, in_between = monotonic(), None, False
-    began = datetime.now(timezone.utc).isoformat(timespec="seconds")  # as records have it
+    begins: dict[str, int] = {}
+    recorded: set[Key] = set()
     while True:
-        status, report, interrupted = _run(command, {BEGAN: began, SPENT: str(monotonic() - began_s)})
-        if interrupted:
+        child = _run(command, {BEGINS: json.dumps(begins), SPENT: str(monotonic() - began_s)}, tell)
+        status, report, begins = child.status, child.report, child.begins | begins
+        if child.interrupted:
             return INTERRUPTED
         again = report is None and in_between
         in_between = report is None
         left = status >= 0 and report is not None  # by os._exit, which no exception tells
-        if again or not (left or -status in CRASHES):
+        if not (left or -status in CRASHES):
             return status if status >= 0 else 128 - status
         death = DIED + (f"os._exit({status})" if left else signal.Signals(-status).name)
+        if child.printing:
+            whole = child.result is not None
+            tell(f"{death} {'after' if whole else 'while'} it printed its result" + "; run it again" * (not whole))
+            return child.result if child.result is not None else 128 + abs(status)
+        if again or (report is not None and report[1].key in recorded):  # nothing new would come of another start
+            return status if status >= 0 else 128 - status
         if report is None:  # damage that an earlier configuration did shows only now
             tell(f"{death} between configurations; tried again")
             continue
         path, row = report
         cause = f"{death} while this was under way"
         suspect = _judge(path, row, cause, suspect)
+        recorded |= set() if suspect else {row.key}
         fate = "tried again" if suspect else "recorded, the rest goes on"
         tell(f"{row.kernel} {store.canonical(row.variant)}: {cause}; {fate}")
 
@@ -108,27 +145,28 @@ def _judge(path: Path, row: Measurement, cause: str, suspect: Key | None) -> Key
     return None
 
 
-def _run(command: Sequence[str], told: Mapping[str, str]) -> _End:
+def _run(command: Sequence[str], told: Mapping[str, str], tell: Callable[[str], None]) -> _Child:
     """Run the command once; the second interrupt kills it, where the first does not end it."""
     reading, writing = os.pipe()
     environment = {**os.environ, **told, PIPE: str(writing)}
+    found, interrupts = _Child(), 0
     with os.fdopen(reading, "rb") as pipe:
         try:
             child = subprocess.Popen(command, env=environment, pass_fds=(writing,))
         finally:
             os.close(writing)
-        last, interrupts = b"null", 0
         while child.returncode is None:
             try:
                 for line in pipe:
-                    last = line
+                    found.read(line)
                 child.wait()
             except KeyboardInterrupt:
                 interrupts += 1
                 child.send_signal(signal.SIGKILL if interrupts > 1 else signal.SIGINT)
-    document = json.loads(last)
-    report = document and (Path(document["store"]), Measurement.model_validate(document["record"]))
-    return _End(child.returncode, report, interrupts > 0)
+                if interrupts == 1:
+                    tell(INTERRUPT)
+    found.status, found.interrupted = child.returncode, interrupts > 0
+    return found
 
 
 @contextmanager
@@ -149,11 +187,37 @@ def spent_s() -> float:
     return float(os.environ.get(SPENT, "0"))
 
 
-def recorded_by_this_command(row: Measurement) -> bool:
-    """Whether a record is of a process of this supervised command: not older than the command."""
-    if BEGAN not in os.environ or not row.taken_at:
-        return False
-    return datetime.fromisoformat(row.taken_at) >= datetime.fromisoformat(os.environ[BEGAN])
+def recorded_before(path: Path) -> tuple[Measurement, ...]:
+    """Return what processes of this supervised command recorded in a store before this one, in their order.
+
+    The first that asks only notes where the store ends: clocks may be set back, and records of one second are alike.
+    """
+    if PIPE not in os.environ:
+        return ()
+    rows, _ = store.paths(path.absolute())
+    begins = json.loads(os.environ.get(BEGINS, "{}"))
+    if str(rows) not in begins:
+        _report({"begins": {str(rows): rows.stat().st_size if rows.exists() else 0}})
+        return ()
+    found = []
+    with rows.open("rb") as file:
+        file.seek(begins[str(rows)])
+        for line in file:
+            with suppress(DocumentError):  # `store.read` reports it
+                found.append(read_row(line))
+    return tuple(found)
+
+
+def begin_result() -> None:
+    """Tell a supervisor that the result is printed from now on, so that no other process prints it again."""
+    end_result(None)
+
+
+def end_result(status: int | None) -> None:
+    """Tell a supervisor that all is printed, and with which status this process ends."""
+    if PIPE in os.environ:
+        with suppress(OSError):  # the supervisor has ended, or it is that of a process above this one
+            _report({"result": status})
 
 
 def died(row: Measurement) -> bool:

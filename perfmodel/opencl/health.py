@@ -47,7 +47,7 @@ def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
     """Build and run a small kernel on a device and look at its result.
 
     Each check builds another kernel, in a new process, so that a program from a cache does not
-    count, and a driver that crashes or hangs does no harm.
+    count, and a driver that crashes or hangs does no harm. It ends with this process, however that ends.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...
 
 
 def _probe(argument: str, time_limit: float) -> dict[str, Any]:
-    program = f"{ONLY_INSTALLED}from perfmodel.opencl.probe import main; main(sys.argv[1])"
-    command = [sys.executable, "-W", "ignore", "-c", program, argument]
+    own = "from perfmodel.opencl.probe import end_with_parent, main; end_with_parent({}); main(sys.argv[1])"
+    command = [sys.executable, "-W", "ignore", "-c", ONLY_INSTALLED + own.format(os.getpid()), argument]
     subject = "any" if argument == "list" else argument
     try:
         done = subprocess.run(

@@ -50,6 +50,11 @@ class Race:
         self.times[place] = seconds
         self.__dict__.pop("outlook", None)
 
+    def forget(self, place: int) -> None:
+        """Take back what was noted of the variant at a place, so that it may run."""
+        self.times.pop(place, None)
+        self.__dict__.pop("outlook", None)
+
     @cached_property
     def outlook(self) -> Outlook:
         """What is believed now."""

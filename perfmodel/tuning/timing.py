@@ -23,7 +23,8 @@ def time_variants(
     """Visit every variant at every point as often as the campaign says, and again those whose visits disagree.
 
     Each pass has the same order, so that all others lie between two visits to a variant at a point. A variant that
-    failed at a point is not visited there again. ``trials.rows`` holds what was found.
+    failed at a point is not visited there again, nor is one whose output is wrong once all have run.
+    ``trials.judged`` tells what was found.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def time_variants(
         for visit in range(campaign.visits):
             for name, point in places:
                 place = place_of(name, point)
-                if visit and trials.rows[place].status != "ok":
+                if visit and not _good(trials, name, point):
                     progress.advance(name, expected[place])
                     continue
                 progress.advance(_visited(trials, name, point, ended), expected[place])
@@ -84,5 +85,9 @@ def _visited(trials: Trials, name: str, point: Sizes, ended: dict[tuple[str, str
 
 
 def _disagrees(trials: Trials, name: str, point: Sizes) -> bool:
-    row = trials.rows[place_of(name, point)]
-    return row.status == "ok" and row.disagrees
+    return _good(trials, name, point) and trials.rows[place_of(name, point)].disagrees
+
+
+def _good(trials: Trials, name: str, point: Sizes) -> bool:
+    row = trials.judged(name, point)
+    return row is not None and row.status == "ok"

@@ -1,19 +1,22 @@
 """Runs of the variants of one user's kernel, each timed as a campaign times its kernels.
 
 A visit goes as one of a campaign: the same arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as
-those of the measured rows that models are fitted to. Outputs are compared between variants, since a user's kernel
-has no reference.
+those of the measured rows that models are fitted to. Outputs are compared between variants, or with those of the
+user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from perfmodel import store
 from perfmodel.errors import TrialError
@@ -25,16 +28,20 @@ from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
-from perfmodel.measuring.supervised import recorded_by_this_command, spent_s, under_way
+from perfmodel.measuring.supervised import recorded_before, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, canonical
+from perfmodel.tuning.agreement import REFERENCE, Agreement, Comparison
+from perfmodel.tuning.expected import Reference, expected_outputs
 from perfmodel.tuning.given_arguments import check_given
-from perfmodel.tuning.outputs import differences, output_names
+from perfmodel.tuning.outputs import output_names
 from perfmodel.tuning.user_kernel import Arguments, UserKernel, Variant
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.opencl import Device
+
+T = TypeVar("T")
 
 #: Visits of ten runs at the user's own sizes, which may take long: three far apart, more where these disagree.
 TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0)
@@ -97,10 +104,14 @@ class Trials:
     progress
         Is told when another campaign uses the device.
     compare
-        Whether outputs are compared: the first variant that runs well at some sizes is the reference there.
+        Whether outputs are compared at the first run of each variant.
     tolerance
         Largest relative difference of floating-point outputs [1]; by their type if left out
-        (:data:`perfmodel.tuning.outputs.TOLERANCE`).
+        (:func:`perfmodel.tuning.outputs.tolerance_of`).
+    reference
+        ``reference(**arguments)`` gets copies of the arguments by name, and gives the right outputs by name, or a
+        translation unit that computes them. Without it variants are compared with each other, and the majority is
+        right.
     keep
         A store, to which each visit's record is added when it ends.
     ladder
@@ -111,9 +122,8 @@ class Trials:
     kernel
         Its variants.
     rows
-        By variant and sizes as :func:`perfmodel.store.canonical` writes them, the record of all its visits joined.
-    uncompared
-        Why a variant's output was not compared, by name.
+        By variant and sizes as :func:`perfmodel.store.canonical` writes them, the record of all its visits joined,
+        also where its output turned out to be wrong (:meth:`judged`).
 
     Raises
     ------
@@ -144,17 +154,17 @@ class Trials:
         tolerance: float | None = None,
         keep: Path | None = None,
         ladder: Sequence[Mapping[str, int]] = (),
+        reference: Reference | None = None,
     ) -> None:
         self.device, self.sizes, self.campaign = device, dict(sizes), campaign
         self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
         self.variants = self.kernel.variants
         self.rows: dict[tuple[str, str], Measurement] = {}
-        self.uncompared: dict[str, str] = {}
-        self._compare, self._tolerance = compare, tolerance
+        self._compare, self._tolerance, self._reference = compare, tolerance, reference
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
         self._counts: dict[str, KernelCounts] = {}
         self._tried: dict[tuple[str, str], float | FailedError] = {}
-        self._expected: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._comparisons: dict[str, Comparison] = {}
         self._spent: dict[str, Spent] = {}
         self._earlier: dict[tuple[str, str], list[Measurement]] = {}
         self._stack = ExitStack()
@@ -170,15 +180,18 @@ class Trials:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *raised: object) -> None:
-        self._stack.close()
+    def __exit__(self, raised: type[BaseException] | None, *more: object) -> None:
+        with self._stack:
+            if raised is None and self._keep is not None:
+                self._keep_judgements(self._keep)
 
     def visit(
         self, name: str, sizes: Mapping[str, int] | None = None, *, enough_s: float | None = None
     ) -> Measurement:
         """Visit a variant now, and return the record of this visit; a failure is a record too.
 
-        At its first visit it is built, and at the first one at these sizes its output is compared.
+        At its first visit it is built, and at the first one at these sizes its output is compared. Whether that is
+        right is known only when others have run (:meth:`judged`), but for an output that differs from the reference.
 
         Parameters
         ----------
@@ -205,14 +218,46 @@ class Trials:
         earlier = self._earlier.get(key)
         row = earlier.pop(0) if earlier else None
         if row is None or row.status == "ok":  # a row that is known is checked, as others are compared to it
-            ending = partial(self._failed, name, NO_END, at)
-            with under_way(self._keep, ending) if self._keep else nullcontext():
-                found = self._visited(name, at, enough_s, row)
+            found = self._watched(name, at, lambda: self._visited(name, at, enough_s, row))
             if self._keep is not None and found is not row:
                 store.append(self._keep, found, self.timekeeper.counted.get(found.kernel_hash))
             row = found
         self.rows[key] = row.after(self.rows.get(key))
         return row
+
+    def compare(self, name: str) -> Measurement | None:
+        """Run a variant at the sizes of the trials to compare its output, without timing it.
+
+        One whose output is compared already runs once more, and its outputs are compared with its first ones. Returns
+        the record of a failure, as of :meth:`visit`, and raises likewise.
+        """
+        self.kernel.check_name(name)
+        self.kernel.ask_for_arguments(self.sizes)
+        key = (name, canonical(self.sizes))
+        row = next((one for one in self._earlier.get(key, ()) if one.status != "ok"), None)
+        if row is None:
+            row = self._watched(name, self.sizes, lambda: self._compared(name, self.sizes))
+            if self._keep is not None and row is not None:
+                store.append(self._keep, row)
+        if row is not None:
+            self.rows[key] = row
+        return row
+
+    def agreement(self, sizes: Mapping[str, int] | None = None) -> Agreement:
+        """Return which variants gave the same outputs at some sizes, by default those of the trials."""
+        found = self._comparisons.get(canonical(self.sizes if sizes is None else dict(sizes)))
+        return found.agreement if found else Agreement()
+
+    def judged(self, name: str, sizes: Mapping[str, int] | None = None) -> Measurement | None:
+        """Return the record of all visits to a variant; a failure where its output turned out to be wrong.
+
+        None where it has neither. Sizes are by default those of the trials.
+        """
+        at = self.sizes if sizes is None else dict(sizes)
+        row, agreement = self.rows.get((name, canonical(at))), self.agreement(at)
+        if name not in agreement.wrong or (row and row.status != "ok"):
+            return row
+        return self._failed(name, FailedError("correctness", agreement.difference(name)), at)
 
     def count(self, name: str) -> KernelCounts:
         """Count a variant for the device; its code is neither generated nor checked before it is visited.
@@ -234,10 +279,6 @@ class Trials:
     def counting(self) -> dict[str, Any]:
         """The options with which :meth:`count` counts a variant."""
         return {"subgroup_size": self.bench.fact("subgroup_size"), "statistics": self._statistics}
-
-    def joined(self, name: str) -> Measurement:
-        """Return the record of all visits to a variant at the sizes of the trials, joined; it must have one."""
-        return self.rows[name, canonical(self.sizes)]
 
     def recall(self, row: Measurement) -> bool:
         """Take an earlier record, as if it were a visit made now; whether it is of a variant as it is now.
@@ -298,6 +339,27 @@ class Trials:
         with stage("constraint"):
             check_given(subject.generated.kernel, self.kernel.given, at)
         return self.bench.trial(subject, at)
+
+    def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
+        """Do some work with a variant; a supervisor learns whose it is."""
+        with under_way(self._keep, partial(self._failed, name, NO_END, at)) if self._keep else nullcontext():
+            return work()
+
+    def _compared(self, name: str, at: Parameters) -> Measurement | None:
+        began = perf_counter()
+        try:
+            known = (name, canonical(at)) in self._tried
+            self._first_run(name, at)
+            if known and self._compare:
+                outputs = self._outputs(self.kernel.subject(name), at)[1]
+                self._comparisons[canonical(at)].again(name, outputs, self._terms(name, at))
+        except FailedError as failure:
+            if failure.status == "runtime":
+                self.bench.see_that_it_works()
+            return self._failed(name, failure, at)
+        finally:
+            self._add(name, building_s=perf_counter() - began)
+        return None
 
     def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
         """Build and check a variant if that is due, and time it unless its record is known."""
@@ -360,19 +422,54 @@ class Trials:
         if not self._compare:
             self.bench.compiled(subject)
             return
-        _, after = self.bench.output(subject, at)
+        passed, outputs = self._outputs(subject, at)
+        if (comparison := self._comparisons.get(canonical(at))) is None:
+            comparison = Comparison(self._expected(passed, outputs, at), self._tolerance)
+            self._comparisons[canonical(at)] = comparison
         with stage("correctness"):
-            self._compare_output(name, {one: after[one] for one in output_names(subject.generated.kernel)}, at)
+            comparison.add(name, outputs, self._terms(name, at))
+            if self._reference is not None and name in (agreement := comparison.agreement).wrong:
+                raise FailedError("correctness", agreement.difference(name))
 
-    def _compare_output(self, name: str, outputs: dict[str, Any], at: Parameters) -> None:
-        reference, expected = self._expected.setdefault(canonical(at), (name, outputs))
-        if set(outputs) != set(expected):
-            others = f"it writes {', '.join(outputs)}, and '{reference}' writes {', '.join(expected)}"
-            self.uncompared[name] = others
-            return
-        found = differences(outputs, expected, self._tolerance)
-        if found:
-            raise FailedError("correctness", f"its output differs from that of '{reference}': {'; '.join(found)}")
+    def _outputs(self, subject: Subject, at: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Run a variant once; return the arguments as they were passed, and its outputs, by name."""
+        passed, after = self.bench.output(subject, at)
+        return passed, {one: after[one] for one in output_names(subject.generated.kernel)}
+
+    def _terms(self, name: str, at: Parameters) -> float:
+        """Return how many additions a variant makes for each element that it stores, about."""
+        counts = self._counts[name]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an upper bound does here
+            stores = counts.accesses(space="global", direction="store")(**at)
+            return float(counts.operations(kind="add")(**at)) / max(float(stores), 1.0)
+
+    def _expected(
+        self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters
+    ) -> Mapping[str, Any] | None:
+        """Return what the user's reference gives for the arguments of a variant; None where there is none."""
+        if self._reference is None:
+            return None
+        from loopy import TranslationUnit
+
+        copies = {name: np.array(one) if isinstance(one, np.ndarray) else one for name, one in passed.items()}
+        value = self._reference(**copies)
+        if isinstance(value, TranslationUnit):
+            only = UserKernel(self.kernel.name, {REFERENCE: value}, None, (at,), self.campaign.seed)
+            only.given = self.kernel.given
+            try:
+                self.timekeeper.work_groups(only.subject(REFERENCE), at)
+                value = self._outputs(only.subject(REFERENCE), at)[1]
+            except FailedError as failure:
+                raise TrialError(REFERENCE, failure.status, failure.message) from failure
+        return expected_outputs(value, outputs)
+
+    def _keep_judgements(self, keep: Path) -> None:
+        """Add to a store the failures of variants whose output turned out to be wrong after they had been timed."""
+        for (name, _), before in self.rows.items():
+            row = self.judged(name, before.parameters)
+            if row is not None and row.status != before.status:
+                store.append(keep, row)
 
     def _check_memory(self, subject: Subject, at: Parameters) -> None:
         if self.bench.fits(subject, at):
@@ -417,11 +514,9 @@ class Trials:
 
 def _rows_of_this_command(keep: Path, kernel: str) -> dict[tuple[str, str], list[Measurement]]:
     """Return what earlier processes of a supervised command kept, by variant and sizes: a kernel ended them."""
-    if not spent_s():
-        return {}
     found: dict[tuple[str, str], list[Measurement]] = {}
-    for row in store.read(keep).rows:
-        if row.kernel == kernel and recorded_by_this_command(row):
+    for row in recorded_before(keep):
+        if row.kernel == kernel:
             found.setdefault((str(row.variant.get("variant")), canonical(row.parameters)), []).append(row)
     return found
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import data_frame, html_table, in_words, one_line, percent, seconds_text
+from perfmodel.tuning.agreement import Agreement
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -72,6 +73,8 @@ class Tuned:
         Why no more variants ran.
     counting_s
         Time for building, counting and predicting all variants [s].
+    outputs
+        Which variants gave the same outputs.
     """
 
     device: str
@@ -82,11 +85,12 @@ class Tuned:
     within: float
     ended: str
     counting_s: float = 0.0
+    outputs: Agreement = field(default_factory=Agreement)
 
     @cached_property
     def best(self) -> TunedVariant | None:
-        """The fastest variant that ran; None where none ran well."""
-        return min((one for one in self.tried if one.seconds), key=lambda one: one.seconds or 0.0, default=None)
+        """The fastest variant that ran and whose output is not in doubt; None where there is none."""
+        return min(self._good, key=lambda one: one.seconds or 0.0, default=None)
 
     @cached_property
     def tied(self) -> tuple[TunedVariant, ...]:
@@ -94,7 +98,7 @@ class Tuned:
         if self.best is None or self.best.seconds is None:
             return ()
         most = (1 + self.within) * self.best.seconds
-        near = (one for one in self.tried if one.seconds and one.seconds <= most)
+        near = (one for one in self._good if one.seconds and one.seconds <= most)
         return tuple(sorted(near, key=lambda one: one.seconds or 0.0))
 
     @property
@@ -119,8 +123,10 @@ class Tuned:
         tied = {one.name for one in self.tied} if len(self.tied) > 1 else set()
         for one in sorted(self.tried, key=lambda one: (one.seconds is None, one.seconds or 0.0)):
             predicted = "-" if one.predicted is None else seconds_text(one.predicted)
-            if one.seconds is None or self.best is None or self.best.seconds is None:
+            if one.seconds is None:
                 rows.append((one.name, one.status, "-", predicted, ""))
+            elif self.best is None or self.best.seconds is None or not self.outputs.allows(one.name):
+                rows.append((one.name, seconds_text(one.seconds), "-", predicted, "in doubt"))
             else:
                 times = f"{one.seconds / self.best.seconds:.2f}"
                 rows.append((one.name, seconds_text(one.seconds), times, predicted, "tie" if one.name in tied else ""))
@@ -130,8 +136,9 @@ class Tuned:
     def summary(self) -> tuple[str, ...]:
         """What came out, one sentence each."""
         count = len(self.tried) + len(self.skipped)
+        told = self.outputs.sentences if self.outputs != Agreement() else ()
         if self.best is None or self.best.seconds is None:
-            return (f"none of {len(self.tried)} variants that were tried runs; the first says: {self._first_failure}",)
+            return (self._nothing, *told)
         found = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
         if len(self.tied) > 1:
             others = ", ".join(one.name for one in self.tied[1:])
@@ -142,7 +149,7 @@ class Tuned:
             sure = f"with {percent(self.known)} none of them is faster by more than {percent(self.within)}"
             saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
             found.append(f"{saved}; {sure}")
-        return tuple(found)
+        return (*found, *told)
 
     def _repr_html_(self) -> str:
         """Return the variants that were tried as a table for a notebook, with a summary below it."""
@@ -172,5 +179,14 @@ class Tuned:
         ]  # fmt: skip
 
     @property
-    def _first_failure(self) -> str:
-        return next((f"{one.name}: {one.status}, {one.message}" for one in self.tried), "there are none")
+    def _good(self) -> list[TunedVariant]:
+        """Those that ran, and that the comparison of outputs allows to be called the best."""
+        return [one for one in self.tried if one.seconds and self.outputs.allows(one.name)]
+
+    @property
+    def _nothing(self) -> str:
+        """Why none is the best."""
+        if any(one.seconds for one in self.tried):
+            return "none is called the best, since outputs are in doubt"
+        first = next((f"{one.name}: {one.status}, {one.message}" for one in self.tried), "there are none")
+        return f"none of {len(self.tried)} variants that were tried runs; the first says: {first}"

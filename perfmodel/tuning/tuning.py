@@ -18,6 +18,7 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.predictions import predict_each
 from perfmodel.tuning.anchoring import device_of
+from perfmodel.tuning.expected import Reference
 from perfmodel.tuning.prior import belief_of
 from perfmodel.tuning.search import Race
 from perfmodel.tuning.trials import TRIALS, Trials
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
 #: Variants up to this factor slower than the best are visited again [1], the fastest of them first, so many at most.
 NEAR, MOST_NEAR = 1.1, 5
+
+#: Variants expected to be this much slower than the best are the last ones to be run only for their outputs [1].
+SLOW = 30.0
+#: Variants that are run only for their outputs, at most.
+MOST_COMPARED = 12
 
 KNOWN = "the best is known"
 ALL = "all variants were tried"
@@ -57,6 +63,8 @@ def tune(
     keep: str | Path | None = None,
     kernel: str = "kernel",
     arguments: Arguments | None = None,
+    reference: Reference | None = None,
+    tolerance: float | None = None,
     statistics: Mapping[str, float] | None = None,
     campaign: Campaign = TUNE,
     jobs: int = 1,
@@ -69,6 +77,10 @@ def tune(
     All variants are counted and predicted. Then the most promising one runs, the belief in all others is updated by
     what it took, and so on (:mod:`perfmodel.tuning.search`), until the best is known or the budget is used. In the end
     the variants near the best run again, since times are noisy.
+
+    Outputs are compared: with those of `reference`, or else between variants. Then the best is one of the majority.
+    Where the search ends with few variants, others run once for their outputs alone, until three more agree than
+    differ, and one of them is not among those that looked fast. ``Tuned.outputs`` says what was compared.
 
     Parameters
     ----------
@@ -90,7 +102,7 @@ def tune(
     budget_s
         No variant is begun later than this after the start [s], counting included; None for no limit.
     most
-        Number of variants that may run; None for no limit.
+        Number of variants that may run, for their times or for their outputs; None for no limit.
     keep
         A store of measurements, to which every run is added. Runs of the same code at the same sizes that it holds
         already are not made again, so that a search that was stopped goes on.
@@ -98,6 +110,11 @@ def tune(
         The kernel's name in that store.
     arguments
         ``arguments(**sizes)`` gives arrays and scalars by argument name; they are made where it is left out.
+    reference
+        ``reference(**arguments)`` gets copies of the kernel's arguments by name, and gives the right outputs by name,
+        or a translation unit that computes them.
+    tolerance
+        Largest relative difference of floating-point outputs [1]; by their type if left out.
     statistics
         Of what depends on data, as of :func:`perfmodel.count`.
     campaign
@@ -130,6 +147,8 @@ def tune(
         If the model's device is not one of this machine's, runs nothing, or is in use.
     OutputError
         If the store cannot be written.
+    ReferenceOutputError
+        If `reference` gives nothing that outputs can be compared with.
 
     Examples
     --------
@@ -152,6 +171,7 @@ def tune(
     trials = Trials(
         device_of(model), named, at, campaign, arguments,
         kernel=kernel, statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
+        reference=reference, tolerance=tolerance,
     )  # fmt: skip
     with trials:
         course = _Course(trials, model, at, within, began, budget_s, watch or (lambda found: None))
@@ -195,6 +215,9 @@ class _Course:
     names: list[str] = field(default_factory=list)
     predictions: list[Prediction] = field(default_factory=list)
     tried: dict[str, TunedVariant] = field(default_factory=dict)
+    expected: dict[str, float] = field(default_factory=dict)
+    aside: set[str] = field(default_factory=set)
+    confirmed: set[str] = field(default_factory=set)
     counting_s: float = 0.0
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
@@ -242,8 +265,10 @@ class _Course:
                 self._note(name)
 
     def finished(self, level: float, most: int | None) -> Tuned:
-        """Run variants until the best is known, and those near it again."""
+        """Run variants until the best is known and its output compared, and those near it again."""
         ended = self._race(level, most)
+        while self._compared(most):
+            ended = self._race(level, most)
         for name in self._near():
             if self._late:
                 break
@@ -256,15 +281,56 @@ class _Course:
                 return KNOWN
             if self._late:
                 return BUDGET
-            if most is not None and len(self.race.times) >= most:
+            if not self._may_run(most):
                 return MOST
             self._visit(self.names[place])
             self.watch(self._known(""))
         return ALL
 
+    def _may_run(self, most: int | None) -> bool:
+        ran = self.tried.keys() | self.aside
+        return most is None or len(ran & set(self.names)) < most
+
+    def _compared(self, most: int | None) -> bool:
+        """Run variants for their outputs until these are settled; return whether a time turned out not to count.
+
+        The best runs once more: one that gives other outputs each time agrees with none.
+        """
+        before = self._timed
+        while (name := self._suspect() or self._witness()) is not None and not self._late:
+            if name not in self.tried:
+                if not self._may_run(most):
+                    break
+                self.aside.add(name)
+            self.confirmed.add(name)
+            self.trials.compare(name)
+            self._note(name)
+        return bool(before - self._timed)
+
+    def _suspect(self) -> str | None:
+        """Return the fastest variant if its output was not compared at least once since it was timed."""
+        best = None if self.race.best is None else self.names[self.race.best]
+        return None if best in self.confirmed else best
+
+    def _witness(self) -> str | None:
+        """Return a variant that may tell whose outputs are right; None where they are settled or none is left.
+
+        At least one is not of those that ran because they looked fast: these may have the same fault.
+        """
+        agreement, least = self.trials.agreement(), self.race.least
+        aside = self.aside & set(agreement.compared)
+        if least is None or (agreement.settled and (agreement.reference or aside)) or len(self.aside) >= MOST_COMPARED:
+            return None
+        known = {*agreement.compared, *agreement.uncompared, *(self.tried.keys() - self._timed)}
+        waiting = [place for place, name in enumerate(self.names) if name not in known]
+        scattered = np.random.default_rng(self.trials.campaign.seed).permutation(waiting)
+        slow = self.race.outlook.seconds > SLOW * least
+        return next((self.names[place] for place in sorted(scattered, key=lambda place: bool(slow[place]))), None)
+
     def _near(self) -> list[str]:
         """Return the variants near the best; none if it is alone."""
-        good = {name: one.seconds for name, one in self.tried.items() if one.seconds}
+        allows = self.trials.agreement().allows
+        good = {name: one.seconds for name, one in self.tried.items() if one.seconds and allows(name)}
         least = min(good.values(), default=0.0)
         near = sorted((name for name in good if good[name] <= NEAR * least), key=lambda name: good[name])
         return near[:MOST_NEAR] if len(near) > 1 else []
@@ -276,16 +342,25 @@ class _Course:
         self._note(name)
 
     def _note(self, name: str) -> None:
-        """Note what a variant took in all its visits."""
-        place, row = self.names.index(name), self.trials.joined(name)
-        before = self.tried.get(name)
-        expected = before.expected if before else float(self.race.outlook.seconds[place])
-        seconds = row.seconds if row.status == "ok" else None
-        self.race.note(place, seconds)
-        self.tried[name] = TunedVariant(
-            name, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
-            self.trials.spent(name).total_s,
-        )  # fmt: skip
+        """Note that a variant ran, and what is known now of all that did: another's output may tell more of theirs."""
+        self.expected.setdefault(name, float(self.race.outlook.seconds[self.names.index(name)]))
+        for one, expected in self.expected.items():
+            place = self.names.index(one)
+            row = self.trials.judged(one)
+            if row is None:  # it ran for its output alone, and nothing says that this is wrong
+                if self.tried.pop(one, None) is not None:
+                    self.race.forget(place)
+                continue
+            seconds = row.seconds if row.status == "ok" else None
+            self.race.note(place, seconds)
+            self.tried[one] = TunedVariant(
+                one, self.predictions[place].seconds, expected, row.status, seconds, row.message, row.flags,
+                self.trials.spent(one).total_s,
+            )  # fmt: skip
+
+    @property
+    def _timed(self) -> set[str]:
+        return {name for name, one in self.tried.items() if one.seconds}
 
     def _known(self, ended: str) -> Tuned:
         """Return what is known now."""
@@ -303,7 +378,7 @@ class _Course:
         return Tuned(
             self.trials.device.name, self.at, tuple(self.tried.values()),
             tuple(sorted(skipped, key=lambda one: one.expected or 0.0)),
-            self.race.settled, self.within, ended, self.counting_s,
+            self.race.settled, self.within, ended, self.counting_s, self.trials.agreement(),
         )  # fmt: skip
 
     @property

@@ -12,12 +12,16 @@ import numpy as np
 
 from perfmodel.errors import UnknownVariantError
 from perfmodel.kernels import KernelClass, Ladder, Parameters
-from perfmodel.measuring.arguments import BLOCK, offset_arguments
+from perfmodel.measuring.arguments import offset_arguments
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.store import canonical
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
+
+#: So many elements of an array differ, and are repeated then. It is a prime, so that no two rows or tiles of a matrix
+#: hold the same, and a kernel that takes one for the other gives other outputs.
+PERIOD = 2**20 + 7
 
 Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
 Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
@@ -140,4 +144,4 @@ class UserKernel:
         if given is not None:
             return given
         drawn = np.random.default_rng([self._seed, crc32(name.encode())])
-        return np.resize(drawn.uniform(0.5, 2.0, BLOCK), shape)
+        return np.resize(drawn.uniform(0.5, 2.0, PERIOD), shape)

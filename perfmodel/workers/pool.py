@@ -50,7 +50,7 @@ class Pool:
     Parameters
     ----------
     jobs
-        Number of processes; -1 is one for each core. With 1 there are none.
+        Number of processes; -1 is one for each core. With 1 there are none. There are never more than variants.
     progress
         Is told of each variant that is done; True for a bar on standard error.
 
@@ -96,7 +96,7 @@ class Pool:
                 return
             if not variants:
                 return
-            with processes_for(self.jobs) as processes:
+            with processes_for(self.jobs, len(variants)) as processes:
                 course = _Course(task, variants, max(1, min(most, MOST)), processes, self.progress)
                 try:
                     yield from course.results()

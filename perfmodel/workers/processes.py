@@ -6,6 +6,8 @@ The cluster is that of the block of joblib's ``parallel_config(backend="dask")``
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -76,6 +78,9 @@ class OwnProcesses:
             environment = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
             kept = {name: os.environ[name] for name in environment if name in os.environ}
             self._executor = ProcessPoolExecutor(self.count, env={**environment, **kept})
+            with _interrupts_ignored():
+                first: Future[Any] = self._executor.submit(function, *arguments)
+            return first
         found: Future[Any] = self._executor.submit(function, *arguments)
         return found
 
@@ -149,8 +154,8 @@ class ClusterProcesses:
 
 
 @contextmanager
-def processes_for(jobs: int) -> Iterator[Processes]:
-    """Give processes for so many jobs; this machine's end with the block, at once where it raises or is left.
+def processes_for(jobs: int, most: int) -> Iterator[Processes]:
+    """Give processes for so many jobs, at most so many; this machine's end with the block, at once where it raises.
 
     Raises
     ------
@@ -163,15 +168,33 @@ def processes_for(jobs: int) -> Iterator[Processes]:
     backend, _ = get_active_backend()
     found: Processes
     if (client := getattr(backend, "client", None)) is not None:  # of Dask
-        found = ClusterProcesses(client, jobs if jobs > 0 else None)
+        found = ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
     else:
-        found = OwnProcesses(max(1, int(effective_n_jobs(jobs))))
+        found = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
     try:
         yield found
     except BaseException:
-        found.renew(kill=True)
+        with _interrupts_ignored():
+            found.renew(kill=True)
         raise
     found.renew()
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Begin or end processes undisturbed by Ctrl-C.
+
+    Those that begin here ignore it for ever: this one ends them, and they print no tracebacks. A second one while they
+    end would leave them running.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def checked_jobs(jobs: Any) -> int:

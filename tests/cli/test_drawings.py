@@ -59,3 +59,20 @@ def test_a_picture_without_a_format_is_refused_before_anything_is_printed(tmp_pa
             found = run_count(tmp_path, *SIZES, option, name)
             assert (2, "") == (found.exit_code, found.stdout)
             assert f"let its name end in {allowed}" in found.stderr
+
+
+def test_pictures_of_variants_stay_in_their_folder_whatever_the_variants_are_called(tmp_path):
+    names = ("../above", "a/b", "nul\0", "plain")
+    text = f"def variants():\n    return dict.fromkeys({names!r}, matmul_tiled.KERNEL.build())\n"
+    (tmp_path / "several.py").write_text(f"from measurement_kernels import matmul_tiled\n\n\n{text}")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "toy.yaml").write_text(FACTS)
+    graph = ["--graph", str(tmp_path / "out/g.dot")]
+    memory = ["--memory", str(tmp_path / "out/m.svg"), "--groups", "1", "--facts", str(tmp_path / "toy.yaml")]
+    for asked in (graph, memory):
+        found = CliRunner().invoke(application(), ["count", str(tmp_path / "several.py"), *SIZES, *asked])
+        assert 0 == found.exit_code, found.output
+    parts = ("..%2Fabove", "a%2Fb", "nul%00", "plain")
+    expected = {f"{kind}-{part}{end}" for part in parts for kind, end in (("g", ".dot"), ("m", ".svg"))}
+    assert expected == {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"several.py", "toy.yaml", "out"} == {path.name for path in tmp_path.iterdir()}

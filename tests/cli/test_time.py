@@ -34,6 +34,7 @@ WRONG = SCALE + '''
 def variants():
     return {
         "right": scale("out[i] = a[i] + 1", 64), "wrong": scale("out[i] = a[i] + 2", 128),
+        "right too": scale("out[i] = 1 + a[i]", 64),
         "odd": scale("out[i] = a[i] + 1", 2**20),
     }
 '''
@@ -165,8 +166,22 @@ def test_variants_that_fail_are_told_and_the_rest_goes_on(here):
     result = here("time", "wrong.py", *N, "-w", "weights.json", *ONCE)
     assert 0 == result.exit_code, result.stderr
     assert "note: wrong: correctness: its output differs from that of 'right': 'out' by up to 1 (" in result.stdout
+    assert "note: outputs of 2 of 3 variants agree (right, right too); the others are wrong" in result.stdout
     assert "note: odd: constraint: LaunchLimitError: " in result.stdout or "breaks the kernel's" in result.stdout
     assert "note: wrong: prediction withheld" not in result.stdout
+
+
+def test_of_two_that_differ_none_is_called_wrong(here):
+    two = ("--variant", "right", "--variant", "wrong")
+    result = here("time", "wrong.py", *N, *ONCE, *two)
+    assert 0 == result.exit_code, result.stderr
+    said = "note: outputs differ, and no majority agrees, so none is called right: right against wrong; add reference()"
+    assert said in result.stdout
+    with Path("wrong.py").open("a") as file:
+        file.write("\n\ndef reference(a, **others):\n    return {'out': a + 1}\n")
+    found = document(here("time", "wrong.py", *N, *ONCE, *two, "--json"))["points"][0]
+    assert {"right": "ok", "wrong": "correctness"} == {one["variant"]: one["status"] for one in found["variants"]}
+    assert (True, ["right"]) == (found["outputs"]["reference"], found["outputs"]["right"])
 
 
 def test_records_are_kept(here):
@@ -174,7 +189,7 @@ def test_records_are_kept(here):
     assert "records: kept" == result.stdout.splitlines()[-1]
     here("time", "wrong.py", *N, *ONCE, "--keep", "kept", "--variant", "right")
     read = store.read("kept")
-    (row,) = read
+    (row,) = (one for one in read if one.variant == {"variant": "right"})
     assert ("wrong", {"variant": "right"}, {"n": 4096}, 2) == (
         row.kernel, row.variant, row.parameters, len(row.visits),
     )  # fmt: skip
@@ -253,6 +268,17 @@ def test_a_kernel_that_ends_its_process_is_recorded_and_the_rest_goes_on(here):
     assert "the process died of SIG" in message
     assert "recorded, the rest goes on" in done.stderr
     assert ["a", "deadly", "b"] == [row.variant["variant"] for row in store.read("kept").rows]
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_at_its_end_prints_one_document(here):
+    Path("last.py").write_text(PAIR + "\n\nimport atexit\nimport os\natexit.register(os.abort)\n")
+    command = [sys.executable, "-c", RUN, "time", "last.py", *N, *ONCE, "--json"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+    )
+    assert ["ok", "ok"] == [row["status"] for row in document_of(done)["points"][0]["variants"]]
+    assert "the process died of SIGABRT after it printed its result" in done.stderr
 
 
 def document_of(done: subprocess.CompletedProcess[str]) -> dict:

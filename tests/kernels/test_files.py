@@ -36,6 +36,25 @@ def test_variants_keep_their_names_and_win_over_kernel(file):
     assert ["b", "a"] == list(load_file(path))
 
 
+def test_subclasses_of_text_and_dict_are_made_plain(file):
+    path = file(KERNEL + """
+
+class Name(str):
+    def __str__(self):
+        raise ValueError
+    __hash__ = str.__hash__
+
+class Odd(dict):
+    def items(self):
+        raise ValueError
+
+def variants():
+    return Odd({Name("a/b"): kernel()})
+""")
+    (name,) = load_file(path)
+    assert (str, "a/b") == (type(name), name)
+
+
 def test_what_a_file_prints_stays_off_standard_output(file, capsys):
     load_file(file("print('hello')\n" + KERNEL))
     assert "" == capsys.readouterr().out
@@ -74,6 +93,12 @@ def test_what_a_file_prints_stays_off_standard_output(file, capsys):
         ("def kernel():\n    return 3\n", errors.KernelFileTypeError, TypeError, "int"),
         ("def variants():\n    return [1]\n", errors.KernelFileTypeError, TypeError, "list"),
         ("def variants():\n    return {}\n", errors.KernelFileTypeError, TypeError, "empty dict"),
+        ("class Odd(dict):\n    def __eq__(self, other):\n        1/0\ndef variants():\n    return Odd()\n",
+         errors.KernelFileTypeError, TypeError, "empty dict"),
+        ("def kernel(tile): pass\ndef space():\n    return {1: (2,)}\n", errors.KernelFileTypeError, TypeError,
+         "space() is or returns a dict with 1: tuple; it must be a dict of each parameter's name"),
+        ("def kernel(tile): pass\ndef space():\n    return {'tile': (1,)}\ndef allowed(tile):\n    1/0\n",
+         errors.KernelFileExecutionError, RuntimeError, "line 5: raised ZeroDivisionError"),
         ("def variants():\n    return {'a': 1}\n", errors.KernelFileTypeError, TypeError, "'a': int"),
     ],
 )
@@ -165,6 +190,7 @@ def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
     [
         (("def space", "def spaces"), SpaceError, "takes tile, and the file has no space(); add space()"),
         (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileTypeError, "space() is or returns int"),
+        (("(8, 16)", "range(10**18)"), SpaceError, "the space has more than 10000000 configurations"),
         (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileTypeError, "a dict of each parameter"),
         (("tile * unroll < 32", "False"), SpaceError, "no configuration meets all restrictions"),
         (("tile * unroll < 32", "1 / 0"), KernelFileExecutionError, "ZeroDivisionError"),

@@ -57,6 +57,19 @@ def test_coordinates_keep_the_order_of_numbers_and_nothing_is_further_apart_than
         ({"tile": (0, 1, 0)}, (), "parameter 'tile' has the value 0 twice; give each value once"),
         (VALUES, (lambda tile, unroll: True,), "a restriction takes 'unroll', which is no parameter; the parameters "
          "are tile, prefetch"),
+        ({1: (2,)}, (), "a parameter's name is 1, and no text; give names as 'tile'"),
+        ({"tile": 8}, (), "the values of parameter 'tile' are of type int; give a tuple, a list or a range"),
+        ({"tile": "abc"}, (), "the values of parameter 'tile' are of type str"),
+        ({"tile": range(10**18)}, (), "the space has more than 10000000 configurations (1000000000000000000 of tile"),
+        ({"tile": range(10**30)}, (), "the space has more than 10000000 configurations"),
+        ({"a": range(10**4), "b": range(10**4)}, (), "(10000 of a * 10000 of b values); give fewer values"),
+        ({"tile": range(10**6 + 1)}, (), "more than 1000000 configurations meet all restrictions; restrict them more"),
+        ({"tile": ([1], [2], [1])}, (), "parameter 'tile' has the value [1] twice"),
+        (VALUES, (lambda tile: np.array([True, False]),), "a restriction returned an object of type ndarray for "
+         "tile=8 prefetch=False; return True or False, as with all() of an array"),
+        (VALUES, (lambda tile: None,), "a restriction returned None for tile=8"),
+        (VALUES, (lambda tile: "yes",), "a restriction returned an object of type str"),
+        (VALUES, (3,), "a restriction cannot be called (3 is not a callable object)"),
         (VALUES, (lambda tile: tile > 99,), "no configuration meets all restrictions; check them, or give more values"),
     ],
 )  # fmt: skip
@@ -64,3 +77,18 @@ def test_a_space_that_makes_no_sense(values, restrictions, said):
     with pytest.raises(SpaceError) as raised:
         Space(pair, values, restrictions)
     assert said in str(raised.value)
+
+
+def test_many_values_are_checked_in_no_time():
+    assert 10**5 == len(Space(pair, {"tile": range(10**5)}).configurations)
+
+
+def test_restrictions_may_return_what_is_true_of_numpy_and_take_all_by_name():
+    large, even = (lambda tile: np.int32(tile) > 8), (lambda tile: tile & 16)
+    space = Space(pair, VALUES, [large, even, lambda **every: every["prefetch"]])
+    assert [{"tile": 16, "prefetch": True}] == list(space.configurations)
+
+
+def test_two_values_that_look_alike_are_refused_where_variants_are_named():
+    with pytest.raises(SpaceError, match="two configurations are named 'tile=8'; give values that look different"):
+        Space(pair, {"tile": (8, "8")}).variants  # noqa: B018

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -45,6 +46,9 @@ def die():
     folder.joinpath("deaths").open("a").write("x")
     exec(how)
 
+if "CLOCK" in os.environ:
+    from perfmodel.measuring import record
+    record.now = lambda unit: os.environ["CLOCK"]
 folder, where, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests' caller ignores it
 kernel = SCALE
@@ -104,9 +108,32 @@ def test_a_crash_in_build_is_recorded_like_one_at_run_time(tmp_path):
     assert ("", "the process died of SIGABRT while this was under way, twice") == (row.kernel_hash, row.message)
 
 
+def test_a_clock_that_is_set_back_starts_nothing_again(tmp_path, monkeypatch):
+    """Records of this command are older than it, by the clock; a death without code is known all the same."""
+    monkeypatch.setenv("CLOCK", "2001-02-03T04:05:06+00:00")
+    status, said, deaths = campaign(tmp_path / "m", "build", "os.abort()")
+    assert (0, 2, 2) == (status, deaths, len(said)), said
+    assert {(2, n): "ok" for n in (256, 512, 1024)} | {(3, 256): "runtime"} == statuses(tmp_path / "m")
+
+
+def test_a_configuration_that_is_recorded_and_ends_the_process_again_is_the_last(tmp_path):
+    """As where a store forgets: no other start would bring anything new."""
+    program = """
+import os, sys
+from pathlib import Path
+from perfmodel.measuring.supervised import under_way
+from tests.store.test_files import measurement
+with under_way(Path(sys.argv[1]), measurement):
+    os.abort()
+"""
+    said: list[str] = []
+    assert 134 == supervised.supervise([sys.executable, "-c", program, str(tmp_path / "m")], said.append)
+    assert ["tried again", "recorded, the rest goes on"] == [text.partition("; ")[2] for text in said]
+
+
 def test_an_interrupt_of_the_supervisor_alone_ends_the_campaign(tmp_path):
     status, said, deaths = campaign(tmp_path / "m", "measured", "os.kill(os.getppid(), 2); time.sleep(30)")
-    assert (130, 1, []) == (status, deaths, said)
+    assert (130, 1, [supervised.INTERRUPT]) == (status, deaths, said)
     assert {"ok"} >= set(statuses(tmp_path / "m").values())
 
 
@@ -169,9 +196,49 @@ if deaths.stat().st_size <= {times}:
     assert ["the process died of SIGABRT between configurations; tried again"] == said
 
 
-def test_a_process_knows_what_its_command_recorded(monkeypatch):
-    """However long its processes took to start."""
-    earlier, own = (measurement(taken_at=f"2026-11-23T02:00:0{second}+00:00") for second in (4, 5))
-    assert not supervised.recorded_by_this_command(own)
-    monkeypatch.setenv(supervised.BEGAN, "2026-11-23T02:00:05+00:00")
-    assert [False, True] == [supervised.recorded_by_this_command(row) for row in (earlier, own)]
+def test_a_process_knows_what_its_command_recorded(tmp_path, monkeypatch):
+    """Whatever their clocks say: it is what the store holds behind what it held at first."""
+    earlier, own = measurement(kernel_hash="a"), measurement(kernel_hash="b")
+    store.append(tmp_path, earlier)
+    assert () == supervised.recorded_before(tmp_path)  # nobody supervises
+    said: list[dict[str, dict[str, int]]] = []
+    monkeypatch.setattr(supervised, "_report", said.append)
+    monkeypatch.setenv(supervised.PIPE, "0")
+    assert () == supervised.recorded_before(tmp_path)
+    store.append(tmp_path, own)
+    with (tmp_path / "measurements.jsonl").open("a") as file:
+        file.write('{"torn')
+    monkeypatch.setenv(supervised.BEGINS, json.dumps(said[0]["begins"]))
+    assert (own,) == supervised.recorded_before(tmp_path)
+
+
+PRINTER = """
+import os, sys
+from perfmodel.measuring.supervised import begin_result, end_result, follow_supervisor
+follow_supervisor()
+open(sys.argv[1], "a").write("x")
+begin_result()
+print("the result", flush=True)
+{whole}
+os.abort()
+"""
+
+
+@pytest.mark.parametrize(
+    ("whole", "status", "said"),
+    [
+        ("end_result(3)", 3, "the process died of SIGABRT after it printed its result"),
+        ("", 134, "the process died of SIGABRT while it printed its result; run it again"),
+    ],
+)
+def test_who_dies_after_its_result_is_not_started_again(tmp_path, whole, status, said):
+    told: list[str] = []
+    program = PRINTER.format(whole=whole)
+    assert status == supervised.supervise([sys.executable, "-c", program, str(tmp_path / "starts")], told.append)
+    assert ("x", [said]) == ((tmp_path / "starts").read_text(), told)
+
+
+def test_half_a_line_of_a_report_is_no_report():
+    child = supervised._Child()
+    child.read(b'{"store": "m", "record": {"kern')
+    assert (None, False) == (child.report, child.printing)

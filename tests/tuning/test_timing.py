@@ -47,6 +47,11 @@ class MadeUp:
         self.rows[place] = found.after(self.rows.get(place))
         return found
 
+    def judged(self, name: str, point: dict[str, int]) -> Measurement:
+        found = self.rows[place_of(name, point)]
+        wrong = name == "wrong" and len(self.visited) >= len(self.seconds)
+        return found.model_copy(update={"status": "correctness"}) if wrong else found
+
 
 class Told(Silent):
     """Keeps what it is told."""
@@ -89,6 +94,12 @@ def test_visits_that_disagree_are_made_again():
     assert (3, 4, 2) == tuple(sum(one == (name, 1) for one in made.visited) for name in "abc")
     assert [("timing", 6), ("timing again what disagrees", 2), ("timing again what disagrees", 1)] == told.tasks
     assert ("visits",) == made.rows[place_of("b", {"n": 1})].flags
+
+
+def test_one_whose_output_turns_out_to_be_wrong_is_not_visited_again():
+    trials = MadeUp({"wrong": [1.0], "good": [2.0]})
+    time_variants(trials, [{"n": 1}])
+    assert [("wrong", 1), ("good", 1), ("good", 1)] == trials.visited
 
 
 def test_visits_are_apart(monkeypatch):

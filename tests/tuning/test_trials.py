@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import loopy as lp
@@ -12,6 +13,7 @@ from perfmodel import store
 from perfmodel.errors import (
     GivenArgumentError,
     IncompleteKernelError,
+    ReferenceOutputError,
     TrialError,
     UnknownVariantError,
 )
@@ -89,8 +91,11 @@ def test_each_failure_is_a_record_and_the_rest_goes_on():
         "good": unit("out[i] = a[i]*2", 32),
     }
     with trials(variants) as found:
-        rows = {name: found.visit(name) for name in variants}
+        for name in variants:
+            found.visit(name)
         again = found.visit("refused")
+        rows = {name: found.judged(name) for name in variants}
+        assert (("reference", "good"), ("wrong",)) == found.agreement().groups
     told = {name: (row.status, row.message) for name, row in rows.items()}
     assert ("compile", "ValueError: no such tile") == told["refused"] == (again.status, again.message)
     assert ("compile", "it is of type int, and not a loopy.TranslationUnit") == told["number"]
@@ -111,16 +116,97 @@ def test_each_failure_is_a_record_and_the_rest_goes_on():
 
 def test_a_tolerance_of_ones_own():
     variants = {"one": unit("out[i] = a[i]"), "other": unit("out[i] = 1.01*a[i]")}
-    for tolerance, status in ((None, "correctness"), (0.02, "ok")):
+    for tolerance, groups in ((None, (("one",), ("other",))), (0.02, (("one", "other"),))):
         with trials(variants, tolerance=tolerance) as found:
-            assert ["ok", status] == [found.visit(name).status for name in variants]
+            assert ["ok", "ok"] == [found.visit(name).status for name in variants]
+            assert groups == found.agreement().groups
+            assert "ok" == found.judged("other").status  # of two that differ none is called wrong
 
 
 def test_outputs_of_other_arguments_are_not_compared():
     other = lp.GlobalArg("other", np.float32, shape="n")
     with trials({"one": unit(), "two": unit("other[i] = 3*a[i]", 64, other), "three": unit()}) as found:
         assert ["ok"] * 3 == [found.visit(name).status for name in found.variants]
-    assert {"two": "it writes other, and 'one' writes out"} == found.uncompared
+        assert {"two": "it writes other, and 'one' writes out"} == found.agreement().uncompared
+        assert ("one", "three") == found.agreement().right
+
+
+#: Each computes something else than twice `a`; matrices have rows of 16.
+WRONG = {
+    "three quarters left out": "out[i] = 2*a[i] if i < n/4 else out[i]",
+    "a column further": "out[i] = 2*a[(i + 1) % n]",
+    "one element": "out[i] = 2*a[i] + (1 if i == n - 1 else 0)",
+    "the last group": "out[i] = 2*a[i] if i < n - 64 else a[i]",
+    "nothing written": "out[i] = out[i]",
+    "neighbours race": "out[i - i % 2] = 2*a[i]",
+}
+RIGHT = {"right": "out[i] = 2*a[i]", "sum": "out[i] = a[i] + a[i]", "shifted": "out[i] = (a[i] + 4) + (a[i] - 4)"}
+
+
+@pytest.mark.parametrize("fault", sorted(WRONG))
+def test_the_wrong_one_of_four_is_found_though_it_runs_first(fault):
+    variants = {fault: unit(WRONG[fault]), **{name: unit(text) for name, text in RIGHT.items()}}
+    with trials(variants) as found:
+        assert ["ok"] * 4 == [found.visit(name).status for name in variants]
+        agreement = found.agreement()
+        assert ((fault,), tuple(RIGHT)) == (agreement.wrong, agreement.right)
+        assert "correctness" == found.judged(fault).status
+        assert ["ok"] * 3 == [found.judged(name).status for name in RIGHT]
+
+
+@pytest.mark.parametrize("kind", ["arrays", "kernel"])
+def test_a_reference_of_ones_own_says_at_once_what_is_wrong(kind):
+    asked = []
+
+    def reference(**arguments):
+        asked.append({name: one.shape or int(one) for name, one in arguments.items()})
+        arguments["out"][:] = 0  # a copy: the kernel keeps its own
+        return {"out": 2.0 * arguments["a"].astype(np.float64)} if kind == "arrays" else unit()
+
+    variants = {"wrong": unit("out[i] = 3*a[i]"), "right": unit("out[i] = a[i] + a[i]")}
+    with trials(variants, reference=reference) as found:
+        rows = {name: found.visit(name) for name in variants}
+    assert [{"out": (256,), "a": (256,), "n": 256}] == asked
+    assert ["correctness", "ok"] == [row.status for row in rows.values()]
+    assert "its output differs from that of reference(): 'out' by up to " in rows["wrong"].message
+    assert (("right",), ("wrong",)) == found.agreement().groups
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"out": np.full(256, np.nan)}, ReferenceOutputError, "gives 'out' with NaN in every element"),
+        ({"a": np.ones(256)}, ReferenceOutputError, "gives 'a', which is no output; give some of the outputs: out"),
+        ([1], ReferenceOutputError, "reference() returns list; give a dict with some of the outputs: out"),
+        (unit("out[i] = a[i]", 96), TrialError, "n=256 breaks the kernel's assumption"),
+    ],
+)
+def test_a_reference_of_no_use_ends_the_trials(given, error, said):
+    with trials({"one": unit()}, reference=lambda **arguments: given) as found, pytest.raises(error) as raised:
+        found.visit("one")
+    assert said in str(raised.value)
+
+
+def test_outputs_that_are_all_nan_are_not_compared():
+    with trials({"one": unit("out[i] = a[i] / 0 * 0"), "two": unit("out[i] = 0 * (a[i] / 0)")}) as found:
+        assert ["ok", "ok"] == [found.visit(name).status for name in found.variants]
+        agreement = found.agreement()
+    assert {"one", "two"} == agreement.uncompared.keys()
+    assert "every element of 'out' is NaN, which tells nothing; give arguments(**sizes)" in agreement.uncompared["one"]
+    assert not agreement.allows("one")
+
+
+def test_a_run_for_the_output_alone_is_no_visit(tmp_path):
+    variants = {"one": unit(), "two": unit("out[i] = a[i] + a[i]"), "wrong": unit("out[i] = 3*a[i]")}
+    variants["odd"] = unit(group=96)
+    with trials(variants, keep=tmp_path) as found:
+        assert [None, None, None] == [found.compare(name) for name in ("one", "two", "wrong")]
+        assert "constraint" == found.compare("odd").status
+        assert ("wrong",) == found.agreement().wrong
+        assert (None, "correctness") == (found.judged("one"), found.judged("wrong").status)
+        assert None is found.compare("one")  # again, with the same output
+        assert ("one", "two") == found.agreement().right
+    assert ["constraint"] == [row.status for row in store.read(tmp_path).rows]
 
 
 def test_variants_with_arguments_in_another_order_get_the_same_contents():
@@ -175,8 +261,10 @@ def test_long_runs_are_fewer(monkeypatch):
 def test_other_sizes_than_those_of_the_trials():
     with trials({"kernel": unit(), "wrong": unit("out[i] = 3*a[i]")}) as found:
         assert {"n": 512} == found.visit("kernel", {"n": 512}).parameters
-        assert "correctness" == found.visit("wrong", {"n": 512}).status
-        assert "ok" == found.visit("wrong").status  # at 256 it is the first
+        found.visit("wrong", {"n": 512})
+        assert (("kernel",), ("wrong",)) == found.agreement({"n": 512}).groups
+        assert "ok" == found.visit("wrong").status
+        assert (("wrong",),) == found.agreement().groups  # at 256 it is alone
     assert {("kernel", '{"n":512}'), ("wrong", '{"n":512}'), ("wrong", PLACE)} == found.rows.keys()
 
 
@@ -253,12 +341,14 @@ def test_names_and_counts_that_there_are_not():
 
 
 def test_records_are_kept_with_counts(tmp_path):
-    with trials({"one": unit(), "wrong": unit("out[i] = 3*a[i]")}, keep=tmp_path / "kept", kernel="mine") as found:
-        for name in (*found.variants, "one"):
+    variants = {"wrong": unit("out[i] = 3*a[i]"), "one": unit(), "two": unit("out[i] = a[i] + a[i]")}
+    with trials(variants, keep=tmp_path / "kept", kernel="mine") as found:
+        for name in (*variants, "one"):
             found.visit(name)
     read = store.read(tmp_path / "kept")
-    assert ["ok", "correctness", "ok"] == [row.status for row in read.rows]
-    (row,) = read
+    assert ["ok", "ok", "ok", "ok", "correctness"] == [row.status for row in read.rows]
+    assert {"variant": "wrong"} == read.rows[-1].variant
+    (row,) = (row for row in read if row.variant == {"variant": "one"})
     assert (2, "mine", "mine", {"variant": "one"}) == (len(row.visits), row.kernel, row.group, row.variant)
     assert 4 == read.counts[row.counts_hash].work_groups()(n=256)
     assert device().name == read.facts.name
@@ -266,14 +356,17 @@ def test_records_are_kept_with_counts(tmp_path):
 
 def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, monkeypatch):
     """The first process kept one visit and the death of another variant; nothing of both is run again."""
-    monkeypatch.setattr(supervised, "_report", lambda document: None)
+    said = []
+    monkeypatch.setattr(supervised, "_report", said.append)
     variants = {"one": unit(), "deadly": unit("out[i] = a[i] + a[i]")}
+    with trials({"one": unit()}, keep=tmp_path) as found:
+        found.visit("one")  # another command's
+    monkeypatch.setenv(supervised.PIPE, "0")
     with trials(variants, keep=tmp_path) as found:
         kept = found.visit("one")
         death = found._failed("deadly", supervised_failure(), {"n": 256})
     store.append(tmp_path, death)
-    monkeypatch.setenv(supervised.BEGAN, kept.taken_at)
-    monkeypatch.setenv(supervised.SPENT, "100")
+    monkeypatch.setenv(supervised.BEGINS, json.dumps(said[0]["begins"]))
     measured = Timekeeper.measured
     timed = []
     monkeypatch.setattr(
@@ -284,7 +377,7 @@ def test_a_process_that_takes_over_goes_on_where_the_last_one_ended(tmp_path, mo
         assert death == found.visit("deadly")
         assert "ok" == found.visit("one").status
     assert ["one"] == timed
-    assert ["ok", "runtime", "ok"] == [row.status for row in store.read(tmp_path).rows]
+    assert ["ok", "ok", "runtime", "ok"] == [row.status for row in store.read(tmp_path).rows]
 
 
 def supervised_failure():

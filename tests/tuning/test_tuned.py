@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perfmodel.tuning.agreement import Agreement
 from perfmodel.tuning.tuned import COLUMNS, Tuned, TunedVariant
 
 RAN = (
@@ -58,3 +59,14 @@ def test_nothing_that_ran_well(tried):
     said = "broken: correctness, its output differs" if tried else "there are none"
     assert found.summary == (f"none of {len(tried)} variants that were tried runs; the first says: {said}",)
     assert "nothing ran" in repr(found)
+
+
+def test_a_variant_that_most_disagree_with_is_not_the_best():
+    doubtful = Agreement((("fast",), ("slow",)), {"slow": "'out' by up to 1"})
+    found = Tuned("a device", {"n": 64}, (RAN[0], RAN[2]), (), 0.9, 0.02, "all variants were tried", 1.0, doubtful)
+    assert (None, ()) == (found.best, found.tied)
+    assert ("fast", "2 ms", "-", "1 ms", "in doubt") == found.table[1]
+    outvoted = Agreement((("slow", "near", "x"), ("fast",)), {"fast": "'out' by up to 1"})
+    found = Tuned("a device", {"n": 64}, (RAN[0], RAN[2]), (), 0.9, 0.02, "all variants were tried", 1.0, outvoted)
+    assert found.best is RAN[0]
+    assert "fast: its output differs from that of 'slow': 'out' by up to 1" == found.summary[-1]

@@ -54,15 +54,72 @@ def test_hopeless_variants_do_not_run():
 def test_variants_that_fail_have_a_status_and_do_not_end_the_search():
     found = found_by({
         "broken": broken, "good": lambda: summed(16), "wrong": lambda: summed(16, wrong=True),
-        "other group": lambda: summed(16, 96),
+        "slow": lambda: summed(400), "other group": lambda: summed(16, 96),
     })  # fmt: skip
     status = {one.name: one.status for one in (*found.tried, *found.skipped)}
     assert status["broken"] == "constraint"
     assert status["other group"] == "constraint"  # 2**18 is no multiple of 96
-    assert sorted(one for name, one in status.items() if name in ("good", "wrong")) == ["correctness", "ok"]
+    assert (status["good"], status["wrong"], found.best.name) == ("ok", "correctness", "good")
     said = {one.name: one.message for one in found.tried}
     assert "cannot be built" in said["broken"]
     assert "n=262144 breaks the kernel's assumption" in said["other group"]
+
+
+def faulty(group: int, skip: bool = False, text: str = "out[i] = sum(j, a[i]) / 400") -> lp.TranslationUnit:
+    """Sums of 400 equal terms; one that skips leaves three quarters of them out, and is predicted four times faster."""
+    unit = lp.make_kernel(
+        f"{{[i, j]: 0 <= i < n and 0 <= j < {100 if skip else 400}}}", text,
+        [lp.GlobalArg("out, a", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2), name="faulty",
+    )  # fmt: skip
+    return lp.split_iname(unit, "i", group, outer_tag="g.0", inner_tag="l.0")
+
+
+def test_one_that_skips_three_quarters_of_the_work_is_not_the_best():
+    variants = {"skips": lambda: faulty(64, skip=True)}
+    variants |= {str(group): (lambda group=group: faulty(group)) for group in (32, 64, 128, 256)}
+    found = found_by(variants)
+    assert "skips" == found.tried[0].name
+    assert ("correctness", None) == (found.tried[0].status, found.tried[0].seconds)
+    assert "its output differs from that of '" in found.tried[0].message
+    assert found.best.name in ("32", "64", "128", "256")
+    assert (("skips",), True) == (found.outputs.wrong, found.outputs.settled)
+    assert any(text.startswith("outputs of 4 of 5 variants agree") for text in found.summary)
+
+
+@pytest.mark.nightly
+def test_three_with_the_same_fault_are_outvoted_though_all_of_them_look_fast():
+    variants = {f"skips {group}": (lambda group=group: faulty(group, skip=True)) for group in (32, 64, 128)}
+    variants |= {str(group): (lambda group=group: faulty(group)) for group in (16, 32, 64, 128, 256, 512, 1024)}
+    found = found_by(variants)
+    assert found.best.name in variants.keys() - {"skips 32", "skips 64", "skips 128"}
+    assert {"correctness"} == {one.status for one in found.tried if "skips" in one.name}
+    assert len(found.outputs.compared) >= 9
+
+
+def test_two_that_differ_are_a_tie_and_none_is_the_best():
+    found = found_by({"skips": lambda: faulty(64, skip=True), "whole": lambda: faulty(64)})
+    assert (None, ()) == (found.best, found.tied)
+    assert found.outputs.undecided
+    assert "none is called the best, since outputs are in doubt" == found.summary[0]
+    assert "none is called right: " in found.summary[1]
+    assert {"in doubt"} == {row[-1] for row in found.table[1:]}
+
+
+def test_with_a_reference_a_single_right_one_is_the_best():
+    variants = {"skips": lambda: faulty(64, skip=True), "skips too": lambda: faulty(32, skip=True),
+                "whole": lambda: faulty(128)}
+    found = found_by(variants, reference=lambda a, **others: {"out": a})
+    assert ("whole", ("whole",)) == (found.best.name, found.outputs.right)
+    assert ["correctness", "correctness"] == [one.status for one in found.tried if "skips" in one.name]
+
+
+def test_few_runs_say_what_they_were_compared_with():
+    variants = {str(group): (lambda group=group: faulty(group)) for group in (32, 64, 128, 256)}
+    found = found_by(variants, most=1)
+    assert (1, 1) == (len(found.tried), len(found.outputs.compared))
+    assert f"the output of {found.best.name} was compared with no other; " in found.summary[-1]
+    assert 3 <= len(found_by(variants, level=0.01).outputs.compared)
 
 
 def test_a_search_goes_on_from_what_was_kept(tmp_path, monkeypatch):

@@ -161,7 +161,7 @@ def pretend(monkeypatch):
     def begin(**properties):
         found = Pretended(**properties)
         monkeypatch.setattr(pool, "wait", found.wait)
-        monkeypatch.setattr(pool, "processes_for", lambda jobs: nullcontext(found))
+        monkeypatch.setattr(pool, "processes_for", lambda jobs, most: nullcontext(found))
         return found
 
     return begin
@@ -234,9 +234,11 @@ def test_processes_end_where_results_are_not_wanted_any_more():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("group", [True, pytest.param(False, marks=pytest.mark.nightly)])
-def test_an_interrupt_leaves_no_process(group, tmp_path):
-    """As a terminal sends it, to all processes at once, and as `kill -INT` does, to the first."""
+@pytest.mark.parametrize(
+    ("group", "times"), [(True, 3), *(pytest.param(one, 1, marks=pytest.mark.nightly) for one in (True, False))]
+)
+def test_an_interrupt_leaves_no_process(group, times, tmp_path):
+    """As a terminal sends it, to all processes at once, and as `kill -INT` does, to the first; also again and again."""
     path = write_file(tmp_path, tuple(range(1, 200)), "import pathlib, time; pathlib.Path(__file__).with_name('on')"
                       ".touch(); time.sleep(0.1)")  # fmt: skip
     command = [sys.executable, "-m", "perfmodel", "count", str(path), "--jobs", "2"]
@@ -247,7 +249,9 @@ def test_an_interrupt_leaves_no_process(group, tmp_path):
     while not (tmp_path / "on").exists() and time.monotonic() < until:
         time.sleep(0.05)
     assert len(processes_of(process.pid)) >= 3
-    (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+    for _ in range(times):
+        (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+        time.sleep(0.1)
     out, err = process.communicate(timeout=30)
     assert 130 == process.returncode, err
     assert "" == out

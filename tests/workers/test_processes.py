@@ -55,8 +55,19 @@ def test_the_cluster_of_the_block_is_used_in_full_or_in_part(monkeypatch):
     client = cluster_of(dict.fromkeys("abc", 4))
     monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 12))
     for jobs, expected in ((-1, 3), (2, 2), (64, 3)):
-        with processes_for(jobs) as found:
+        with processes_for(jobs, 100) as found:
             assert (expected, False) == (found.count, found.replaceable)
+
+
+@pytest.mark.parametrize(("jobs", "most", "expected"), [(24, 1, 1), (24, 3, 3), (2, 3, 2), (-1, 1, 1)])
+def test_there_are_no_more_processes_than_variants(monkeypatch, jobs, most, expected):
+    with processes_for(jobs, most) as found:
+        assert expected == found.count
+    monkeypatch.setattr("perfmodel.cluster.check_versions", lambda client, workers: None)
+    client = cluster_of(dict.fromkeys(map(str, range(48)), 1))
+    monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 48))
+    with processes_for(jobs, most) as found:
+        assert expected == found.count
 
 
 def test_who_is_gone_is_named(monkeypatch):
