@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts.counters.activity import active_work_items
@@ -49,6 +48,8 @@ from perfmodel.errors import (
     UnknownGranularityError,
     UnknownOrderError,
 )
+from perfmodel.lazy import Lazy, cached_property
+from perfmodel.threads import ALONE, alone
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -64,7 +65,7 @@ TABLES: Mapping[str, type[Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCounts:
+class KernelCounts(Lazy):
     """What a kernel executes, counted symbolically.
 
     Attributes
@@ -102,6 +103,7 @@ class KernelCounts:
     # {{{ what was counted
 
     @cached_property
+    @alone
     def program(self) -> Program:
         """The domains, accesses and barriers that were counted."""
         if isinstance(self.source, Program):
@@ -129,6 +131,7 @@ class KernelCounts:
         return None if dataflow is None else Flow(dataflow, self._cardinalities)
 
     @cached_property
+    @alone
     def nests(self) -> tuple[Nest, ...]:
         """What is executed between the same barriers, in the same loops and on the same lanes, nest by nest.
 
@@ -140,6 +143,7 @@ class KernelCounts:
         return nests_of(self._known_flow)
 
     @cached_property
+    @alone
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
@@ -169,6 +173,7 @@ class KernelCounts:
         wanted = {"dtype": dtype, "kind": kind}
         return total(row.count for row in self.operation_table if matches(row, wanted))
 
+    @alone
     def accesses(
         self,
         space: str | None = None,
@@ -202,6 +207,7 @@ class KernelCounts:
             granularity,
         )
 
+    @alone
     def footprint(self, array: str, direction: str = "load") -> Count:
         """Return the number of distinct cells of an array that are touched in a direction."""
         for row in self.access_table:
@@ -220,6 +226,7 @@ class KernelCounts:
         rows = (row for row in self.access_table if matches(row, {"array": array, "direction": direction}))
         return Utilization(cells, tuple(row.filled for row in rows if row.filled is not None) or (cells,))
 
+    @alone
     def lines(
         self, array: str, line_bytes: int = 64, per: str = "workgroup",
         direction: str | None = None, **sizes: int,
@@ -247,6 +254,7 @@ class KernelCounts:
         found = self._sites(array, direction)
         return Lines(self._cardinalities, found, line_bytes, values).count(per)
 
+    @alone
     def bank_conflicts(
         self, array: str, banks: int = 32, direction: str | None = None
     ) -> Count:
@@ -331,8 +339,9 @@ class KernelCounts:
             raise TrafficCacheError(*numbers)
         if self.flow is None:
             raise FlowUnknownError(self.name)
-        if order not in self._traffic_plans:
-            self._traffic_plans[order] = plan_of_program(self._cardinalities, order)
+        with ALONE:
+            if order not in self._traffic_plans:
+                self._traffic_plans[order] = plan_of_program(self._cardinalities, order)
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise UnknownArrayError(array, plan.arrays)
@@ -342,6 +351,7 @@ class KernelCounts:
     def _traffic_plans(self) -> dict[str, Plan]:
         return {}
 
+    @alone
     def idle_lanes(self) -> Count:
         """Return the lanes of the launch that do nothing.
 
@@ -461,6 +471,7 @@ class KernelCounts:
         }
 
     @classmethod
+    @alone
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
         """Read what :meth:`to_json` wrote.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.errors import SpaceError
+from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -21,7 +22,7 @@ Configuration = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class Space(Lazy):
     """All variants of a kernel that a function builds from parameters.
 
     Parameters

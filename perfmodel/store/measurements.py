@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import one_line
 from perfmodel.errors import MixedDevicesError
+from perfmodel.lazy import Lazy
 from perfmodel.store.measurement import Key, Measurement
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Measurements:
+class Measurements(Lazy):
     """Records in the order of the store, and the counts that they name.
 
     Iteration gives the records to fit: of each configuration the newest, with all its visits, if it is ok.

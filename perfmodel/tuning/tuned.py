@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import data_frame, html_table, in_words, one_line, percent, seconds_text
+from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,7 +52,7 @@ class TunedVariant:
 
 
 @dataclass(frozen=True, repr=False)
-class Tuned:
+class Tuned(Lazy):
     """What is known of a kernel's variants after some have run.
 
     Parameters
