@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.lazy import Lazy
+
 if TYPE_CHECKING:
     from perfmodel.predict import FittedModel
     from perfmodel.prediction import Prediction
@@ -60,7 +62,7 @@ class Anchor:
 
 
 @dataclass(frozen=True)
-class AnchoredModel:
+class AnchoredModel(Lazy):
     """A fitted model for one kernel, scaled by what the kernel takes at a small size.
 
     Parameters

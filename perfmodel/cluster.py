@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
+import ssl
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
-from perfmodel.errors import MissingExtraError, SchedulerError, WorkerVersionError
+from perfmodel.errors import MissingExtraError, SchedulerError, TlsError, WorkerVersionError
 
 #: A scheduler that does not answer so long is taken for gone [s].
 ANSWERS_S = 5.0
@@ -21,8 +23,17 @@ LOST_S = 30.0
 SAME = ("perfmodel", "loopy", "islpy", "pyopencl")
 
 
-def connected(address: str, timeout_s: float | None = None) -> Any:
+def connected(address: str, timeout_s: float | None = None, security: Any = None) -> Any:
     """Connect to a scheduler; by default it must answer in :data:`ANSWERS_S`.
+
+    Parameters
+    ----------
+    address : str
+        As ``tcp://host:8786``, or ``tls://host:8786``.
+    timeout_s : float, optional
+        How long to wait for an answer [s].
+    security : distributed.Security, optional
+        Certificates (:func:`secured`); those of Dask's configuration by default.
 
     Returns
     -------
@@ -35,29 +46,101 @@ def connected(address: str, timeout_s: float | None = None) -> Any:
         Dask is not installed.
     SchedulerError
         The scheduler does not answer.
+    TlsError
+        It answers by TLS only, and not with these certificates.
     """
     distributed, timeout_s = dask(), ANSWERS_S if timeout_s is None else timeout_s
+    security = security or secured(address)
     told = logging.getLogger("distributed")
     before = told.level
     told.setLevel(logging.CRITICAL)  # it repeats each attempt; the error below says it once
     try:
         with ThreadPoolExecutor(1) as thread:  # this one may run a loop of events already, as a notebook's does
-            thread.submit(asyncio.run, _answered(address, timeout_s)).result()
-        return distributed.Client(address, timeout=timeout_s, set_as_default=False)
+            thread.submit(asyncio.run, _answered(address, timeout_s, security)).result()
+        return distributed.Client(address, timeout=timeout_s, set_as_default=False, security=security)
     except asyncio.TimeoutError as error:
         raise SchedulerError(address, f"nothing in {timeout_s:g} s") from error
     except Exception as error:  # an address may be wrong in many ways, and a library for its protocol missing
+        if refused := _refused_by_tls(error):
+            raise TlsError(address, refused) from error
         raise SchedulerError(address, " ".join(f"{error}".split()) or type(error).__name__) from error
     finally:
         told.setLevel(before)
 
 
-async def _answered(address: str, timeout_s: float) -> None:
+async def _answered(address: str, timeout_s: float, security: Any) -> None:
     """Wait for a scheduler's answer, for which a client would wait for ever once it is connected."""
-    distributed = dask()
-    security = distributed.Security().get_connection_args("client")
-    async with distributed.rpc(address, timeout=timeout_s, connection_args=security) as scheduler:
+    arguments = security.get_connection_args("client")
+    async with dask().rpc(address, timeout=timeout_s, connection_args=arguments) as scheduler:
         await asyncio.wait_for(scheduler.identity(), timeout_s)
+
+
+def secured(address: str, **files: Path | None) -> Any:
+    """Return the certificates for a scheduler, in a way that shows whether they can be used.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler; certificates are needed for ``tls://``.
+    **files : Path, optional
+        ``tls_ca_file``, ``tls_worker_cert`` and ``tls_worker_key``; without one, Dask's configuration names it.  Where
+        any is given the worker's are shown to the scheduler, else a client's.
+
+    Returns
+    -------
+    distributed.Security
+        Of a worker and of a client alike.
+
+    Raises
+    ------
+    MissingExtraError
+        Dask is not installed.
+    TlsError
+        ``tls://`` without a file, or with one that is missing or of no use.
+    """
+    given = {name: str(file) for name, file in files.items() if file is not None}
+    security = dask().Security(**given)
+    if files:
+        security.tls_client_cert, security.tls_client_key = security.tls_worker_cert, security.tls_worker_key
+    if not address.startswith("tls://"):
+        return security
+    authority, cert, key = security.tls_ca_file, security.tls_client_cert, security.tls_client_key
+    if not (authority and cert):
+        raise TlsError(address, f"no {'certificate' if authority else 'certificate authority'} is given")
+    for file in (authority, cert, key):
+        if file and "\n" not in file and not Path(file).is_file():  # Dask takes the text of a file too
+            raise TlsError(address, f"there is no file '{file}'")
+    try:
+        security.get_connection_args("client")
+    except (OSError, ValueError) as error:
+        shown = " and ".join(f"'{file}'" for file in (cert, key) if file and "\n" not in file)
+        problem = f"{shown or 'what is given'} cannot be used with the certificates of authorities ({error})"
+        raise TlsError(address, problem) from error
+    return security
+
+
+def _refused_by_tls(error: BaseException) -> str:
+    """Return what TLS found wrong, if that is behind an error; else an empty text."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return f"the certificates of one side were refused ({' '.join(str(cause).split())})"
+        cause = cause.__cause__ or cause.__context__
+    return ""
+
+
+def reached_from(client: Any) -> tuple[str, str]:
+    """Return by which protocol, and from which address of this machine, a client reaches its scheduler.
+
+    Returns
+    -------
+    tuple of str
+        As ``("tcp", "127.0.0.1")``.
+    """
+    from distributed.comm.addressing import get_address_host
+
+    local = client.scheduler_comm.comm.local_address
+    return local.partition("://")[0], get_address_host(local)
 
 
 def dask() -> Any:

@@ -1,14 +1,17 @@
-"""Packages whose public names are loaded at their first use, so that importing one does not import what it leads to."""
+"""What is made at its first use: the public names of packages, and what values keep of what they compute."""
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Mapping
+from functools import cached_property as _cached_property
 from importlib import import_module
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 
 def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package.
+    """Return the ``__getattr__`` of a package: importing it does not import what it leads to.
 
     Parameters
     ----------
@@ -29,3 +32,42 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(import_module(f"{package}.{homes[name]}"), name)
 
     return load
+
+
+if TYPE_CHECKING:
+    cached_property = _cached_property
+else:
+
+    class cached_property(_cached_property):  # noqa: N801 -- as its base, which it is to its users
+        """The same without the lock that it has before Python 3.12, in all objects of a class one.
+
+        A thread that holds it would wait for :data:`perfmodel.threads.ALONE`, and another one the other way round.
+        """
+
+        def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+            if instance is None:
+                return self
+            kept = vars(instance)
+            if self.attrname not in kept:
+                kept[self.attrname] = self.func(instance)
+            return kept[self.attrname]
+
+
+class Lazy:
+    """A value that is copied and pickled without its cached properties, which are made again where they are used.
+
+    They may hold what cannot be pickled, as functions that were generated, or what belongs to one process.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields."""
+        made = type(self)
+        return {n: one for n, one in vars(self).items() if not isinstance(getattr(made, n, None), _cached_property)}
+
+
+def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(content)
+
+
+# Values hold mappings that nobody can change, which Python neither pickles nor copies on its own.
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))

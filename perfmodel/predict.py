@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -21,10 +20,12 @@ from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
 from perfmodel.fitting.weights_file import family_of
+from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
 from perfmodel.models.binding import RunTime
 from perfmodel.prediction import Prediction
 from perfmodel.quantities.case import Case
+from perfmodel.threads import ALONE
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class FittedModel:
+class FittedModel(Lazy):
     """A model family with its weights for one device.
 
     Parameters
@@ -175,23 +176,24 @@ class FittedModel:
             If the family needs an unknown fact of the device, or does not compute what it declares.
         """
         check_level(level)
-        counts = self.counted(kernel)
-        if self.facts is not None:
-            check_launch(counts, self.facts)
-        at = {**(sizes or {}), **more_sizes}
-        case = Case(counts, at, self.facts, self.family.name)
-        features = case.features  # first, since they check all sizes of an array at once
-        values = self.family.values(case) if self.family.resources else features
-        unmeasured = self._unmeasured(values)
-        if unmeasured and not allow_unmeasured:
-            raise UnmeasuredFeatureError(unmeasured, self.device)
-        if not self.family.resources:
-            values = self.family.values(case)
-        seconds, terms = self._run_time.evaluate(values)
-        half_width = self.half_width(level, values)
-        warnings = self._warnings(seconds, features, half_width, level)
-        interval = _interval(seconds, half_width)
-        return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
+        with ALONE:
+            counts = self.counted(kernel)
+            if self.facts is not None:
+                check_launch(counts, self.facts)
+            at = {**(sizes or {}), **more_sizes}
+            case = Case(counts, at, self.facts, self.family.name)
+            features = case.features  # first, since they check all sizes of an array at once
+            values = self.family.values(case) if self.family.resources else features
+            unmeasured = self._unmeasured(values)
+            if unmeasured and not allow_unmeasured:
+                raise UnmeasuredFeatureError(unmeasured, self.device)
+            if not self.family.resources:
+                values = self.family.values(case)
+            seconds, terms = self._run_time.evaluate(values)
+            half_width = self.half_width(level, values)
+            warnings = self._warnings(seconds, features, half_width, level)
+            interval = _interval(seconds, half_width)
+            return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
 
     def by_terms(
         self, counts: KernelCounts, sizes: Mapping[str, Any]

@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors",), ("io", "caches", "lazy", "progress"), ("cluster", "progress_bar"), ("documents",), ("display",),
-    ("facts",), ("counts",), ("kernels",), ("workers",), ("store",), ("features",), ("quantities",),
+    ("errors",), ("io", "caches", "lazy", "progress", "threads"), ("cluster", "progress_bar"), ("documents",),
+    ("display",), ("facts",), ("counts",), ("kernels",), ("workers",), ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("predictions",), ("anchors",),
     ("crossovers",), ("ranked",), ("table_files",), ("prediction_table",), ("ranking", "compare"), ("sweeps",),
     ("analyses",), ("studies",), ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
@@ -23,8 +23,8 @@ ORDER = (
 BESIDE = {
     "opencl": {"errors", "io", "documents", "display", "facts", "opencl"},
     "measuring": {
-        "errors", "io", "lazy", "documents", "display", "facts", "counts", "kernels", "store", "opencl", "measuring",
-        "progress", "cluster",
+        "errors", "io", "lazy", "threads", "documents", "display", "facts", "counts", "kernels", "store", "opencl",
+        "measuring", "progress", "cluster",
     },
 }  # fmt: skip
 #: These bring both lines together.

@@ -1,13 +1,32 @@
-"""Names that are loaded at their first use."""
+"""Names that are loaded at their first use, and values that are copied without what they have computed."""
 
 from __future__ import annotations
 
+import ast
+import copy
+import dataclasses
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
+import loopy as lp
+import numpy as np
 import pytest
 
-from perfmodel.lazy import loader
+import perfmodel as pm
+from perfmodel import store
+from perfmodel.errors import IncompleteKernelError
+from perfmodel.facts import DeviceFacts
+from perfmodel.facts.documents import read_device
+from perfmodel.lazy import Lazy, loader
+from perfmodel.opencl import Device
+from perfmodel.store import Measurements
+from tests.machine import ROOT
+from tests.recorded import POCL
+from tests.tuning.test_tuned import tuned
 
 
 def test_a_name_comes_from_its_own_module():
@@ -34,3 +53,171 @@ def test_every_public_name_of_a_package_can_be_loaded_and_none_is_loaded_before(
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+# {{{ values keep what they have computed, and are copied without it
+
+def double(rows: int) -> lp.TranslationUnit:
+    """Return a kernel of which each work-item doubles one number after another."""
+    t_unit = lp.make_kernel(
+        f"{{ [i, j]: 0 <= i < n and 0 <= j < {rows} }}", "out[j, i] = 2*a[j, 2*i]",
+        [lp.GlobalArg("out, a", np.float32, shape=f"{rows}, 2*n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 128 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return lp.split_iname(t_unit, "i", 128, outer_tag="g.0", inner_tag="l.0")
+
+
+SIZES = np.array([1024, 2048])
+MODELS = sorted(path for path in POCL.glob("*.json") if path.stem in pm.families())
+
+
+def answers_of_counts(counts: pm.KernelCounts) -> object:
+    asked = (counts.operations(), counts.footprint("a"), counts.lines("a"), *(row.count for row in counts.depth()))
+    numbers = [(one(n=1024), one.evaluate({"n": SIZES}).tolist(), str(one)) for one in asked]
+    return counts.hash, numbers, len(counts.nests), counts.traffic("a")(n=1024), counts.utilization("a")(n=1024)
+
+
+def answers_of_model(model: pm.FittedModel) -> object:
+    counts, at = pm.count(double(2)), {"allow_unmeasured": True}
+    one, more = model.predict(counts, n=1024, **at), model.predict(counts, n=SIZES, **at)
+    return one.seconds, dict(one.terms), one.interval, more.seconds.tolist(), dict(model.weights), model.family.name
+
+
+def answers_of_family(family: pm.Family) -> object:
+    return family, family.patterns, family.plain_sum, dict(family.units), dict(family.parts), family.weights
+
+
+def ranking() -> pm.Ranking:
+    variants = {"one": double(1), "two": double(2)}
+    return pm.rank(variants, pm.load(POCL / "bottleneck.json"), n=1024, allow_unmeasured=True)
+
+
+def answers_of_ranked(one: pm.RankedVariant) -> object:
+    return one.name, one.seconds, one.interval, one.fastest, one.tied
+
+
+#: By each public class how one is made, and all that is asked of it.
+SAMPLES = {
+    pm.KernelCounts: (lambda: pm.count(double(2)), answers_of_counts),
+    pm.Count: (
+        lambda: pm.count(double(2)).operations(),
+        lambda count: (count(n=1024), count.evaluate({"n": SIZES}).tolist(), str(count), count.to_json()),
+    ),
+    pm.FittedModel: (lambda: pm.load(POCL / "bottleneck.json"), answers_of_model),
+    pm.Prediction: (
+        lambda: pm.load(POCL / "bottleneck.json").predict(pm.count(double(2)), n=1024, allow_unmeasured=True),
+        lambda one: (one.seconds, dict(one.terms), one.interval, str(one)),
+    ),
+    pm.Family: (lambda: pm.families()["bottleneck"], answers_of_family),
+    pm.Weight: (lambda: pm.families()["bottleneck"].weights[0], lambda weight: (weight, weight.unit)),
+    pm.Ranking: (ranking, lambda found: ([answers_of_ranked(one) for one in found], str(found), dict(found.errors))),
+    pm.RankedVariant: (lambda: ranking()[0], answers_of_ranked),
+    pm.CountedVariants: (
+        lambda: pm.count_all({"one": double(1), "none": None}),
+        lambda found: ([counts.hash for counts in found.values()], dict(found.errors)),
+    ),
+    pm.Space: (
+        lambda: pm.Space(double, {"rows": (1, 2)}),
+        lambda space: (space.configurations, sorted(space.variants), space.values),
+    ),
+    pm.Tuned: (tuned, lambda found: (found.best, found.tied, found.summary, found.sizes)),
+    pm.PerfModelError: (lambda: IncompleteKernelError("no types", "give some"), lambda error: (error, str(error))),
+    Device: (lambda: Device(3, DeviceFacts("a", "b", "1", ())), lambda one: (one.slug, one.facts.hash, one.index)),
+    DeviceFacts: (
+        lambda: read_device(POCL / "device.json"), lambda facts: (facts, facts.hash, facts.value("compute_units"))
+    ),
+    Measurements: (
+        lambda: store.read(POCL / "test.jsonl"),
+        lambda found: (found.rows, sorted(found.counts), len(found.current), found.outdated),
+    ),
+}  # fmt: skip
+COPIES = {"pickled": lambda value: pickle.loads(pickle.dumps(value)), "deep": copy.deepcopy, "copied": copy.copy}
+
+
+def test_every_public_class_is_here():
+    public = {one for one in (getattr(pm, name) for name in pm.__all__) if isinstance(one, type)}
+    assert set() == public - set(SAMPLES)
+
+
+def check_copies(value: object, answers: Callable[[Any], object]) -> None:
+    before = {name: copied(value) for name, copied in COPIES.items()}
+    expected = answers(value)
+    for name, copied in COPIES.items():
+        assert expected == answers(before[name]), name
+        for used in (copied(value), copied(before[name])):
+            assert type(value) is type(used)
+            assert expected == answers(used), name
+
+
+@pytest.mark.parametrize("kind", SAMPLES, ids=lambda kind: kind.__name__)
+def test_a_public_value_can_be_copied_before_and_after_its_use(kind):
+    make, answers = SAMPLES[kind]
+    check_copies(make(), answers)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_the_model_and_the_family_of_every_file_can_be_copied_after_their_use(path):
+    model = pm.load(path)
+    check_copies(model, answers_of_model)
+    check_copies(model.family, answers_of_family)
+
+
+@pytest.mark.parametrize("family", pm.families().values(), ids=lambda family: family.name)
+def test_every_family_can_be_copied(family):
+    check_copies(family, answers_of_family)
+
+
+def test_what_values_have_computed_stays_behind():
+    counts = pm.count(double(2))
+    answers_of_counts(counts)
+    fields = {field.name for field in dataclasses.fields(counts)}
+    assert fields < vars(counts).keys()
+    assert fields == vars(copy.copy(counts)).keys() == vars(pickle.loads(pickle.dumps(counts))).keys()
+
+
+#: What is generated for a kernel travels with it on purpose.
+TRAVELS = {"Subject", "GeneratedCode"}
+
+
+def test_every_frozen_value_that_computes_something_later_is_copied_without_it():
+    found = {}
+    for path in sorted((ROOT / "perfmodel").rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and any("frozen=True" in ast.unparse(one) for one in node.decorator_list):
+                inside = [ast.unparse(one) for each in node.body for one in getattr(each, "decorator_list", ())]
+                if "cached_property" in inside:
+                    found[node.name] = getattr(import_module(module), node.name)
+    assert len(found) > 20
+    assert TRAVELS == {name for name, kind in found.items() if not issubclass(kind, Lazy)}
+
+
+#: Predicts in other processes with a model and counts that were used here; the methods of both travel.
+POOLS = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import perfmodel as pm
+from tests.recorded import POCL
+from tests.test_lazy import answers_of_counts, answers_of_model, double
+if __name__ == "__main__":
+    model, counts = pm.load(POCL / "bottleneck.json"), pm.count(double(2))
+    answers_of_counts(counts), answers_of_model(model)
+    count = counts.operations()
+    sizes = [1024, 2048]
+    here = [model.predict(counts, n=n, allow_unmeasured=True).seconds for n in sizes], [count(n=n) for n in sizes]
+    for way in ("fork", "spawn"):
+        with ProcessPoolExecutor(1, multiprocessing.get_context(way)) as pool:
+            predicted = [pool.submit(model.predict, counts, n=n, allow_unmeasured=True) for n in sizes]
+            counted = [pool.submit(count, n=n) for n in sizes]
+            there = [one.result().seconds for one in predicted], [one.result() for one in counted]
+        assert here == there, (way, here, there)
+        print(way)
+"""
+
+
+@pytest.mark.slow
+def test_what_was_used_travels_to_processes_of_a_pool():
+    done = subprocess.run([sys.executable, "-c", POOLS], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ["fork", "spawn"] == done.stdout.split(), done.stderr
+
+# }}}

@@ -19,6 +19,7 @@ from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.io import write_whole
+from perfmodel.lazy import Lazy
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.models import families
 from perfmodel.predict import FittedModel, fit, fitted_model
@@ -35,7 +36,7 @@ VERDICT_FILE = "verdict.txt"
 
 
 @dataclass(frozen=True, eq=False)
-class FittedDevice:
+class FittedDevice(Lazy):
     """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
     Parameters

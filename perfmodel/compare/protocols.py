@@ -30,6 +30,7 @@ from perfmodel.fitting.heldout import Unseen
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.anchored import anchor_rows
 from perfmodel.fitting.uncertainty.conformal import Conformal, check_level, scaled
+from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.predict import FittedModel, fitted_model
 from perfmodel.store.measurement import UNRANKED
@@ -57,7 +58,7 @@ _UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Lazy):
     """A family on a device by one protocol.
 
     Parameters

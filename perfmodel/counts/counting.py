@@ -35,6 +35,7 @@ from perfmodel.errors import (
     SubgroupSizeError,
     UnknownStatisticWarning,
 )
+from perfmodel.threads import ALONE
 
 if TYPE_CHECKING:
     import loopy as lp
@@ -58,6 +59,8 @@ def count(
     check: bool = False,
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
+
+    Several threads may count, predict, rank and evaluate counts: they take turns, since isl is for one thread.
 
     Parameters
     ----------
@@ -156,18 +159,19 @@ def count(
         raise SubgroupSizeError(subgroup_size)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
     scheduled = once(lambda: schedule(t_unit))
-    try:
-        for unknown in unknown_statistics(t_unit, scheduled, statistics or ()):
-            warnings.warn(_unknown(unknown), UnknownStatisticWarning, stacklevel=2)
-        if check:
-            key = key_of(t_unit, BuildCheck.__name__) if cache else None
-            remembered(key, lambda: building.check(scheduled), BuildCheck).refuse()
-        key = key_of(t_unit, *arguments, float(budget)) if cache else None
-        return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
-    except Exception as error:
-        if not isinstance(error, PerfModelError) and (failure := failure_in_library(error)):
-            raise failure from error
-        raise
+    with ALONE:
+        try:
+            for unknown in unknown_statistics(t_unit, scheduled, statistics or ()):
+                warnings.warn(_unknown(unknown), UnknownStatisticWarning, stacklevel=2)
+            if check:
+                key = key_of(t_unit, BuildCheck.__name__) if cache else None
+                remembered(key, lambda: building.check(scheduled), BuildCheck).refuse()
+            key = key_of(t_unit, *arguments, float(budget)) if cache else None
+            return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
+        except Exception as error:
+            if not isinstance(error, PerfModelError) and (failure := failure_in_library(error)):
+                raise failure from error
+            raise
 
 
 def _count(

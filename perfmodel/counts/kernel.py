@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts.counters.activity import active_work_items
@@ -49,6 +48,8 @@ from perfmodel.errors import (
     UnknownGranularityError,
     UnknownOrderError,
 )
+from perfmodel.lazy import Lazy, cached_property
+from perfmodel.threads import ALONE, alone
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -64,7 +65,7 @@ TABLES: Mapping[str, type[Any]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class KernelCounts:
+class KernelCounts(Lazy):
     """What a kernel executes, counted symbolically.
 
     Attributes
@@ -112,6 +113,7 @@ class KernelCounts:
     # {{{ what was counted
 
     @cached_property
+    @alone
     def program(self) -> Program:
         """The domains, accesses and barriers that were counted."""
         if isinstance(self.source, Program):
@@ -139,6 +141,7 @@ class KernelCounts:
         return None if dataflow is None else Flow(dataflow, self._cardinalities)
 
     @cached_property
+    @alone
     def nests(self) -> tuple[Nest, ...]:
         """What is executed between the same barriers, in the same loops and on the same lanes, nest by nest.
 
@@ -150,6 +153,7 @@ class KernelCounts:
         return nests_of(self._known_flow)
 
     @cached_property
+    @alone
     def issues(self) -> tuple[Issue, ...]:
         """What sub-groups issue nest by nest: operations, accesses and turns of loops, once for all lanes together.
 
@@ -179,6 +183,7 @@ class KernelCounts:
         wanted = {"dtype": dtype, "kind": kind}
         return total(row.count for row in self.operation_table if matches(row, wanted))
 
+    @alone
     def accesses(
         self,
         space: str | None = None,
@@ -212,6 +217,7 @@ class KernelCounts:
             granularity,
         )
 
+    @alone
     def footprint(self, array: str, direction: str = "load") -> Count:
         """Return the number of distinct cells of an array that are touched in a direction."""
         for row in self.access_table:
@@ -230,6 +236,7 @@ class KernelCounts:
         rows = (row for row in self.access_table if matches(row, {"array": array, "direction": direction}))
         return Utilization(cells, tuple(row.filled for row in rows if row.filled is not None) or (cells,))
 
+    @alone
     def lines(
         self, array: str, line_bytes: int = 64, per: str = "workgroup",
         direction: str | None = None, **sizes: int,
@@ -257,6 +264,7 @@ class KernelCounts:
         found = self._sites(array, direction)
         return Lines(self._cardinalities, found, line_bytes, values).count(per)
 
+    @alone
     def bank_conflicts(
         self, array: str, banks: int = 32, direction: str | None = None
     ) -> Count:
@@ -341,8 +349,9 @@ class KernelCounts:
             raise TrafficCacheError(*numbers)
         if self.flow is None:
             raise FlowUnknownError(self.name)
-        if order not in self._traffic_plans:
-            self._traffic_plans[order] = plan_of_program(self._cardinalities, order)
+        with ALONE:
+            if order not in self._traffic_plans:
+                self._traffic_plans[order] = plan_of_program(self._cardinalities, order)
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise UnknownArrayError(array, plan.arrays)
@@ -352,6 +361,7 @@ class KernelCounts:
     def _traffic_plans(self) -> dict[str, Plan]:
         return {}
 
+    @alone
     def idle_lanes(self) -> Count:
         """Return the lanes of the launch that do nothing.
 
@@ -474,6 +484,7 @@ class KernelCounts:
         }
 
     @classmethod
+    @alone
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
         """Read what :meth:`to_json` wrote.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.documents import shortened
+from perfmodel.threads import ALONE
 
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 DEFERRED = ("footprint", "filled")  # of an access row: counted when they are asked for
@@ -72,7 +73,8 @@ class AccessCount:
         def __getattr__(self, name: str) -> Count | None:
             if name not in DEFERRED or "_cells" not in vars(self):
                 raise AttributeError(f"an AccessCount has no '{name}'")
-            vars(self).update(zip(DEFERRED, vars(self)["_cells"](), strict=True))
+            with ALONE:
+                vars(self).update(zip(DEFERRED, vars(self)["_cells"](), strict=True))
             return vars(self)[name]
 
     def __getstate__(self) -> dict[str, Any]:

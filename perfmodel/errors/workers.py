@@ -14,6 +14,16 @@ class SchedulerError(PerfModelError, ConnectionError):
     prints, such as tcp://host:8786, and run this again: what was measured is kept."""
 
 
+class TlsError(PerfModelError, ConnectionError):
+    """A scheduler is reached by TLS only with certificates, and those at hand do not serve."""
+
+    address: str
+    problem: str
+    message = """no encrypted connection to the Dask scheduler at '{address}': {problem}; give files that the cluster's
+    own authority signed, by Dask's configuration (distributed.comm.tls) or 'perfmodel worker --tls-ca-file CA.PEM
+    --tls-cert CERT.PEM --tls-key KEY.PEM'."""
+
+
 class EmptyClusterError(PerfModelError, LookupError):
     """A scheduler has no workers."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,11 @@ from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES
 from perfmodel.expressions.parsing import Parser, Term
 from perfmodel.expressions.trees import variables
 from perfmodel.features import unit
+from perfmodel.lazy import Lazy, cached_property
 
 
 @dataclass(frozen=True)
-class Expression:
+class Expression(Lazy):
     """A checked expression, as :func:`parse` returns it; names are in the order of appearance."""
 
     text: str  # that was parsed

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from perfmodel.display import one_line
@@ -15,6 +14,7 @@ from perfmodel.documents import Schema
 from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
 from perfmodel.facts.checks import checked_facts
 from perfmodel.facts.fact import Fact
+from perfmodel.lazy import Lazy, cached_property
 
 SCHEMA = "perfmodel.device/1"
 _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
@@ -33,7 +33,7 @@ _DECORATIONS = re.compile(r"\((?:r|tm|c)\)|\b(?:cpu|processor)\b|^(?:pthread|cpu
 
 
 @dataclass(frozen=True)
-class DeviceFacts:
+class DeviceFacts(Lazy):
     """All facts of one device.
 
     Parameters

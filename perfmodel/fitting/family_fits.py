@@ -16,6 +16,7 @@ from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.anchored import Anchored, anchored_errors
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
 from perfmodel.fitting.uncertainty.scatter import Scatter, cells_of, estimate_scatter
+from perfmodel.lazy import Lazy
 from perfmodel.models.binding import weight_name
 from perfmodel.models.model import Family
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class FamilyFits:
+class FamilyFits(Lazy):
     """Every fit of a family to rows of a device's measurements, each made once and when it is needed.
 
     Parameters

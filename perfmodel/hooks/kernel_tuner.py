@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.display import in_words
 from perfmodel.errors import ConfigurationError, EmptySpaceError, HookError, MissingExtraError
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, PredictedTimes, in_order, three_axes
+from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from perfmodel.hooks.device_code import DeviceCode
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Guide:
+class Guide(Lazy):
     """Predicts each configuration of a space, and tells Kernel Tuner.
 
     Parameters

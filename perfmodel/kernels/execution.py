@@ -7,13 +7,14 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
 from perfmodel.errors import KernelFileExecutionError, KernelFileMissingError, KernelFileSyntaxError
+from perfmodel.threads import redirected
 
 #: Modules that lie beside kernel files: their folders by their names.
 _beside: dict[str, Path] = {}
@@ -131,7 +132,7 @@ def surroundings(path: Path) -> Iterator[None]:
     sys.path.insert(0, str(folder))
     sys.argv, os._exit = [str(path)], refuse
     try:
-        with redirect_stdout(sys.stderr):
+        with redirected(stdout=sys.stderr):
             yield
     except KeyboardInterrupt:
         raise

@@ -23,6 +23,7 @@ from perfmodel.errors import (
 from perfmodel.kernels.execution import execute, surroundings
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
+from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -59,7 +60,7 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelFile:
+class KernelFile(Lazy):
     """What a user's kernel file defines.
 
     Parameters

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.errors import SpaceError
+from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -28,7 +29,7 @@ MOST_KEPT = 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class Space(Lazy):
     """All variants of a kernel that a function builds from parameters.
 
     Parameters

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.opencl import quiet_compiler
+from perfmodel.threads import redirected
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -54,7 +54,7 @@ class GeneratedCode:
     def _generated(self) -> Any:
         import loopy as lp
 
-        with redirect_stdout(io.StringIO()):  # Loopy prints a kernel that it refuses
+        with redirected(stdout=io.StringIO()):  # Loopy prints a kernel that it refuses
             return lp.generate_code_v2(self.t_unit)
 
     @cached_property

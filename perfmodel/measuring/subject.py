@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NoReturn
@@ -12,6 +12,7 @@ from typing import NoReturn
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.measuring.arguments import ArrayArgument, array_arguments
 from perfmodel.measuring.generated_code import GeneratedCode
+from perfmodel.threads import redirected
 
 
 class FailedError(Exception):
@@ -54,7 +55,7 @@ class Subject:
     @cached_property
     def generated(self) -> GeneratedCode:
         """Its code; building it may fail."""
-        with stage("compile"), redirect_stdout(sys.stderr):  # what a class prints is no result of a command
+        with stage("compile"), redirected(stdout=sys.stderr):  # what a class prints is no result of a command
             generated = GeneratedCode(self.kernel.build(**self.variant))
             generated.hash  # noqa: B018 -- generates the code here, where a failure has its status
             return generated

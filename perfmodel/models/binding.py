@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import MissingFactError
 from perfmodel.expressions.expression import Expression, parse
 from perfmodel.features import matches
+from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models.model import TOTAL, Family
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
 
 
 @dataclass(frozen=True, eq=False)
-class RunTime:
+class RunTime(Lazy):
     """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`)."""
 
     family: Family

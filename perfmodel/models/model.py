@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from perfmodel.expressions.expression import parse
 from perfmodel.expressions.trees import children
 from perfmodel.facts.fact import FactValue
 from perfmodel.features import matches, unit
+from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.computed import computed
 
@@ -62,7 +62,7 @@ class Weight:
 
 
 @dataclass(frozen=True)
-class Family:
+class Family(Lazy):
     r"""A model of run time whose weights are to be fitted.
 
     The run time is an expression in features of the kernel, quantities that the family computes, and weights.

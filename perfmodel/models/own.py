@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ from typing import Any
 from perfmodel.errors import FamilyFileError, PerfModelError
 from perfmodel.models.binding import bind
 from perfmodel.models.model import EXPRESSION, Family
+from perfmodel.threads import redirected
 
 
 def defined_family(definition: str) -> Family:
@@ -49,7 +49,7 @@ def _names(path: Path, content: bytes) -> dict[str, Any]:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses in the file look themselves up there
     try:
-        with redirect_stdout(sys.stderr):
+        with redirected(stdout=sys.stderr):
             exec(compile(content, str(path), "exec"), vars(module))
     except BaseException:
         del sys.modules[module.__name__]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfmodel import features
 from perfmodel.errors import MissingFactError
+from perfmodel.lazy import Lazy, cached_property
 
 if TYPE_CHECKING:
     from perfmodel.counts import Count, KernelCounts
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Case(Lazy):
     """A counted kernel at given sizes on a device."""
 
     counts: KernelCounts

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import one_line
 from perfmodel.errors import MixedDevicesError, PerfModelError, SetAsideWarning
+from perfmodel.lazy import Lazy
 from perfmodel.store.impossible import Impossible, below_launch, odd_visits, unsupported, work_of
 from perfmodel.store.measurement import Key, Measurement, canonical, joined
 
@@ -25,7 +26,7 @@ _SHOWN = 3  # impossible times that a message names
 
 
 @dataclass(frozen=True)
-class Measurements:
+class Measurements(Lazy):
     """Records in the order of the store, and the counts that they name.
 
     Iteration gives the records to fit: of each configuration the newest, with all its visits, if it is ok and its

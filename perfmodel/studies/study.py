@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import predict
 from perfmodel.compare import compare
 from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
+from perfmodel.lazy import Lazy
 from perfmodel.models import families
 from perfmodel.store import TESTS_FILE, Measurement, read
 from perfmodel.studies.claim import Claim
@@ -31,7 +32,7 @@ Records = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class StudyData:
+class StudyData(Lazy):
     """What a study looks at: its own measurements on a device, and that device's fitted models.
 
     Parameters

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import data_frame, html_table, in_words, one_line, percent, seconds_text
+from perfmodel.lazy import Lazy
 from perfmodel.tuning.agreement import Agreement
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class TunedVariant:
 
 
 @dataclass(frozen=True, repr=False)
-class Tuned:
+class Tuned(Lazy):
     """What is known of a kernel's variants after some have run.
 
     Parameters

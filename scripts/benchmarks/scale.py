@@ -174,7 +174,7 @@ def _cluster(way: str, workers: int) -> Iterator[None]:
     from dask.distributed import Client, LocalCluster
     from joblib import parallel_config
 
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 0}
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "memory_limit": 0}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         client.wait_for_workers(workers)
         with parallel_config(backend="dask"):

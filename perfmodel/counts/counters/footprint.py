@@ -6,13 +6,12 @@ I_j(pi_i(D_i)).
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Access, Domain, LaneStride
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.lazy import cached_property
 
 SET, IN, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.div
 Site = tuple[Domain, Access]

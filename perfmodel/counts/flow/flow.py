@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 
 from perfmodel.counts.counters.cardinality import Cardinalities
@@ -31,6 +30,8 @@ from perfmodel.counts.flow.walkthrough import Walkthrough
 from perfmodel.counts.program.steps import SHARED, Act, Dataflow
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ActCostError
+from perfmodel.lazy import Lazy, cached_property
+from perfmodel.threads import alone
 
 Costs = Mapping[str | Act, float]
 TIE = 1e-9  # what an access costs where operations decide
@@ -44,7 +45,7 @@ SLOW = 8.0  # a division or a function
 
 
 @dataclass(frozen=True, eq=False)
-class Flow:
+class Flow(Lazy):
     """The dataflow of a kernel.
 
     Examples
@@ -64,6 +65,7 @@ class Flow:
     cardinalities: Cardinalities
 
     @cached_property
+    @alone
     def _trips(self) -> Trips:
         return Trips(self.cardinalities)
 
@@ -144,9 +146,7 @@ class Flow:
     def _by_operations(self) -> Walkthrough:
         return self._walk(Rules(lambda act: TIE if act[0] in SHARED else 1.0))
 
-    def __reduce__(self) -> tuple[type[Flow], tuple[Dataflow, Cardinalities]]:
-        return Flow, (self.dataflow, self.cardinalities)  # cached results are not pickled
-
+    @alone
     def _walk(self, rules: Rules) -> Walkthrough:
         walk = Walkthrough(self.dataflow, self._trips, rules)
         walk.block(self.cardinalities.program.schedule, Position())
@@ -155,6 +155,7 @@ class Flow:
     def _longest(self, rules: Rules) -> Chain:
         return self._chain(self._walk(rules).state.path(LATEST))
 
+    @alone
     def _chain(self, path: Path) -> Chain:
         counts: dict[Act, Count] = {}
         for (act, nest), amount in path.terms.items():

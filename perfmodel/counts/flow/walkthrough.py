@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from perfmodel.counts.flow.execution import Arcs, Position, Rules, execute, meet_barrier
 from perfmodel.counts.flow.paths import Path, Term, Value
@@ -16,6 +15,7 @@ from perfmodel.counts.flow.state import LATEST, WHOLE, Snapshot, State, path_in
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.steps import SHARED, Dataflow
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.lazy import cached_property
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not found
 SHORT = 256  # runs of a body that are followed one by one where the trips are constant

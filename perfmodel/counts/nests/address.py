@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import islpy as isl
 
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.lazy import Lazy, cached_property
 
 IN, PARAM = isl.dim_type.in_, isl.dim_type.param
 
 
 @dataclass(frozen=True, eq=False)
-class Address:
+class Address(Lazy):
     """``start`` plus the sum of ``steps[i]*i`` over the inames, in bytes from the array's first cell.
 
     Attributes

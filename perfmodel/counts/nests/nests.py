@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import islpy as isl
 
@@ -21,6 +20,7 @@ from perfmodel.counts.program.program import Domain, Statement
 from perfmodel.counts.program.steps import SHARED, Act
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
+from perfmodel.lazy import Lazy, cached_property
 
 
 def nests_of(flow: Flow) -> tuple[Nest, ...]:
@@ -35,7 +35,7 @@ def nests_of(flow: Flow) -> tuple[Nest, ...]:
 
 
 @dataclass(frozen=True)
-class _Nests:
+class _Nests(Lazy):
     cardinalities: Cardinalities
     flow: Flow
 

@@ -7,13 +7,13 @@ variables (their values are determined), its floors of size parameters become *d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from typing import NamedTuple
 
 import islpy as isl
 
 from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
+from perfmodel.lazy import Lazy, cached_property
 
 IN, SET, PARAM, DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 
@@ -36,7 +36,7 @@ class Derived:
 
 
 @dataclass(frozen=True)
-class Polytope:
+class Polytope(Lazy):
     """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities.
 
     Attributes

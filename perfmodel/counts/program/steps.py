@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
+
+from perfmodel.lazy import Lazy, cached_property
 
 Act = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("local", "barrier")``
 #: An affine index: its constant, and the coefficients of the names in it; None for any other.
@@ -72,7 +73,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Dataflow:
+class Dataflow(Lazy):
     """All statements of a kernel in the order of the schedule.
 
     Attributes

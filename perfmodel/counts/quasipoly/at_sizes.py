@@ -20,6 +20,7 @@ from perfmodel.counts.points.set_counter import count_points
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.translation import quasi_polynomial_of
 from perfmodel.errors import CountTooHardError, ParameterError, PerfModelWarning
+from perfmodel.threads import alone
 
 PARAM = isl.dim_type.param
 Number = int | Fraction
@@ -99,6 +100,7 @@ class SummandsAtSizes:
         values = np.array([float(one.value) for one in found])
         return values.reshape(shape) if columns else np.full(shape, values[0])
 
+    @alone
     def _sum(self, *point: int) -> Value:
         sizes = dict(zip(self.parameters, point, strict=True))
         values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}

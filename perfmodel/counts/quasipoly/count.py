@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import cached_property
 from numbers import Rational
 from typing import Any
 
@@ -31,6 +30,8 @@ from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomia
 from perfmodel.counts.quasipoly.vanishing import vanishes
 from perfmodel.display import one_line
 from perfmodel.errors import GranularityError, IncomparableCountsError, InfiniteCountError
+from perfmodel.lazy import cached_property
+from perfmodel.threads import alone
 
 Number = int | Fraction
 UNIVERSE = isl.Set("{ : }")
@@ -123,6 +124,7 @@ class Count:
         text = f"{{ {value.numerator}/{value.denominator} }}"
         return cls(isl.PwQPolynomial(text), granularity=granularity)
 
+    @alone
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able dictionary from which :meth:`from_json` makes an equal count."""
         polynomial, assumptions = self._texts
@@ -136,6 +138,7 @@ class Count:
         }
 
     @classmethod
+    @alone
     def from_json(cls, data: Mapping[str, Any]) -> Count:
         """Read what :meth:`to_json` wrote."""
         texts = data["polynomial"], data["assumptions"]
@@ -155,6 +158,7 @@ class Count:
 
     # {{{ arithmetic
 
+    @alone
     def __add__(self, other: Count | Number) -> Count:
         if isinstance(other, (int, Fraction)) and other == 0:
             return self
@@ -197,6 +201,7 @@ class Count:
         """Return a count and the factor that gives this one: isl scales much faster than it adds."""
         return self._multiple or (self, Fraction(1))
 
+    @alone
     def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...]) -> Count:
         value = isl.Val(factor.numerator).div(isl.Val(factor.denominator))
         return Count(
@@ -204,6 +209,7 @@ class Count:
             tuple(one.scaled(factor) for one in self.unexpanded), reasons, _multiple=(self, factor),
         )
 
+    @alone
     def times(self, other: Count) -> Count:
         """Return the product as functions, with this count's granularity."""
         polynomial, unexpanded = multiplied(
@@ -225,6 +231,7 @@ class Count:
             return self.assumptions
         return self.assumptions.intersect(other.assumptions)
 
+    @alone
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Count):
             return NotImplemented
@@ -243,6 +250,7 @@ class Count:
     # {{{ evaluating
 
     @cached_property
+    @alone
     def parameters(self) -> tuple[str, ...]:
         """The size parameters that the count depends on, sorted."""
         if self._multiple and self._multiple[1]:
@@ -251,16 +259,19 @@ class Count:
         return tuple(sorted(written_out.union(self._summands.parameters if self.unexpanded else ())))
 
     @cached_property
+    @alone
     def _summands(self) -> SummandsAtSizes:
         return SummandsAtSizes(self.unexpanded)
 
     @cached_property
+    @alone
     def _function(self) -> QuasiPolynomial:
         if any(value.is_infty() for _, value in self.polynomial.get_pieces()):
             raise InfiniteCountError(str(self.polynomial))
         return quasi_polynomial_of(self.polynomial)
 
     @cached_property
+    @alone
     def evaluator(self) -> Evaluator:
         """What evaluates the polynomial where the assumptions hold."""
         return Evaluator(self._function, indicator_of(self.assumptions), self.assumptions)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perfmodel.counts.quasipoly.together import Together, together
+from perfmodel.lazy import cached_property
 
 if TYPE_CHECKING:
     from perfmodel.counts.quasipoly.count import Count

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from math import lcm
 from typing import Any
+
+from perfmodel.lazy import Lazy, cached_property
 
 CHAIN = 200  # terms that are added by operators
 
@@ -99,7 +100,7 @@ def guard_source(guard: Guard) -> str:
 
 
 @dataclass(frozen=True)
-class QuasiPolynomial:
+class QuasiPolynomial(Lazy):
     """Pieces over the atoms ``parameters + floors``; zero outside every piece."""
 
     parameters: tuple[str, ...]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from math import ceil, gcd, inf, prod
 
 from perfmodel.counts.traffic.boxes import Box, Dims, Patch, box_of, lines_of_run
 from perfmodel.counts.traffic.plan import LaunchPlan
+from perfmodel.lazy import cached_property
 
 Some = tuple[int, ...]  #: numbers of references, rising
 ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import islpy as isl
 
@@ -14,6 +13,7 @@ from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.traffic.order import Path
+from perfmodel.lazy import cached_property
 
 SET = isl.dim_type.set
 ONE = Cardinality(isl.PwQPolynomial("{ 1 }"))

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
 from perfmodel.counts.traffic.references import Reference
+from perfmodel.lazy import Lazy, cached_property
 
 
 @dataclass(frozen=True)
-class Numbered:
+class Numbered(Lazy):
     """A reference; its counts are positions among the distinct ones."""
 
     array: str
@@ -59,7 +59,7 @@ class Gap:
 
 
 @dataclass(frozen=True, eq=False)
-class LaunchPlan:
+class LaunchPlan(Lazy):
     """The loops of a launch, the first of which stands for the launch itself, and its references."""
 
     loops: tuple[Loop, ...]

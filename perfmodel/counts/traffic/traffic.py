@@ -18,6 +18,7 @@ from perfmodel.counts.traffic.footprints import Cache, Footprints
 from perfmodel.counts.traffic.layers import Layers
 from perfmodel.counts.traffic.plan import LaunchPlan, plan_of
 from perfmodel.counts.traffic.references import references_of
+from perfmodel.threads import alone
 
 Number = float | NDArray[np.float64]
 
@@ -98,6 +99,7 @@ class Traffic:
         """
         return self.at(sizes).lines(self.cache, self.array)
 
+    @alone
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
         """Return what gives the lines of all caches with lines of this length at one size; errors as of a call."""
         return TrafficAt(self.plan, self.plan.counts.at(sizes), self.cache.line_bytes)

@@ -14,6 +14,7 @@ from scipy.optimize import least_squares as minimise
 from perfmodel.fitting.linear.least_squares import Array
 from perfmodel.fitting.linear.rows import TrainingRows
 from perfmodel.fitting.nonlinear.starts import Box
+from perfmodel.lazy import Lazy
 
 SEARCH = (1e-5, 60)
 POLISH = (1e-12, 300)
@@ -40,7 +41,7 @@ class TimeModel(Protocol):
 
 
 @dataclass(frozen=True)
-class LinearModel:
+class LinearModel(Lazy):
     """The sum of features, each times a weight of its own."""
 
     features: tuple[str, ...]
@@ -60,7 +61,7 @@ class LinearModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Lazy):
     r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives."""
 
     model: TimeModel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from perfmodel.cluster import address_of, workers_of
@@ -26,7 +27,9 @@ def having(client: Any) -> dict[str, list[str]]:
 
 
 def chosen_slug(client: Any, selector: str | None) -> str:
-    """Return the device of the workers that is meant: a slug, a part of only one, or the only one.
+    """Return the device of the workers that is meant: a slug, the begin of only one, else a part of only one.
+
+    So ``intel`` is Intel's runtime beside PoCL on an Intel processor, as it is without a scheduler.
 
     Raises
     ------
@@ -36,7 +39,8 @@ def chosen_slug(client: Any, selector: str | None) -> str:
         It may be several.
     """
     slugs, wanted = tuple(having(client)), (selector or "").strip().lower()
-    matching = tuple(slug for slug in slugs if wanted == slug) or tuple(slug for slug in slugs if wanted in slug)
+    rules: tuple[Callable[[str, str], bool], ...] = (str.__eq__, str.startswith, str.__contains__)
+    matching = next((found for rule in rules if (found := tuple(slug for slug in slugs if rule(slug, wanted)))), ())
     if not matching:
         raise NoWorkerError(selector or "", address_of(client), slugs)
     if len(matching) > 1:

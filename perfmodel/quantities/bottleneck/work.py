@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import ceil
 
+from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.device import Device
 from perfmodel.quantities.bottleneck.plan import AccessPlan, KernelPlan, LaunchPlan, NestPlan
 from perfmodel.quantities.operations import SIMPLE
@@ -41,7 +41,7 @@ Sums = defaultdict[str, float]
 
 
 @dataclass(frozen=True)
-class LaunchWork:
+class LaunchWork(Lazy):
     r"""A launch at given sizes on a device.
 
     A nest runs in *vectors* of V work-items where the device or the compiler runs neighbouring work-items together:
@@ -91,7 +91,7 @@ class LaunchWork:
 
 
 @dataclass(frozen=True)
-class NestWork:
+class NestWork(Lazy):
     """A nest of a launch; :meth:`add` adds its quantities to ``sums``."""
 
     launch: LaunchWork

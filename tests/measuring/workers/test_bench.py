@@ -227,7 +227,7 @@ import sys, time
 from distributed import LocalCluster
 if __name__ == "__main__":
     resources = {sys.argv[1]: 1}
-    with LocalCluster(n_workers=1, resources=resources, dashboard_address=":0", host="127.0.0.1") as found:
+    with LocalCluster(n_workers=1, resources=resources, dashboard_address="127.0.0.1:0", host="127.0.0.1") as found:
         print(found.scheduler_address, flush=True)
         time.sleep(120)
 """

@@ -21,6 +21,14 @@ def test_a_device_is_chosen_by_its_name_or_a_part(selector, expected):
     assert expected == chosen_slug(TWO, selector)
 
 
+def test_on_an_intel_processor_intel_is_its_own_runtime():
+    xeon = FakeClient(a=Worker(("pocl-skylake-intel-xeon",)), b=Worker(("intel-xeon",)))
+    assert ["intel-xeon"] * 3 == [chosen_slug(xeon, selector) for selector in ("intel", "intel-", "intel-xeon")]
+    assert "pocl-skylake-intel-xeon" == chosen_slug(xeon, "skylake")
+    with pytest.raises(AmbiguousDeviceError):
+        chosen_slug(xeon, "xeon")
+
+
 def test_the_only_device_needs_no_name():
     assert POCL == chosen_slug(FakeClient(a=Worker((POCL,))), None)
 

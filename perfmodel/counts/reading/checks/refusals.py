@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import io
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import islpy as isl
@@ -28,6 +27,7 @@ from loopy.diagnostic import (
 from pytools.graph import CycleError
 
 from perfmodel.errors import IncompleteKernelError, PerfModelError, UntypedArgumentsError
+from perfmodel.threads import redirected
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,10 @@ def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
     IncompleteKernelError
         Loopy raised something else than a warning.
     """
-    asked, sys.stdin = sys.stdin, io.StringIO()
     try:
-        with redirect_stdout(io.StringIO()):
+        with redirected(stdin=io.StringIO(), stdout=io.StringIO()):
             yield
     except (PerfModelError, Warning):
         raise
     except Exception as error:  # Loopy refuses with errors of its own, of Python, of islpy and of pytools
         raise refusal(t_unit, error) from error
-    finally:
-        sys.stdin = asked
