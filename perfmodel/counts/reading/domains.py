@@ -6,16 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
+from typing import Any
 
 import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.data import GroupInameTag, LocalInameTag
-from loopy.symbolic import condition_to_set
+from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.points.projection import Projector
 from perfmodel.counts.program.program import Domain
+from perfmodel.counts.reading.affine import condition_to_set
 from perfmodel.counts.reading.events import Condition
 from perfmodel.errors import ProbabilityError, StatisticsNeededError
 
@@ -49,7 +51,9 @@ class Domains:
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _assumptions(self) -> isl.Set:
-        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=self.parameters)
+        apart = _only_offsets(self.kernel)
+        names = [name for name in self.parameters if name not in apart]
+        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
         universe = isl.Set.universe(space.params())
         given = isl.Set.from_basic_set(self.kernel.assumptions).params()
         return universe.intersect(given.align_params(universe.get_space()))
@@ -207,6 +211,31 @@ def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
     return tuple(sorted(
         argument.name for argument in kernel.args
         if isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
+    ))
+
+
+def _only_offsets(kernel: lp.LoopKernel) -> frozenset[str]:
+    """Return the arguments that are named as offsets of arrays and nowhere else, on which no set of points depends.
+
+    Some kernels have an offset for each of hundreds of arrays, and isl's work grows with the parameters of a set.
+    None are returned where an instruction is C code, as its declaration may name any.
+    """
+    offsets = _names_in(array.offset for array in kernel.args if isinstance(array, lp.ArrayArg))
+    if not offsets or any(isinstance(one, lp.CInstruction) for one in kernel.instructions):
+        return frozenset()
+    arrays = [array for array in (*kernel.args, *kernel.temporary_variables.values()) if hasattr(array, "dim_tags")]
+    named = _names_in(extent for array in arrays for extent in array.shape or () if isinstance(array.shape, tuple))
+    named |= _names_in(getattr(tag, "stride", 0) for array in arrays for tag in array.dim_tags or ())
+    for domain in (*kernel.domains, kernel.assumptions):
+        named |= set(domain.drop_unused_params().get_var_names(PARAM))
+    return offsets.difference(named, *(one.dependency_names() for one in kernel.instructions))
+
+
+def _names_in(exprs: Iterable[Any]) -> frozenset[str]:
+    """Return the names in expressions; an offset may be a name itself, and what is to be found out names nothing."""
+    return frozenset().union(*(
+        (expr,) if isinstance(expr, str) else get_dependencies(expr)
+        for expr in exprs if isinstance(expr, (str, p.ExpressionNode))
     ))
 
 
