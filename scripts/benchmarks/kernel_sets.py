@@ -50,7 +50,8 @@ def chosen(
         No kernel has the name.
     """
     added = {kernel.name: kernel for kernel in (*_listed(others), *_captured(folders))}
-    found = added if folders and not names else {kernel.name: kernel for kernel in (*_corpus(), *_classes())} | added
+    own = (*_corpus(), *_classes(), BenchKernel("many_offsets", many_offsets, realistic=True))
+    found = added if folders and not names else {kernel.name: kernel for kernel in own} | added
     large = BenchKernel(LARGE, _straight_line)
     return [replace({**found, LARGE: large}[name], realistic=True) for name in names] or list(found.values())
 
@@ -77,6 +78,18 @@ def _straight_line(length: int = 2000) -> lp.TranslationUnit:
     unit = lp.make_kernel("{ [i]: 0 <= i < n }", "\n".join(lines), assumptions="n >= 1", lang_version=(2018, 2))
     unit = lp.add_dtypes(unit, dict.fromkeys("abc", np.float32))
     return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+
+
+def many_offsets(statements: int = 40) -> lp.TranslationUnit:
+    """Return a kernel with two tests in each statement and an offset for each of three arrays, as lazy arrays have."""
+    names = [f"{name}{k}" for k in range(statements) for name in "oab"]
+    arrays = [lp.GlobalArg(name, np.float64, shape=(8, 8), offset=lp.auto) for name in names]
+    lines = [
+        f"o{k}[i{k}, j{k}] = (a{k}[i{k}, i{k} % 4] if j{k} == 0 else 2*a{k}[j{k}, i{k}]) if i{k} < 3"
+        f" else b{k}[i{k} % 2, j{k}] {{id=s{k}{f', dep=s{k - 1}' if k else ''}}}" for k in range(statements)
+    ]
+    domains = [f"{{ [i{k}, j{k}]: 0 <= i{k}, j{k} < 8 }}" for k in range(statements)]
+    return lp.make_kernel(domains, "\n".join(lines), arrays, lang_version=(2018, 2))
 
 
 def _listed(modules: Sequence[str]) -> Iterator[BenchKernel]:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from perfmodel.counts.flow.paths import START, Offset, Path, Stamp, Value, bound, longer
+from perfmodel.counts.flow.paths import START, Offset, Path, Stamp, Term, Value, bound, longer
 from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, WORK, State
-from perfmodel.counts.program.steps import SHARED, Act, Reading, Step, Writing
+from perfmodel.counts.program.steps import SHARED, Act, Cell, Reading, Step, Writing
+
+
+class Tail(NamedTuple):
+    """Acts at the end of a path, and their cost."""
+
+    terms: tuple[tuple[Term, int], ...]
+    cost: float
+
+
+class Statement(NamedTuple):
+    """A statement, its readings, each with the acts after it and with its load from memory, and all its acts."""
+
+    step: Step
+    readings: tuple[tuple[Reading, Tail, Tail | None], ...]
+    work: Tail
 
 
 @dataclass(frozen=True)
@@ -27,10 +44,30 @@ class Rules:
     cost: Callable[[Act], float]
     fenced: bool = False
     in_order: bool = False
+    _tails: dict[tuple[Act, ...], Tail] = field(default_factory=dict)
+    _statements: dict[int, Statement] = field(default_factory=dict)  # by the identity of the step, which it holds
 
     def extended(self, path: Path, acts: tuple[Act, ...]) -> Path:
         """Return a path with acts at its end."""
-        return path.plus([((act, ()), 1) for act in acts], sum(map(self.cost, acts)))
+        return path.plus(*self.tail(acts))
+
+    def tail(self, acts: tuple[Act, ...]) -> Tail:
+        """Return acts as the end of a path."""
+        if acts not in self._tails:
+            terms = tuple([((act, ()), amount) for act, amount in Counter(acts).items()])
+            self._tails[acts] = Tail(terms, sum(map(self.cost, acts)))
+        return self._tails[acts]
+
+    def statement(self, step: Step) -> Statement:
+        """Return a statement with what its acts cost."""
+        if id(step) not in self._statements:
+            self._statements[id(step)] = Statement(
+                step, tuple(
+                    (reading, self.tail(reading.path), self.tail(reading.path[:1]) if _is_load(reading) else None)
+                    for reading in step.readings
+                ), _work(step.acts),
+            )
+        return self._statements[id(step)]
 
 
 @dataclass(frozen=True)
@@ -53,11 +90,18 @@ class Position:
     offsets: dict[str, Offset] = field(default_factory=dict)
     runs: int = 1
     launched: bool = False
+    _bound: dict[Cell, Cell] = field(default_factory=dict)
+
+    def bound(self, cell: Cell) -> Cell:
+        """Return a cell at this iteration of the open loops."""
+        if cell not in self._bound:
+            self._bound[cell] = bound(cell, self.offsets)
+        return self._bound[cell]
 
     def iteration(self, loop: str, number: int, offset: Offset, runs: int) -> Position:
         """Return the position in one iteration of a loop whose body is followed ``runs`` times in all."""
         offsets = {**self.offsets, loop: offset}
-        return replace(self, stamp=(*self.stamp, (loop, number)), offsets=offsets, runs=runs)
+        return Position((*self.stamp, (loop, number)), offsets, runs, self.launched)
 
 
 @dataclass(frozen=True)
@@ -83,30 +127,35 @@ class Arc:
     path: tuple[Act, ...]
 
 
+NO_ACTS = Tail((), 0.0)
 Arcs = dict[tuple[str, str, str, str], Arc]  # by source, target, variable and loop
 
 
-def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs) -> None:
-    """Execute a statement: its result is there when the last value that it needs has arrived."""
+def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | None) -> None:
+    """Execute a statement: its result is there when the last value that it needs has arrived.
+
+    Where ``arcs`` is None, no value's origin is followed.
+    """
     fence = state.path(FENCE)
     waits = rules.fenced or rules.in_order
-    start, cost = (fence if waits else START), 0.0
-    acts: tuple[Act, ...] = ()
-    for reading in step.readings:
-        path = _read(step, reading, at, state, arcs)
-        is_load = bool(reading.path) and reading.path[0][0] in SHARED
-        if waits or is_load:
+    start, end = fence if waits else START, NO_ACTS
+    statement = rules.statement(step)
+    for reading, tail, load in statement.readings:
+        cell = at.bound(reading.cell)
+        path = state.longest(reading.variable, cell)
+        if waits or load:
             path = longer(fence, path)
-        if is_load:
-            state.reach(ACCESSED, rules.extended(path, reading.path[:1]))
-        added = sum(map(rules.cost, reading.path))
-        if path.cost + added > start.cost + cost:
-            start, acts, cost = path, reading.path, added
-    result = rules.extended(start, acts)
+        if arcs is not None:
+            _note_arcs(step, reading, state.read(reading.variable, cell), at, arcs)
+        if load and (path.cost + load.cost > state.path(ACCESSED).cost or ACCESSED not in state.cells):
+            state.reach(ACCESSED, path.plus(*load))
+        if path.cost + tail.cost > start.cost + end.cost:
+            start, end = path, tail
+    result = start.plus(*end)
     state.reach(LATEST, result)
     for writing in step.writings:
-        _write(step, writing, result, at, rules, state)
-    _work(step.acts, state)
+        _write(step, writing, result, at, rules, state, {} if arcs is None else {step.name: at.stamp})
+    state.set(WORK, state.path(WORK).plus(*statement.work))
 
 
 def meet_barrier(scope: str, rules: Rules, state: State) -> None:
@@ -116,34 +165,36 @@ def meet_barrier(scope: str, rules: Rules, state: State) -> None:
     state.set(FENCE, after)
     state.set(ACCESSED, after)
     state.reach(LATEST, after)
-    _work((((scope, "barrier"), 1),), state)
+    state.set(WORK, state.path(WORK).plus(*_work((((scope, "barrier"), 1),))))
 
 
-def _read(step: Step, reading: Reading, at: Position, state: State, arcs: Arcs) -> Path:
-    """Return the path to a value, and note from which statements it may come."""
-    path = START
-    for value in state.read(reading.variable, bound(reading.cell, at.offsets)):
-        path = longer(path, value.path)
+def _is_load(reading: Reading) -> bool:
+    return bool(reading.path) and reading.path[0][0] in SHARED
+
+
+def _note_arcs(step: Step, reading: Reading, values: list[Value], at: Position, arcs: Arcs) -> None:
+    """Note from which statements a value that is read may come."""
+    for value in values:
         for source, stamp in value.sources.items():
             key = (source, step.name, reading.variable, _carried(stamp, at.stamp))
             if key not in arcs or len(arcs[key].path) < len(reading.path):
                 arcs[key] = Arc(*key, reading.path)
-    return path
 
 
-def _write(step: Step, writing: Writing, path: Path, at: Position, rules: Rules, state: State) -> None:
+def _write(
+    step: Step, writing: Writing, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, Stamp]
+) -> None:
     """Store a result."""
     if writing.space in SHARED:
         path = rules.extended(longer(state.path(FENCE), path), ((writing.space, "store"),))
         state.reach(ACCESSED, path)
         state.reach(LATEST, path)
-    value = Value(path, {step.name: at.stamp})
-    state.write(writing.variable, bound(writing.cell, at.offsets), value, not step.guarded)
+    state.write(writing.variable, at.bound(writing.cell), Value(path, sources), not step.guarded)
 
 
-def _work(acts: tuple[tuple[Act, int], ...], state: State) -> None:
-    """Add acts to all that the work-item does."""
-    state.set(WORK, state.path(WORK).plus((((act, ()), amount) for act, amount in acts), 0.0))
+def _work(acts: tuple[tuple[Act, int], ...]) -> Tail:
+    """Return acts as what a statement adds to all that the work-item does."""
+    return Tail(tuple([((act, ()), amount) for act, amount in acts]), 0.0)
 
 
 def _carried(source: Stamp, target: Stamp) -> str:

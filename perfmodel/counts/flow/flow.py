@@ -21,7 +21,7 @@ from types import MappingProxyType
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.chains import Chain, ChainRow, Parallelism
-from perfmodel.counts.flow.execution import Position, Rules
+from perfmodel.counts.flow.execution import Arcs, Position, Rules
 from perfmodel.counts.flow.graph import FlowGraph, flow_graph
 from perfmodel.counts.flow.paths import Path
 from perfmodel.counts.flow.state import LATEST, WORK
@@ -140,15 +140,15 @@ class Flow(Lazy):
     @cached_property
     def graph(self) -> FlowGraph:
         """The statements and barriers with the arcs of control and of data between them."""
-        return flow_graph(self._by_operations)
+        return flow_graph(self._walk(Rules(_by_operations), arcs={}))
 
     @cached_property
     def _by_operations(self) -> Walkthrough:
-        return self._walk(Rules(lambda act: TIE if act[0] in SHARED else 1.0))
+        return self._walk(Rules(_by_operations))
 
     @alone
-    def _walk(self, rules: Rules) -> Walkthrough:
-        walk = Walkthrough(self.dataflow, self._trips, rules)
+    def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walkthrough:
+        walk = Walkthrough(self.dataflow, self._trips, rules, arcs=arcs)
         walk.block(self.cardinalities.program.schedule, Position())
         return walk
 
@@ -162,6 +162,10 @@ class Flow(Lazy):
             part = amount * self._trips.count(nest)
             counts[act] = counts[act] + part if act in counts else part
         return Chain(tuple(ChainRow(*act, count) for act, count in counts.items()))
+
+
+def _by_operations(act: Act) -> float:
+    return TIE if act[0] in SHARED else 1.0
 
 
 def _instructions(chain: Chain) -> Count:

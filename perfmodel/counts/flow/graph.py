@@ -93,12 +93,13 @@ class FlowGraph:
 
 
 def flow_graph(walk: Walkthrough) -> FlowGraph:
-    """Return the graph of the kernel of a walk."""
+    """Return the graph of the kernel of a walk that noted arcs."""
     control = _Control(walk)
     control.block(walk.trips.program.schedule, (), "", [])
-    carried = {(arc.carried, arc.variable) for arc in walk.arcs.values()}
+    arcs = tuple((walk.arcs or {}).values())
+    carried = {(arc.carried, arc.variable) for arc in arcs}
     return FlowGraph(
-        tuple(control.nodes), tuple(control.transitions), tuple(walk.arcs.values()),
+        tuple(control.nodes), tuple(control.transitions), arcs,
         tuple(
             Recurrence(growth.loop, growth.variable, tuple(sorted(growth.terms)), chains)
             for growth, chains in walk.growths.items() if (growth.loop, growth.variable) in carried

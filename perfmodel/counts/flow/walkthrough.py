@@ -14,7 +14,7 @@ from perfmodel.counts.flow.paths import Path, Term, Value
 from perfmodel.counts.flow.state import LATEST, WHOLE, Snapshot, State, path_in
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.steps import SHARED, Dataflow
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, instructions_in
 from perfmodel.lazy import cached_property
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not found
@@ -44,8 +44,8 @@ class Walkthrough:
         What the walk measures.
     state : State
         What every variable holds, and the paths of the whole.
-    arcs : dict of Arc
-        The arcs of data between statements.
+    arcs : dict of Arc or None
+        The arcs of data between statements; None where neither these nor growths are asked for.
     growths : dict of Growth to int
         What loops carry from iteration to iteration, and in how many cells side by side.
     """
@@ -54,8 +54,10 @@ class Walkthrough:
     trips: Trips
     rules: Rules
     state: State = field(default_factory=State)
-    arcs: Arcs = field(default_factory=dict)
+    arcs: Arcs | None = None
     growths: dict[Growth, int] = field(default_factory=dict)
+    _stored: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the identity of a loop
+    _worth: dict[Term, tuple[float, float]] = field(default_factory=dict)
 
     def block(self, nodes: tuple[Node, ...], at: Position) -> None:
         """Follow siblings."""
@@ -91,6 +93,17 @@ class Walkthrough:
 
     # {{{ loops
 
+    def stored(self, loop: Loop) -> tuple[str, ...]:
+        """Return what a loop may change: what its statements store, and the paths of the whole.
+
+        No other variable has a cell whose index depends on the loop, or a value that was stored in it.
+        """
+        if id(loop) not in self._stored:
+            steps = (self.dataflow.by_name.get(identifier) for identifier in instructions_in(loop))
+            writings = (writing for step in steps if step is not None for writing in step.writings)
+            self._stored[id(loop)] = tuple(dict.fromkeys([*WHOLE, *(writing.variable for writing in writings)]))
+        return self._stored[id(loop)]
+
     def loop(self, node: Loop, at: Position) -> None:
         """Follow a loop, all of it or the first iterations."""
         span = self.trips.span(node.iname)
@@ -99,56 +112,63 @@ class Walkthrough:
             self.follow_all(node, span, at, unrolled)
         else:
             self.follow_some(node, 1 if span is None else span.step, at)
-        self.state.leave(len(at.stamp))
+        if self.arcs is not None:
+            self.state.leave(self.stored(node), len(at.stamp))
         self.hold_iteration(unrolled)
 
     def follow_all(self, node: Loop, span: Span, at: Position, unrolled: bool) -> None:
         """Follow every iteration of a loop."""
         before: Snapshot = {}
         for k in range(span.trips):
-            if k == span.trips - 1:
-                before = self.state.snapshot()
+            if k == span.trips - 1 and self.arcs is not None:
+                before = self.state.snapshot(self.stored(node))
             self.hold_iteration(unrolled)
             offset = (True, span.start + k * span.step)
             self.block(node.body, at.iteration(node.iname, k, offset, at.runs * span.trips))
-        if span.trips > 1:
-            self.note_growth(node.iname, before, self.state.cells)
+        if span.trips > 1 and self.arcs is not None:
+            self.note_growth(node.iname, before, self.state.snapshot(self.stored(node)))
 
     def follow_some(self, node: Loop, step: int, at: Position) -> None:
         """Follow the first iterations of a loop and prolong its paths by the others."""
-        names = frozenset({node.iname})
+        names, stored = frozenset({node.iname}), self.stored(node)
         before: Snapshot = {}
         for k in range(FOLLOWED):
-            before = self.state.snapshot(names)
+            if k == FOLLOWED - 1:
+                before = self.state.snapshot(stored, names)
             self.hold_iteration(unrolled=False)
             self.block(node.body, at.iteration(node.iname, k, (False, k * step), at.runs * FOLLOWED))
-        after = self.state.snapshot(names)
-        self.note_growth(node.iname, before, after)
+        after = self.state.snapshot(stored, names)
+        if self.arcs is not None:
+            self.note_growth(node.iname, before, after)
         for variable, cells in after.items():
-            self.state.cells[variable] = {
-                cell: Value(self.prolonged(node.iname, value.path, path_in(before, variable, cell)), value.sources)
-                for cell, value in cells.items()
-            }
+            earlier = before.get(variable, {})
+            self.state.replace(variable, {
+                cell: self.prolonged(node.iname, value, earlier.get(cell, value)) for cell, value in cells.items()
+            })
 
     def hold_iteration(self, unrolled: bool) -> None:
         """Let what follows wait for all before, where the rules order the iterations of a loop."""
         if self.rules.in_order and not unrolled:
             self.state.hold(self.state.path(LATEST))
 
-    def prolonged(self, loop: str, path: Path, earlier: Path | None) -> Path:
-        """Return a path at the end of a loop of which only some iterations were followed."""
-        growth = {} if earlier is None else path.since(earlier)
+    def prolonged(self, loop: str, value: Value, earlier: Value) -> Value:
+        """Return a value, with the path to it, at the end of a loop of which only some iterations were followed."""
+        growth = {} if value is earlier else value.path.since(earlier.path)
         if not growth:
-            return path
-        terms = Counter(path.terms)
+            return value
+        terms = Counter(value.path.terms)
         for (act, nest), amount in growth.items():
             terms[act, nest] -= FOLLOWED * amount
             terms[act, (loop, *nest)] += amount
         left = {term: amount for term, amount in terms.items() if amount}
-        cost = sum(
-            amount * self.rules.cost(act) * self.trips.value(nest) for (act, nest), amount in left.items()
-        )
-        return Path(left, cost)
+        cost = sum([amount * each * runs for term, amount in left.items() for each, runs in (self.worth(term),)])
+        return Value(Path(left, cost), value.sources)
+
+    def worth(self, term: Term) -> tuple[float, float]:
+        """Return the cost of a term's act, and the runs of its nest at large sizes."""
+        if term not in self._worth:
+            self._worth[term] = (self.rules.cost(term[0]), self.trips.value(term[1]))
+        return self._worth[term]
 
     def note_growth(self, loop: str, before: Snapshot, after: Snapshot) -> None:
         """Note which variables' paths the last iteration prolonged, and in how many cells."""

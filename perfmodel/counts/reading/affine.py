@@ -9,9 +9,16 @@ from typing import Any
 import islpy as isl
 import numpy as np
 import pymbolic.primitives as p
-from loopy.symbolic import get_dependencies, guarded_pwaff_from_expr
+from loopy.diagnostic import ExpressionToAffineConversionError
+from loopy.symbolic import (
+    AffineConditionToISLSetMapper,
+    ConditionExpressionToBooleanOpsExpression,
+    PwAffEvaluationMapper,
+    get_dependencies,
+    with_aff_conversion_guard,
+)
+from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
 
-NOTHING: frozenset[str] = frozenset()
 Form = dict[str, int]  # coefficients by name; that of "" is the constant
 
 
@@ -38,16 +45,78 @@ def _pw_aff(
 ) -> isl.PwAff:
     form = _form(expr)
     if form is None or any(name and name not in places for name in form):
-        return guarded_pwaff_from_expr(space, expr, NOTHING)
+        return with_aff_conversion_guard(_piecewise, space, expr, places, zero)
     aff = zero
     for name, coefficient in form.items():
         if not name:
             aff = aff.set_constant_val(isl.Val(coefficient))
             continue
-        kind, position = places[name]
-        kind = isl.dim_type.in_ if kind == isl.dim_type.set else kind
-        aff = aff.set_coefficient_val(kind, position, isl.Val(coefficient))
+        aff = _with_coefficient(aff, places[name], coefficient)
     return isl.PwAff.from_aff(aff)
+
+
+def _with_coefficient(aff: isl.Aff, place: tuple[isl.dim_type, int], coefficient: int) -> isl.Aff:
+    kind, position = place
+    kind = isl.dim_type.in_ if kind == isl.dim_type.set else kind
+    return aff.set_coefficient_val(kind, position, isl.Val(coefficient))
+
+
+def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
+    """Return the points of a set space at which a condition holds; None where data decides, or it is not quasi-affine.
+
+    As Loopy's function of this name does, in time that does not grow with the names that the condition leaves out.
+    """
+    if not get_dependencies(expr) <= space.get_var_dict().keys():
+        return None
+    try:
+        return _Condition(space)(_to_booleans(expr))
+    except ExpressionToAffineConversionError:
+        return None
+
+
+class _Condition(AffineConditionToISLSetMapper):  # type: ignore[misc]
+    """Loopy's mapper to sets, in which the sides of a comparison are taken together."""
+
+    def map_comparison(self, expr: p.Comparison) -> isl.Set:
+        operator = expr.operator
+        if operator == "!=":
+            return self.rec(p.Comparison(expr.left, "==", expr.right)).complement()
+        left, right = (_in_one_piece(side, expr) for side in pw_affs(self.space, (expr.left, expr.right)))
+        difference = left - right if operator in ("==", ">=", ">") else right - left
+        if operator == "==":
+            constraint = isl.Constraint.equality_from_aff(difference)
+        else:
+            constraint = isl.Constraint.inequality_from_aff(difference - 1 if operator in "<>" else difference)
+        return isl.Set.universe(self.space).add_constraint(constraint)
+
+
+_to_booleans = ConditionExpressionToBooleanOpsExpression()
+
+
+def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
+    pieces = function.coalesce().get_pieces()
+    if len(pieces) != 1:
+        raise ExpressionToAffineConversionError(f"a side of '{expr}' is not affine in one piece")
+    return pieces[0][1]
+
+
+def _piecewise(
+    space: isl.Space, expr: Any, places: Mapping[str, tuple[isl.dim_type, int]], zero: isl.Aff
+) -> isl.PwAff:
+    return _PiecewiseAffine(places, zero)(expr)
+
+
+class _PiecewiseAffine(PwAffEvaluationMapper):  # type: ignore[misc]
+    """Loopy's mapper to piecewise affine functions, which makes those of the names that it meets only."""
+
+    def __init__(self, places: Mapping[str, tuple[isl.dim_type, int]], zero: isl.Aff) -> None:
+        CachedEvaluationMapper.__init__(self, {})
+        self.places, self.zero, self.pw_zero = places, zero, isl.PwAff.from_aff(zero)
+
+    def map_variable(self, expr: p.Variable) -> isl.PwAff:
+        if expr.name not in self.places:
+            raise UnknownVariableError(expr.name)
+        return isl.PwAff.from_aff(_with_coefficient(self.zero, self.places[expr.name], 1))
 
 
 def names_in(expr: Any) -> Set[str]:

@@ -13,10 +13,11 @@ import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.kernel.data import GroupInameTag, LocalInameTag
-from loopy.symbolic import condition_to_set, get_dependencies
+from loopy.symbolic import get_dependencies
 
 from perfmodel.counts.points.projection import Projector
 from perfmodel.counts.program.program import Domain
+from perfmodel.counts.reading.affine import condition_to_set
 from perfmodel.counts.reading.events import Condition
 from perfmodel.counts.reading.values import is_size, offset_argument
 from perfmodel.errors import ProbabilityError, StatisticsNeededError
@@ -235,7 +236,8 @@ def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
 
 def _used_names(kernel: lp.LoopKernel) -> set[str]:
     """Return the names in instructions, loop bounds, assumptions, and in the shapes and strides of arrays."""
-    names = {name for points in (kernel.assumptions, *kernel.domains) for name in points.get_var_names(PARAM)}
+    given = [points.drop_unused_params() for points in (kernel.assumptions, *kernel.domains)]
+    names = {name for points in given for name in points.get_var_names(PARAM)}
     for instruction in kernel.instructions:
         names |= instruction.dependency_names()
     for array in (*kernel.args, *kernel.temporary_variables.values()):

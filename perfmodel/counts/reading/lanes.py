@@ -18,7 +18,7 @@ from loopy.diagnostic import ExpressionNotAffineError, ExpressionToAffineConvers
 from loopy.symbolic import CoefficientCollector, PwQPolyEvaluationMapper, get_dependencies
 
 from perfmodel.counts.program.program import Domain, LaneStride
-from perfmodel.counts.reading.affine import NOTHING, affine_form, pw_aff
+from perfmodel.counts.reading.affine import affine_form, names_in, pw_aff
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
@@ -150,11 +150,13 @@ def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomia
     """Return an expression in parameters as a function of those that it uses."""
     if isinstance(expr, (int, np.integer)):
         return constant(int(expr))
-    space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=parameters)
+    used = names_in(expr)
+    names = [name for name in parameters if name in used]
+    space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
     if affine_form(expr) is not None:
         found = isl.PwQPolynomial.from_pw_aff(pw_aff(space, expr))
     else:
-        found = _QuasiPolynomial(space, NOTHING)(expr)
+        found = _QuasiPolynomial(space, frozenset())(expr)
     if not found.get_domain_space().is_params():
         found = found.project_domain_on_params()
     return found.drop_unused_params()

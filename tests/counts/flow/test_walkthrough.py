@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import loopy as lp
+from typing import Any
 
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts.flow.state import Snapshot, State
 from tests.counts.flow.small_kernels import (
     ADD,
     FLOAT,
@@ -81,3 +86,31 @@ def test_launches_follow_one_another() -> None:
     flow = flow_of(unit)
     assert {LOAD: 2, RSQRT: 1, ADD: 1, STORE: 2} == at(flow.depth, n=64)
     assert 2 == len({node.launch for node in flow.graph.nodes})
+
+
+def test_a_loop_looks_at_what_it_stores_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is stored before a nest is no work in its loops, however much it is."""
+
+    def cells_looked_at(others: int) -> int:
+        before = "\n".join(f"p{k}[0] = {k} {{id=p{k}}}" for k in range(others))
+        unit = lp.make_kernel(
+            "{[i, j, k]: 0 <= i, j, k < n}",
+            f"{before}\nout[i, j] = reduce(sum, k, a[i, k]*b[k, j]) {{dep=p*}}",
+            [lp.GlobalArg("a, b, out", np.float32, shape=("n", "n")),
+             *(lp.GlobalArg(f"p{k}", np.float32, shape=(1,)) for k in range(others)), ...],
+            assumptions="n >= 1", lang_version=(2018, 2),
+        )
+        looked: list[int] = []
+        taken = State.snapshot
+
+        def snapshot(state: State, *arguments: Any) -> Snapshot:
+            found = taken(state, *arguments)
+            looked.append(sum(map(len, found.values())))
+            return found
+
+        with monkeypatch.context() as patch:
+            patch.setattr(State, "snapshot", snapshot)
+            assert {ADD: 9, MUL: 1, LOAD: 1, STORE: 1} == at(flow_of(unit).depth, n=9)
+        return sum(looked)
+
+    assert 0 < cells_looked_at(1) == cells_looked_at(40)

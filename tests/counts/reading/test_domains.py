@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from time import process_time
 
 import islpy as isl
 import loopy as lp
@@ -13,6 +14,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains, hardware_axis, size_parameters
 from perfmodel.errors import StatisticsNeededError
+from scripts.benchmarks.kernel_sets import many_offsets
 from tests import oracle
 from tests.oracle.compare import compare
 
@@ -106,3 +108,39 @@ def test_a_fraction_in_a_test_makes_a_bound(test: str) -> None:
     counts = count(unit, cache=False)
     assert [] == compare(oracle.execute(unit, {"n": 21}), counts, {"n": 21})
     assert not counts.operations("float32", "mul").exact
+
+
+def test_an_offset_that_nothing_else_names_is_in_no_set() -> None:
+    """Each argument's offset is in no set; one that an index, a test, a shape or a stride names too stays."""
+    names = "abcdef"
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[i] + b[i + b_at] + (c[i] if i < c_at else d[i]) + e[i] + f[i, 0]",
+        [
+            *(lp.GlobalArg(name, np.float32, shape=None, strides=(1,), offset=f"{name}_at") for name in "abcd"),
+            lp.GlobalArg("e", np.float32, shape=(lp.symbolic.parse("n + e_at"),), offset="e_at"),
+            lp.GlobalArg("f", np.float32, strides=(lp.symbolic.parse("f_at"), 1), shape=None, offset="f_at"),
+            lp.GlobalArg("out", np.float32, shape=("n",)), lp.ValueArg("n", np.int32),
+            *(lp.ValueArg(f"{name}_at", np.int32) for name in names),
+        ], assumptions=isl.BasicSet("[n, d_at] -> { : n >= 1 and d_at >= 2 }"), lang_version=(2018, 2),
+    )
+    domains = Domains(lp.linearize(lp.preprocess_program(unit)).default_entrypoint, {})
+    kept = ["b_at", "c_at", "d_at", "e_at", "f_at", "n"]
+    assert kept == domains.domain(0, ["i"]).points.get_var_names(isl.dim_type.param)
+    assert (*(f"{name}_at" for name in names), "n") == domains.parameters
+
+
+def test_time_does_not_grow_with_the_offsets_of_other_statements() -> None:
+    """Four times as many statements, and three offsets more for each, take a few times as long, not sixteen times."""
+
+    def seconds(statements: int) -> float:
+        unit = lp.linearize(lp.preprocess_program(many_offsets(statements)))
+        times = []
+        for _ in range(3):
+            begun = process_time()
+            counts = count(unit, cache=False)
+            times.append(process_time() - begun)
+        assert 64 * statements == counts.accesses(direction="store")(**dict.fromkeys(counts.parameters, 0))
+        return min(times)
+
+    seconds(2)  # imports
+    assert seconds(48) < 10 * seconds(12)
