@@ -1,9 +1,13 @@
-"""The one way to write a file: a regular file is replaced as a whole, anything else is written into."""
+"""The one way to write a file: a regular file is replaced as a whole, anything else is written into.
+
+And the one way to show text of others on a terminal: what would control it is shown as an escape.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
@@ -16,6 +20,23 @@ from perfmodel.errors import OutputError, OutputFolderError, OutputFullError
 STANDARD_OUTPUT = "-"
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Numbers of system errors that say that a disk, or a user's share of it, is full."""
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Return a text with escapes in place of what controls a terminal or reorders what it shows.
+
+    These are control characters other than line breaks and tabs, marks of the writing direction, separators of lines
+    and paragraphs, and surrogates.
+
+    Examples
+    --------
+    >>> print(visible("a kernel\x1b[2Jof another name\u202e"))
+    a kernel\x1b[2Jof another name\u202e
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -47,8 +68,12 @@ def _print(content: bytes) -> None:
     if stream is None:
         raise OSError(errno.EBADF, "standard output is closed, or takes no bytes")
     sys.stdout.flush()
-    stream.write(content)
-    stream.flush()
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(content.decode(errors="replace")))
+        sys.stdout.flush()
+    else:
+        stream.write(content)
+        stream.flush()
 
 
 def is_standard_output(path: str | Path) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from perfmodel.cli.settings import settings
 from perfmodel.documents.limits import shortened
 from perfmodel.errors import PerfModelWarning
+from perfmodel.io import visible
 
 LONGEST = 300  # characters of each note in a line of several
 
@@ -48,4 +49,4 @@ def as_notes() -> Iterator[None]:
 
 
 def _print(note: str) -> None:
-    print(f"perfmodel: note: {' '.join(note.split())}", file=sys.stderr)
+    print(f"perfmodel: note: {visible(' '.join(note.split()))}", file=sys.stderr)

@@ -21,7 +21,7 @@ def print_document(document: Any) -> None:
     """Print one JSON document."""
     from json import dumps
 
-    print(dumps(document, indent=2))
+    print(dumps(document, indent=2).replace("\x7f", "\\u007f"))  # which json leaves, and a stream would show as \\x7f
 
 
 def print_text(text: str, file: TextIO | None = None) -> None:
