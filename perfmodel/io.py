@@ -91,17 +91,21 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     Raises
     ------
     OSError
-        If it cannot be written. The old file is unchanged, and no temporary file is left.
+        If it cannot be written; it names the file. The old file is unchanged, and no temporary file is left.
     """
     try:
-        found = path.stat()
-    except FileNotFoundError:
-        found = None
-    stream = None if found is None else _standard_stream(found)
-    if stream is not None or not (found is None or stat.S_ISREG(found.st_mode)):
-        _write_into(path if stream is None else stream, content)
-    else:
-        _replace(Path(os.path.realpath(path)), content, found, durable)
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            found = None
+        stream = None if found is None else _standard_stream(found)
+        if stream is not None or not (found is None or stat.S_ISREG(found.st_mode)):
+            _write_into(path if stream is None else stream, content)
+        else:
+            _replace(Path(os.path.realpath(path)), content, found, durable)
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None  # the system names the temporary file, or none
+        raise
 
 
 def check_regular(path: Path) -> None:

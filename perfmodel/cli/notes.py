@@ -14,6 +14,7 @@ from perfmodel.errors import PerfModelWarning
 from perfmodel.io import visible
 
 LONGEST = 300  # characters of each note in a line of several
+ALONE = 1000  # characters of a note in a line of its own
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def as_notes() -> Iterator[None]:
             rest.append(str(message))
         else:
             told = True
-            _print(str(message))
+            _print(str(message) if settings().verbose else shortened(message, ALONE, quoted=False))
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", PerfModelWarning)
@@ -45,7 +46,8 @@ def as_notes() -> Iterator[None]:
             yield
         finally:
             if rest:
-                _print(rest[0] if len(rest) == 1 else "; ".join(shortened(one, LONGEST, quoted=False) for one in rest))
+                most = ALONE if len(rest) == 1 else LONGEST
+                _print("; ".join(shortened(one, most, quoted=False) for one in rest))
 
 
 def _print(note: str) -> None:

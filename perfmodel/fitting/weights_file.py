@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel.display import one_line
-from perfmodel.documents import MOST_LANES
+from perfmodel.documents import MOST_LANES, require
 from perfmodel.errors import FamilyUnaskedError
 from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.options import FitOptions
@@ -145,6 +145,7 @@ class FittedWeights(BaseModel):
         if self.family_file and not is_standard_output(path):
             with suppress(ValueError):  # on another drive
                 data["definition"] = os.path.relpath(self.family_file, folder_of(path))
+        require(isinstance(path, (str, Path)), "save: path", path, "a path")
         write_whole(path, (json.dumps(data, indent=2) + "\n").encode())
 
 

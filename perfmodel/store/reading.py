@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from perfmodel.documents import LIMITS
+from perfmodel.documents import LIMITS, reading
 from perfmodel.errors import (
     DocumentError,
     NewerDocumentError,
@@ -41,20 +41,23 @@ def read_lines(
     ------
     NewerSchemaError
         A newer version of perfmodel wrote a line.
+    OutOfMemoryError
+        Memory ends.
     StoreFormatError
         The lines are needed and none can be read, though one ends as a whole line does; or the file cannot be read.
     """
     found: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
-    lines = _content(path).split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            found.append((number, _read_line(path, number, line, read)))
-        except DocumentError as error:
-            torn = number == len(lines)
-            damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
+    with reading(path):
+        lines = _content(path).split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                found.append((number, _read_line(path, number, line, read)))
+            except DocumentError as error:
+                torn = number == len(lines)
+                damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
     if needed and damaged and not found and damaged[0][0] < len(lines):
         raise StoreFormatError(path, *damaged[0])
     return tuple(found), _told(path, damaged)
