@@ -328,7 +328,7 @@ FILES_THAT_ACT = {
     "deletes the weights": "import os; os.remove('weights.json')",
     "takes warnings for errors": "import warnings; warnings.simplefilter('error')", "closes its output": "import sys; sys.stdout = None",
     "has no kernel": "del_ = 1; kernel = None",
-    "is a class": "class kernel:\n    pass", "is asynchronous": "async def kernel(): pass", "generates": "def kernel():\n    yield 1",
+    "is a class": "class kernel:\n    pass", "generates": "def kernel():\n    yield 1",
     "asks for an argument": "def kernel(n): pass", "has both": "def variants(): return {}", "asks": "input('? ')",
     "changes numbers": "import decimal; decimal.getcontext().prec = 1", "sets a seed": "import numpy; numpy.seterr(all='raise')",
     "changes arguments": "import sys; sys.argv[:] = []", "empties the path": "import sys; sys.path[:] = []",

@@ -9,6 +9,7 @@ import sys
 import warnings
 
 import pytest
+from loopy.diagnostic import LoopyWarning
 
 from tests.fuzz import battery, surroundings
 
@@ -24,6 +25,7 @@ def folder(tmp_path, monkeypatch):
         warnings.simplefilter("default")
         for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):  # as Python itself ignores them
             warnings.simplefilter("ignore", kind)
+        warnings.simplefilter("ignore", LoopyWarning)  # Loopy's words on a kernel reach its user
         yield tmp_path
 
 
