@@ -15,6 +15,7 @@ import json
 import os
 import random
 import socket
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -62,6 +63,7 @@ class Odd:
 
 def problems(one: Odd, folder: Path) -> list[str]:
     """Run a trial in the folder, and return what is wrong with how it ended; the folder is left undamaged."""
+    variables, paths = dict(os.environ), [*sys.path]  # kernel files change them
     battery.place(folder, one.files)
     if one.prepare is not None:
         one.prepare(folder)
@@ -74,6 +76,9 @@ def problems(one: Odd, folder: Path) -> list[str]:
     except TimeoutError as error:
         return [str(error)]
     finally:
+        os.environ.clear()
+        os.environ.update(variables)
+        sys.path[:] = paths
         os.chdir(folder)
         cleared(folder)
         battery.restore(folder)
