@@ -1,10 +1,12 @@
-"""How values show themselves: in words, in one line, as a table of a notebook, and as a table of pandas."""
+"""How values show themselves: in words, in one line, as CSV, as a table of a notebook, and as a table of pandas."""
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.documents import shortened
@@ -19,6 +21,42 @@ MOST_ROWS = 60
 """Most rows of a table in a notebook; of a longer one the first and the last are shown."""
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
+
+
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""Where a cell begins with one of these, programs for tables compute it."""
+
+
+def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
+    """Return records as CSV with a header of names; what a program for tables would compute begins with an apostrophe.
+
+    Examples
+    --------
+    >>> print(csv_text(["kernel", "change"], [{"kernel": "=1+2", "change": -0.5}]), end="")
+    kernel,change
+    '=1+2,-0.5
+    """
+    lines: list[str] = []
+    # A cell with a character of the line's end is put in quotes, which a cell with a carriage return needs.
+    writer = csv.DictWriter(SimpleNamespace(write=lines.append), names, lineterminator="\r\n")
+    writer.writerow({name: _no_formula(name) for name in names})
+    writer.writerows({name: _no_formula(cell) for name, cell in record.items()} for record in records)
+    return "".join(f"{line[:-2]}\n" for line in lines)
+
+
+def _no_formula(cell: Any) -> Any:
+    if not isinstance(cell, str) or not cell.lstrip("'").startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def cell_text(cell: str) -> str:
+    """Return the text that :func:`csv_text` made a cell of: without its apostrophe."""
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA) else cell
 
 
 def seconds_text(seconds: float) -> str:

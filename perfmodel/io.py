@@ -1,10 +1,14 @@
-"""The one way to write a file: a regular file is replaced as a whole, anything else is written into."""
+"""The one way to write a file: a regular file is replaced as a whole, anything else is written into.
+
+And the one way to show text of others on a terminal: what would control it is shown as an escape.
+"""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import os
+import re
 import secrets
 import stat
 import sys
@@ -21,6 +25,23 @@ SAFE = frozenset(" _-+=.,@()[]")
 """Characters of a user's name that a file's name keeps, beside letters and digits."""
 LONGEST = 160
 """Bytes of a user's name in a file's name, which may have 255 with all else in it."""
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    r"""Return a text with escapes in place of what controls a terminal or reorders what it shows.
+
+    These are control characters other than line breaks and tabs, marks of the writing direction, separators of lines
+    and paragraphs, and surrogates.
+
+    Examples
+    --------
+    >>> print(visible("a kernel\x1b[2Jof another name\u202e"))
+    a kernel\x1b[2Jof another name\u202e
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
@@ -52,8 +73,12 @@ def _print(content: bytes) -> None:
     if stream is None:
         raise OSError(errno.EBADF, "standard output is closed, or takes no bytes")
     sys.stdout.flush()
-    stream.write(content)
-    stream.flush()
+    if sys.stdout.isatty():
+        sys.stdout.write(visible(content.decode(errors="replace")))
+        sys.stdout.flush()
+    else:
+        stream.write(content)
+        stream.flush()
 
 
 def file_part(name: str) -> str:
@@ -93,17 +118,21 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     Raises
     ------
     OSError
-        If it cannot be written. The old file is unchanged, and no temporary file is left.
+        If it cannot be written; it names the file. The old file is unchanged, and no temporary file is left.
     """
     try:
-        found = path.stat()
-    except FileNotFoundError:
-        found = None
-    stream = None if found is None else _standard_stream(found)
-    if stream is not None or not (found is None or stat.S_ISREG(found.st_mode)):
-        _write_into(path if stream is None else stream, content)
-    else:
-        _replace(Path(os.path.realpath(path)), content, found, durable)
+        try:
+            found = path.stat()
+        except FileNotFoundError:
+            found = None
+        stream = None if found is None else _standard_stream(found)
+        if stream is not None or not (found is None or stat.S_ISREG(found.st_mode)):
+            _write_into(path if stream is None else stream, content)
+        else:
+            _replace(Path(os.path.realpath(path)), content, found, durable)
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None  # the system names the temporary file, or none
+        raise
 
 
 def check_regular(path: Path) -> None:

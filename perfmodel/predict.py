@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,9 @@ import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.launch_limits import check_launch
+from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, one_line
+from perfmodel.documents import require
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
@@ -176,11 +178,13 @@ class FittedModel(Lazy):
             If the family needs an unknown fact of the device, or does not compute what it declares.
         """
         check_level(level)
+        require(sizes is None or isinstance(sizes, Mapping), "predict: sizes", sizes, "a mapping of names to sizes")
         with ALONE:
             counts = self.counted(kernel)
             if self.facts is not None:
                 check_launch(counts, self.facts)
             at = {**(sizes or {}), **more_sizes}
+            at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
             case = Case(counts, at, self.facts, self.family.name)
             features = case.features  # first, since they check all sizes of an array at once
             values = self.family.values(case) if self.family.resources else features
@@ -301,6 +305,8 @@ def fit(
     """
     from perfmodel.fitting import FamilyFits
 
+    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
+    require(rows, "fit: measurements", measurements, "what store.read returned")
     asked = options or FitOptions()
     if nonnegative:
         asked = asked.model_copy(update={"nonnegative": True})

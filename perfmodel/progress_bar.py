@@ -6,6 +6,7 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from perfmodel.io import visible
 from perfmodel.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Bar:
     def __init__(self, quiet: bool = False) -> None:
         from rich.console import Console
 
-        self._console = Console(stderr=True, quiet=quiet)
+        # The command line's stream shows escape codes, of which a bar is made; there is another that sends them.
+        self._console = Console(file=getattr(sys.stderr, "styled", None), stderr=True, quiet=quiet)
         self._progress: RichProgress | None = None
         self._task, self._total, self._done, self._failed = "", 0, 0, 0
         self._expected, self._expected_done = 0.0, 0.0
@@ -38,15 +40,15 @@ class Bar:
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
         """Begin a task of `total` steps, expected to take `seconds` together [s]."""
-        self._task, self._total, self._done, self._failed = task, total, 0, 0
+        self._task, self._total, self._done, self._failed = visible(task), total, 0, 0
         self._expected, self._expected_done = seconds, 0.0
         self._began = self._shown = monotonic()
         if self._console.is_terminal:
             self._progress = _rich_progress(self._console)
             self._progress.start()
-            self._progress.add_task(task, total=total, state=self._state(), note="")
+            self._progress.add_task(self._task, total=total, state=self._state(), note="")
         else:
-            self._line(f"{task}: {total} steps")
+            self._line(f"{self._task}: {total} steps")
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
         """Count one step as done, which was expected to take `seconds` [s]."""
@@ -57,7 +59,7 @@ class Bar:
         if self._progress is not None:
             if failed:
                 self.tell(note)
-            name = note.split(":")[0]
+            name = visible(note.split(":")[0])
             self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=name)
         elif failed:
             self._line(f"{self._task}: {note}")
@@ -67,7 +69,7 @@ class Bar:
     def tell(self, message: str) -> None:
         """Show a message and leave it there."""
         if self._progress is not None:
-            self._progress.console.print(message, markup=False, highlight=False)
+            self._progress.console.print(visible(message), markup=False, highlight=False)
         else:
             self._line(message)
 
@@ -96,7 +98,7 @@ class Bar:
     def _line(self, text: str) -> None:
         self._shown = monotonic()
         if not self._console.quiet:
-            sys.stderr.write(f"{text}\n")
+            sys.stderr.write(f"{visible(text)}\n")
             sys.stderr.flush()
 
 
@@ -104,10 +106,10 @@ def _rich_progress(console: Console) -> RichProgress:
     from rich.progress import BarColumn, Progress, TextColumn
 
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[state]}"),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[state]}", markup=False),
+        TextColumn("{task.fields[note]}", markup=False),
         console=console,
     )
 

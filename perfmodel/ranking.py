@@ -10,6 +10,7 @@ import numpy as np
 
 from perfmodel.anchors import Anchor, to_be_anchored
 from perfmodel.crossovers import ROUNDING, Lead, crossover
+from perfmodel.documents import require
 from perfmodel.errors import AnchorError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
@@ -85,8 +86,11 @@ def rank(
     JobsError
         If `jobs` is 0 or no integer.
     """
-    at = {**(sizes or {}), **more_sizes}
     variants = variants.variants if isinstance(variants, Space) else variants
+    require(isinstance(variants, Mapping), "rank: variants", variants, "a Space, or a mapping of names to kernels")
+    require(hasattr(model, "counted"), "rank: model", model, "a fitted model, as pm.fit and pm.load return")
+    require(sizes is None or isinstance(sizes, Mapping), "rank: sizes", sizes, "a mapping of names to sizes")
+    at = {**(sizes or {}), **more_sizes}
     asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
     if jobs is not None:
         return rank_each(variants, model, at, jobs, progress=progress, **asked)

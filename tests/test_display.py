@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from html.parser import HTMLParser
+from io import StringIO
 
 import pytest
 
-from perfmodel.display import MOST_ROWS, WIDTH, data_frame, html_table, interval_text, one_line
+from perfmodel.display import (
+    MOST_ROWS,
+    WIDTH,
+    cell_text,
+    csv_text,
+    data_frame,
+    html_table,
+    interval_text,
+    one_line,
+)  # fmt: skip
 from perfmodel.errors import MissingExtraError
 
 
@@ -76,3 +87,17 @@ def test_without_pandas_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'perfmodel\[pandas\]'"):
         data_frame([{"a": 1}])
+
+
+def test_no_cell_of_csv_is_a_formula_and_each_is_read_back():
+    """A program for tables computes cells that begin with one of these; numbers are written as they are."""
+    formulas = ["=1+2", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "-", "'=1", "''@x", "\uff1d1"]
+    texts = [*formulas, "", "'", "'plain", "a=1", " =1", "é"]
+    numbers = [-1.5, "-1.5", "+3", "-inf", "-1e-9", 7, None]
+    text = csv_text(["=name", "cell"], [{"=name": "k", "cell": cell} for cell in (*texts, *numbers)])
+    (first, *cells) = [cell for _, cell in csv.reader(StringIO(text, newline=""))]
+    assert text.startswith("'=name,cell\n")
+    assert [f"'{one}" for one in formulas] == cells[: len(formulas)]
+    assert texts == [cell_text(cell) for cell in cells[: len(texts)]]
+    assert ["" if one is None else str(one) for one in numbers] == cells[len(texts) :]
+    assert "cell" == first

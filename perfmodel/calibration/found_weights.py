@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel import predict
 from perfmodel.calibration.recommended import recommended_weights
+from perfmodel.documents import require
 from perfmodel.errors import NoDeviceError, NoWeightsError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences
 from perfmodel.facts.documents import read_device
@@ -68,9 +69,17 @@ def places() -> tuple[tuple[str, Path], ...]:
     """
     return (
         ("your own", data_folder()),
-        ("of the current folder", Path.cwd() / FOLDER),
+        ("of the current folder", _current_folder() / FOLDER),
         ("of the project", Path(__file__).parents[2] / FOLDER),
     )
+
+
+def _current_folder() -> Path:
+    """Return the current folder; without its path where it was removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path()
 
 
 def device_in_use(selector: str | None = None) -> DeviceFacts:
@@ -163,7 +172,7 @@ def _names(facts: DeviceFacts) -> str:
 def shown(path: Path) -> str:
     """Return a path as short as it can be given: below the current folder without that."""
     try:
-        return str(path.relative_to(Path.cwd()))
+        return str(path.relative_to(_current_folder()))
     except ValueError:
         return str(path)
 
@@ -191,6 +200,8 @@ def load(
     WeightsFileError, FamilyDiffersError, UnknownFamilyError, ...
         As of :func:`perfmodel.predict.load`.
     """
+    require(path is None or isinstance(path, (str, Path)), "load: path", path, "the path of a weights file")
+    require(device is None or isinstance(device, str), "load: device", device, "an index, name or platform as text")
     if path is None:
         path = find_weights(device, family).path
     return predict.load(path, family)

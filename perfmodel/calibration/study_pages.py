@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.display import cell_text
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure
 from perfmodel.report.tables import below_marker, csv_text, markdown_table
@@ -126,7 +127,7 @@ def _write_index(docs: Path) -> None:
 
 def _rows(path: Path) -> list[Mapping[str, str]]:
     with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+        return [{name: cell_text(cell) for name, cell in one.items()} for one in csv.DictReader(file)]
 
 
 def _escaped(cells: tuple[str, ...]) -> tuple[str, ...]:

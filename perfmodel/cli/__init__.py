@@ -10,7 +10,9 @@ import functools
 import signal
 import sys
 from collections.abc import Callable
+from errno import EPIPE
 from importlib import import_module
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
@@ -22,7 +24,16 @@ from perfmodel.cli.refusals import print_refusal
 from perfmodel.cli.settings import taken_settings, using, with_settings
 from perfmodel.cli.streams import careful_streams
 from perfmodel.cli.supervision import tell_status
-from perfmodel.errors import CacheError, FileAccessError, PerfModelError
+from perfmodel.errors import (
+    CacheError,
+    FileAccessError,
+    NoDocstringsError,
+    NoFolderError,
+    OutOfMemoryError,
+    PerfModelError,
+    ResourceError,
+)
+from perfmodel.io import FULL, output_error
 
 COMMANDS = (
     "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "time", "rank", "tune",
@@ -94,6 +105,8 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def guarded(*args: Any, **kwargs: Any) -> None:
         with using(taken_settings(kwargs)):
+            if sys.flags.optimize > 1:
+                _refuse(NoDocstringsError())
             run(*args, **kwargs)
 
     def run(*args: Any, **kwargs: Any) -> None:
@@ -104,9 +117,9 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except PerfModelError as error:
             _refuse(error)
         except OSError as error:
-            if error.filename is None:  # a stream, not a file that was given
-                raise
-            _refuse(FileAccessError(str(error.filename), error.strerror or str(error)))
+            _refuse(_system_refusal(error))
+        except MemoryError:
+            _refuse(OutOfMemoryError())
         except Exception as error:
             if type(error).__module__ != "sqlite3":
                 raise
@@ -121,6 +134,21 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     vars(guarded).update(__signature__=signature)
     guarded.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
     return guarded
+
+
+def _system_refusal(error: OSError) -> PerfModelError:
+    """Return what the system refused, as an error of ours; a stream's reader that has gone is none."""
+    problem = error.strerror or str(error)
+    if error.filename is not None:
+        path = str(error.filename)
+        return output_error(path, error) if error.errno in FULL else FileAccessError(path, problem)
+    if error.errno == EPIPE:
+        raise error
+    try:
+        Path.cwd()
+    except OSError:
+        return NoFolderError()
+    return ResourceError(problem)
 
 
 def _refuse(error: PerfModelError) -> NoReturn:

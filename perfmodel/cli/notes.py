@@ -11,8 +11,10 @@ from typing import Any
 from perfmodel.cli.settings import settings
 from perfmodel.documents.limits import shortened
 from perfmodel.errors import PerfModelWarning
+from perfmodel.io import visible
 
 LONGEST = 300  # characters of each note in a line of several
+ALONE = 1000  # characters of a note in a line of its own
 
 
 @contextmanager
@@ -34,7 +36,7 @@ def as_notes() -> Iterator[None]:
             rest.append(str(message))
         else:
             told = True
-            _print(str(message))
+            _print(str(message) if settings().verbose else shortened(message, ALONE, quoted=False))
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", PerfModelWarning)
@@ -44,8 +46,9 @@ def as_notes() -> Iterator[None]:
             yield
         finally:
             if rest:
-                _print(rest[0] if len(rest) == 1 else "; ".join(shortened(one, LONGEST, quoted=False) for one in rest))
+                most = ALONE if len(rest) == 1 else LONGEST
+                _print("; ".join(shortened(one, most, quoted=False) for one in rest))
 
 
 def _print(note: str) -> None:
-    print(f"perfmodel: note: {' '.join(note.split())}", file=sys.stderr)
+    print(f"perfmodel: note: {visible(' '.join(note.split()))}", file=sys.stderr)

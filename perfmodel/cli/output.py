@@ -28,7 +28,7 @@ def print_document(document: Any) -> None:
     """
     from perfmodel.documents import json_text
 
-    text = json_text(document, indent=2)
+    text = json_text(document, indent=2).replace("\x7f", "\\u007f")  # which a stream would show as \\x7f
     begin_result()
     print(text)
 

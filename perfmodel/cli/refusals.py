@@ -10,6 +10,7 @@ from shutil import get_terminal_size
 
 from perfmodel.cli.settings import NARROWEST, settings
 from perfmodel.errors import PerfModelError
+from perfmodel.io import visible
 
 _CARETS = re.compile(r"^ {4,}\^+$")
 
@@ -39,7 +40,7 @@ def print_refusal(error: PerfModelError) -> None:
         traceback.print_exception(error)
     shown = os.environ.get("COLUMNS", "").isdecimal() or sys.stderr.isatty()
     width = max(get_terminal_size().columns, NARROWEST) if shown else None
-    print(f"perfmodel: error: {refusal_text(error, width)}", file=sys.stderr)
+    print(f"perfmodel: error: {visible(refusal_text(error, width))}", file=sys.stderr)
 
 
 def _cut(line: str, carets: str, width: int | None) -> tuple[str, str]:

@@ -1,13 +1,16 @@
-"""Standard output and standard error as they are: of any encoding, full, or closed by their reader."""
+"""Standard output and standard error as they are: of any encoding, full, or closed, and on a terminal that obeys."""
 
 from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
+
+from perfmodel.io import visible
 
 #: Status where standard output cannot be written.
 WRITE_ERROR = 2
@@ -29,15 +32,27 @@ class _Stream(io.FileIO):
         return len(data)
 
 
+class _Text(io.TextIOWrapper):
+    """A text stream that shows control characters; ``styled`` sends them, for a progress bar."""
+
+    styled: TextIO
+
+    def write(self, text: str) -> int:
+        super().write(visible(text))
+        return len(text)
+
+
 @contextmanager
 def careful_streams() -> Iterator[None]:
-    """Print what a stream cannot encode as escapes, and end the program where its standard output cannot be written.
+    """Print what a stream cannot encode, or what controls a terminal, as escapes, and tell where nothing is printed.
 
-    A reader that has closed the pipe ends it silently, with status 1.  Any other problem is one line on standard error
-    and status 2.  Messages that cannot be written to standard error change nothing: a campaign goes on.
+    A reader that has closed the pipe ends the program silently, with status 1.  Any other problem of standard output is
+    one line on standard error and status 2.  Messages that cannot be written to standard error change nothing: a
+    campaign goes on.  What is printed to a stream that was closed before the start goes nowhere.
     """
-    output, sys.stdout = _watched(sys.stdout)
-    _, sys.stderr = _watched(sys.stderr)
+    _occupy()
+    output, sys.stdout = _watched(sys.stdout, 1)
+    _, sys.stderr = _watched(sys.stderr, 2)
     try:
         yield
     finally:
@@ -47,20 +62,36 @@ def careful_streams() -> Iterator[None]:
             _end(output.failure)
 
 
-def _watched(stream: TextIO) -> tuple[_Stream | None, TextIO]:
+def _occupy() -> None:
+    """Open the null device under each standard number that is closed, so that no file of the program gets it.
+
+    Libraries and child processes write to these numbers, and would write into that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+
+
+def _watched(stream: TextIO | None, number: int) -> tuple[_Stream | None, TextIO]:
     """Return the stream's file, and a text stream that writes to it; a stream of another kind is left as it is."""
-    if not isinstance(stream, io.TextIOWrapper):  # closed before the start, or a program's own
+    if stream is None:  # closed before the start
+        stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the program)
+    if not isinstance(stream, io.TextIOWrapper):  # a program's own
         return None, stream
     with suppress(OSError):
         stream.flush()
     file = _Stream(stream.fileno(), "wb", closefd=False)
-    text = io.TextIOWrapper(
-        io.BufferedWriter(file),
+    buffer = io.BufferedWriter(file)
+    text = _Text(
+        buffer,
         stream.encoding,
         "backslashreplace",
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
+    text.styled = io.TextIOWrapper(buffer, stream.encoding, "backslashreplace", write_through=True)
     return file, text
 
 

@@ -27,7 +27,7 @@ from perfmodel.counts.reading.values import array_bytes, untouched_arrays
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
 from perfmodel.counts.versions import failure_in_library
-from perfmodel.documents import MOST_LANES
+from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
     BudgetError,
     PerfModelError,
@@ -149,6 +149,11 @@ def count(
     >>> str(counts.operations(kind="mul")), counts.accesses(array="a")(n=1000)
     ('n', 1000)
     """
+    require(hasattr(t_unit, "callables_table"), "count: t_unit", t_unit, "a translation unit of Loopy")
+    for name, given in (("statistics", statistics), ("declared", declared), ("dtypes", dtypes)):
+        require(given is None or (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)),
+                f"count: {name}", given, "a mapping by names as text")  # fmt: skip
+    require(is_number(budget), "count: budget", budget, "a number above 0")
     tags = (access_tags,) if isinstance(access_tags, str) else tuple(sorted(access_tags))
     options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
     if dtypes:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from perfmodel.counts.counters.activity import active_work_items
 from perfmodel.counts.counters.banks import bank_conflicts
 from perfmodel.counts.counters.cardinality import Cardinalities
@@ -40,6 +42,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Plan, Traffic, plan_of_program
 from perfmodel.display import data_frame, html_table, one_line
+from perfmodel.documents import require
 from perfmodel.errors import (
     CountsSchemaError,
     FlowUnknownError,
@@ -258,6 +261,8 @@ class KernelCounts(Lazy):
             in memory; without them every row begins on a line, and where the assumptions don't
             say so the count is an upper bound.
         """
+        require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
+                "an integer above 0")  # fmt: skip
         if per not in UNITS:
             raise UnknownGranularityError(per, UNITS)
         values = {name: whole(name, value, self.parameters) for name, value in sizes.items()}
@@ -274,6 +279,8 @@ class KernelCounts(Lazy):
         in that bank; divided by the accesses at sub-group granularity it is the factor beta of
         the SPT model.
         """
+        whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
+        require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
         return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
 
     def traffic(

@@ -8,9 +8,9 @@ file makes a reader hang, and only if it has one meaning. :func:`value_of` then 
 
 from perfmodel.documents.json_reading import json_document
 from perfmodel.documents.json_writing import json_text
-from perfmodel.documents.limits import EXACT, LIMITS, MOST_LANES, Limits, shortened
+from perfmodel.documents.limits import EXACT, LIMITS, MOST_LANES, Limits, is_number, require, shortened
 from perfmodel.documents.schema import Schema
-from perfmodel.documents.values import read_file, value_of
+from perfmodel.documents.values import read_file, reading, value_of
 from perfmodel.documents.yaml_reading import yaml_document
 
 __all__ = [
@@ -19,9 +19,12 @@ __all__ = [
     "MOST_LANES",
     "Limits",
     "Schema",
+    "is_number",
     "json_document",
     "json_text",
     "read_file",
+    "reading",
+    "require",
     "shortened",
     "value_of",
     "yaml_document",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
+
+from perfmodel.errors import ArgumentError
 
 EXACT = 2**53
 """Up to here, every integer is a double; sizes are not larger."""
@@ -22,6 +25,26 @@ class Limits:
 
 
 LIMITS = Limits()
+
+
+def require(holds: bool, argument: str, value: object, allowed: str) -> None:
+    """Refuse an argument of a function of the interface.
+
+    Raises
+    ------
+    ArgumentError
+        If `holds` is false; it shows the value's type, and a short value.
+    """
+    if not holds:
+        kind = type(value).__name__
+        short = isinstance(value, (str, bytes, int, float)) and not isinstance(value, bool)
+        raise ArgumentError(argument, str(value) if value is None or isinstance(value, bool) else
+                            f"{shortened(value, 40)} ({kind})" if short else f"of the type {kind}", allowed)
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,12 +11,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from perfmodel.documents.json_reading import json_document
 from perfmodel.documents.limits import LIMITS, shortened
 from perfmodel.documents.schema import Schema
-from perfmodel.errors import DocumentError
+from perfmodel.errors import DocumentError, OutOfMemoryError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Value = TypeVar("Value")
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[None]:
+    """Name the file where memory ends while a block reads it: no record of it is taken for a damaged one.
+
+    Raises
+    ------
+    OutOfMemoryError
+        If it does.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise OutOfMemoryError(f"the reading of '{path}'") from error
 
 
 def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
@@ -24,9 +41,11 @@ def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
     ------
     DocumentError
         If it cannot be read, or has more than `most` bytes.
+    OutOfMemoryError
+        If memory ends.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with reading(path), Path(path).open("rb") as stream:
             content = stream.read(most + 1)
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         raise DocumentError(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error

@@ -43,6 +43,22 @@ class JobsError(PerfModelError, ValueError):
     message = "jobs={found!r}; give the number of processes, such as 2, or -1 for one on each core."
 
 
+class ArgumentError(PerfModelError, TypeError):
+    """A function of the interface was given a value of a type that it does not take."""
+
+    argument: str  # as a call writes it
+    found: str
+    allowed: str
+    message = "{argument} is {found}; give {allowed}."
+
+
+class NoDocstringsError(PerfModelError, ImportError):
+    """Python removes docstrings, which Loopy needs when it is imported."""
+
+    message = """Python was started without docstrings (-OO, or PYTHONOPTIMIZE=2), and Loopy cannot be imported then;
+    unset PYTHONOPTIMIZE, or set it to 1."""
+
+
 class MissingExtraError(PerfModelError, ImportError):
     """A library that is needed only for this is not installed."""
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel.display import one_line
-from perfmodel.documents import MOST_LANES, json_text
+from perfmodel.documents import MOST_LANES, json_text, require
 from perfmodel.errors import FamilyUnaskedError
 from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.options import FitOptions
@@ -144,6 +144,7 @@ class FittedWeights(BaseModel):
         if self.family_file and not is_standard_output(path):
             with suppress(ValueError):  # on another drive
                 data["definition"] = os.path.relpath(self.family_file, folder_of(path))
+        require(isinstance(path, (str, Path)), "save: path", path, "a path")
         write_whole(path, (json_text(data, indent=2) + "\n").encode())
 
 

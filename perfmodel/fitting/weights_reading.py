@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from perfmodel.documents import Schema, read_file, value_of
+from perfmodel.documents import Schema, read_file, reading, value_of
 from perfmodel.errors import (
     DocumentError,
     FactsFormatError,
@@ -43,7 +43,8 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
         If its family does not exist.
     """
     try:
-        found = value_of(FittedWeights, read_file(path), WEIGHTS)
+        with reading(path):
+            found = value_of(FittedWeights, read_file(path), WEIGHTS)
         if found.facts is not None:
             DeviceFacts.from_json(found.facts)
     except DocumentError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel import store as stored
+from perfmodel.documents import require
 from perfmodel.kernels import KernelClass
 from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.choosing import Chooser, measure_chosen
@@ -74,6 +75,12 @@ def measure(
     NoWorkerError, WorkerVersionError, SchedulerError
         With a client: no worker has the device, one has other versions, or the scheduler does not answer any more.
     """
+    require(device is None or isinstance(device, str) or hasattr(device, "slug"), "measure: device", device,
+            "one of pm.devices(), or an index, name or platform as text")  # fmt: skip
+    require(isinstance(store, (str, Path)), "measure: store", store, "the path of a store")
+    kernel_classes = tuple(kernel_classes) if isinstance(kernel_classes, Iterable) else (kernel_classes,)
+    for one in kernel_classes:
+        require(isinstance(one, KernelClass), "measure: kernel_classes", one, "kernel classes")
     device = _found(device, client)
     kernels = campaign.chosen(kernel_classes)
     progress, path = progress or Silent(), Path(store)

@@ -11,6 +11,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
 
+from perfmodel.documents import require
 from perfmodel.errors import UnknownFamilyError
 from perfmodel.models.model import Family
 from perfmodel.models.own import defined_family, is_definition
@@ -56,6 +57,7 @@ def find_family(name: str | Family) -> Family:
     """
     if isinstance(name, Family):
         return name
+    require(isinstance(name, str), "family", name, "a Family, or its name")
     if is_definition(name):
         return defined_family(name)
     return named_family(name)

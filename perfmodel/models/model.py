@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from pymbolic.primitives import Call, Variable
 
 from perfmodel.display import one_line
+from perfmodel.documents import require
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions.dimensions import weight_units
 from perfmodel.expressions.expression import parse
@@ -146,6 +147,7 @@ class Family(Lazy):
         >>> [(weight.name, weight.unit) for weight in family.weights]
         [('w_launch', 's/launch'), ('w_add', 's/operation'), ('w_wait', 's')]
         """
+        require(isinstance(expression, str), "Family.from_expression: expression", expression, "the formula as text")
         return cls(
             name, citation or "a user's own expression", weights=_own_weights(expression, tuple(weights)),
             expression=expression, additive=False, definition=f"{EXPRESSION}{expression}",

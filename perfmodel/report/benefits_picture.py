@@ -35,7 +35,7 @@ def benefits_text(found: Benefits) -> str:
 
 def picture_benefits(found: Benefits, path: str | Path, title: str) -> None:
     """Draw a kernel's potential benefits, as figure 4.3 of the paper does."""
-    write_figure(benefits_figure(found, title), path, dpi=150)
+    write_figure(benefits_figure(found, title), path, dpi=150, formulas=True)
 
 
 def benefits_figure(found: Benefits, title: str) -> Figure:
@@ -53,7 +53,8 @@ def benefits_figure(found: Benefits, title: str) -> Figure:
     axes.set(xlim=(0, side), ylim=(0, side), aspect="equal")
     axes.set_xlabel(f"cost of memory [{name}]")
     axes.set_ylabel(f"cost of computing [{name}]")
-    axes.set_title(f"{title}\npotential benefits, estimated from static counts", fontsize="medium", loc="left")
+    title = f"{title}\npotential benefits, estimated from static counts"
+    axes.set_title(title, fontsize="medium", loc="left", parse_math=False)
     axes.plot((0, side), (0, side), color="0.6", linewidth=1)
     axes.text(0.02 * side, 0.96 * side, "compute bound", color="0.5", va="top", bbox=_PAPER)
     axes.text(0.98 * side, 0.03 * side, "memory bound", color="0.5", ha="right", bbox=_PAPER)

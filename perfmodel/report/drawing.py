@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -23,22 +24,45 @@ def empty_figure(width: float, height: float, layout: Literal["constrained"] | N
     return figure
 
 
-def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130) -> bytes:
-    """Return a figure as the content of a file of a format: ``png`` or ``svg``."""
+def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130, formulas: bool = False) -> bytes:
+    """Return a figure as the content of a file of a format: ``png`` or ``svg``.
+
+    Texts are shown as they are, also with dollar signs, unless `formulas` says that they have formulas between them.
+    """
+    if not formulas:
+        show_literally(figure)
     stream = BytesIO()
     figure.savefig(stream, format=form, dpi=dpi)
     return stream.getvalue()
 
 
-def write_figure(figure: Figure, path: str | Path, dpi: int = 130) -> None:
+def show_literally(drawn: Artist) -> None:
+    """Let no text be read as a formula: what is between dollar signs in a name need not be one.
+
+    Numbers at ticks stay what their axis makes of them, powers of ten for example.
+    """
+    from matplotlib.axis import Axis
+    from matplotlib.text import Text
+    from matplotlib.ticker import LogFormatter
+
+    powers = [axis for axis in drawn.findobj(Axis) if isinstance(axis.get_major_formatter(), LogFormatter)]
+    numbers = {id(text) for axis in powers for text in axis.get_ticklabels(which="both")}
+    for text in drawn.findobj(Text):
+        if id(text) not in numbers:
+            text.set_parse_math(False)
+
+
+def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: bool = False) -> None:
     """Write a figure as a file of the format that the name ends in; PNG where it ends in another.
+
+    `formulas` are those of :func:`figure_bytes`.
 
     Raises
     ------
     OutputError
         If the file cannot be written.
     """
-    write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi))
+    write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
 
 
 def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:

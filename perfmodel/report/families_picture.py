@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfmodel.compare import Contender
 from perfmodel.compare.side_by_side import COMPARED
 from perfmodel.errors import PictureError
-from perfmodel.report.drawing import axes_or_new, empty_figure, write_figure
+from perfmodel.report.drawing import axes_or_new, empty_figure, show_literally, write_figure
 from perfmodel.report.palette import ERRORS_MAP, ink
 from perfmodel.report.tables import kernels
 
@@ -82,6 +82,7 @@ def plot_families(
     axes = axes_or_new(ax, 3.0 + 0.62 * columns, 1.6 + 0.3 * len(judged))
     _draw(axes, judged, protocol, last=True)
     axes.set_title(title or f"error, {devices[0]}, protocol {protocol}", fontsize="small")
+    show_literally(axes)
     return axes
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare import Comparison, Evaluation, summarise
-from perfmodel.report.drawing import axes_or_new, empty_figure, legend_beside, quiet_grid, write_figure
+from perfmodel.report.drawing import axes_or_new, empty_figure, legend_beside, quiet_grid, show_literally, write_figure
 from perfmodel.report.palette import style
 from perfmodel.report.tables import kernels
 
@@ -62,6 +62,7 @@ def plot_predicted_vs_measured(
     )
     quiet_grid(axes)
     legend_beside(axes, "kernel (geometric-mean error)")
+    show_literally(axes)
     return axes
 
 

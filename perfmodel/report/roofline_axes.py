@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, largest, roof_values, roofline_points
 from perfmodel.display import rate_text
 from perfmodel.errors import PictureError
-from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid
+from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid, show_literally
 from perfmodel.report.label_places import Box, Place, box_around
 from perfmodel.report.palette import style
 from perfmodel.store import Measurements
@@ -86,6 +86,7 @@ def plot_roofline(
         axes.plot((), (), marker, color=colour, label=kernel + hidden)
     axes.plot((), (), "o", color="0.5", markerfacecolor="white", label="open: attainable at that intensity")
     legend_beside(axes)
+    show_literally(axes)
     return axes
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.compare.scoring import Scoring
+from perfmodel.display import cell_text
 from perfmodel.documents import read_file
 from perfmodel.errors import DocumentError, StoreFormatError
 from perfmodel.report.tables import csv_text
@@ -82,7 +83,7 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[tuple[str, Scoring], ...]
         if tuple(lines.fieldnames or ()) != tuple(columns):
             expected = ",".join(columns)
             raise StoreFormatError(path, 1, f"has not the columns of a scoreboard, which are '{expected}'")
-        return tuple((one.get(REASON, ""), _scoring(one)) for one in lines)
+        return tuple((cell_text(one.get(REASON, "")), _scoring(one)) for one in lines)
     except (DocumentError, UnicodeError) as error:
         raise StoreFormatError(path, 1, getattr(error, "problem", str(error))) from error
     except (csv.Error, ValueError, TypeError) as error:
@@ -92,8 +93,12 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[tuple[str, Scoring], ...]
 
 
 def _scoring(cells: Mapping[str, str]) -> Scoring:
-    readers: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": _number, "bool": _truth}
+    readers: dict[str, Callable[[str], Any]] = {"str": _text, "int": int, "float": _number, "bool": _truth}
     return Scoring(**{one.name: readers[str(one.type)](cells[one.name]) for one in fields(Scoring)})
+
+
+def _text(cell: str | None) -> str:
+    return cell_text(str(cell))  # a short row has None
 
 
 def _truth(text: str) -> bool:

@@ -14,7 +14,7 @@ from perfmodel.crossovers import Lead
 from perfmodel.display import in_words
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
-from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid
+from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid, show_literally
 from perfmodel.report.palette import COLOURS, LINES, MARKERS, REST
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def plot_sizes(
     what = "time [s]" if measured else "predicted time [s]"
     axes.set(xlabel=f"size {across}", ylabel=what, title=title or _fixed(named, across))
     legend_beside(axes)
+    show_literally(axes)
     return axes
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
-from io import StringIO
-from typing import Any
 
 from perfmodel.compare import Comparison, summarise
 from perfmodel.compare.comparison import kernels as kernels
 from perfmodel.compare.comparison import time_cells as time_cells
+from perfmodel.display import csv_text as csv_text
 from perfmodel.display import finite as finite
 from perfmodel.display import percent as percent
 from perfmodel.display import seconds_text as seconds_text
@@ -20,15 +18,6 @@ from perfmodel.report.fitted import fitted_text
 def markdown_table(rows: Iterable[Sequence[str]]) -> str:
     """Return rows of cells as a table in Markdown, whose second row aligns the columns."""
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return records as CSV with a header of names."""
-    text = StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
 
 
 def below_marker(page: str, marker: str, sections: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.display import in_words, seconds_text
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
-from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid
+from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid, show_literally
 from perfmodel.report.palette import FILLS, REST, ink
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ def plot_terms(
     axes.spines[["top", "right", "left"]].set_visible(False)
     quiet_grid(axes, "x")
     legend_beside(axes, "term" if stacked else "term (terms overlap)")
+    show_literally(axes)
     return axes
 
 

@@ -6,12 +6,11 @@ of March 2022 and written by Kernel Tuner: its results schema 1.0.0.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable
-from io import StringIO
 from typing import TYPE_CHECKING, Any, Final
 
+from perfmodel import display
 from perfmodel.display import data_frame
 from perfmodel.store.measurement import Measurement, canonical
 
@@ -71,12 +70,7 @@ def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
 def csv_text(rows: Iterable[Measurement]) -> str:
     """Give :func:`table` as comma-separated values with one line of headings; None is empty."""
     found = table(rows)
-    stream = StringIO()
-    if found:
-        writer = csv.DictWriter(stream, list(found[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(found)
-    return stream.getvalue()
+    return display.csv_text(list(found[0]), found) if found else ""
 
 
 def frame(rows: Iterable[Measurement]) -> DataFrame:

@@ -7,7 +7,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel.documents import json_text
+from perfmodel.documents import json_text, require
 from perfmodel.errors import (
     DocumentError,
     ForeignDeviceError,
@@ -75,6 +75,7 @@ def read(path: Path | str) -> Measurements:
         A line is torn, is no record of a schema known here, or holds counts that do not have their hash. It is left
         out, and named in ``Measurements.set_aside`` too.
     """
+    require(isinstance(path, (str, Path)), "read: path", path, "the path of a store")
     rows_path, counts_path = paths(path)
     if not rows_path.is_file():
         raise StoreMissingError(path)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from perfmodel.documents import LIMITS
+from perfmodel.documents import LIMITS, reading
 from perfmodel.errors import (
     DocumentError,
     NewerDocumentError,
@@ -41,28 +41,40 @@ def read_lines(
     ------
     NewerSchemaError
         A newer version of perfmodel wrote a line.
+    OutOfMemoryError
+        Memory ends.
     StoreFormatError
         The lines are needed and none can be read, though one ends as a whole line does; or the file cannot be read.
     """
     found: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
-    lines = _content(path).split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            found.append((number, _read_line(path, number, line, read)))
-        except DocumentError as error:
-            torn = number == len(lines)
-            damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
-    if needed and damaged and not found and damaged[0][0] < len(lines):
+    whole = False  # whether a damaged line ends as a whole line does
+    with reading(path):
+        for number, line in enumerate(_lines(path), start=1):
+            if not line.strip():
+                continue
+            try:
+                found.append((number, _read_line(path, number, line.removesuffix(b"\n"), read)))
+            except DocumentError as error:
+                torn = not line.endswith(b"\n")
+                whole = whole or not torn
+                damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
+    if needed and whole and not found:
         raise StoreFormatError(path, *damaged[0])
     return tuple(found), _told(path, damaged)
 
 
-def _content(path: Path) -> bytes:
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines; of one that is longer than any that is read only the begin and the end are kept."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            while line := stream.readline(LIMITS.bytes + 1):
+                if len(line) > LIMITS.bytes and not line.endswith(b"\n"):
+                    rest = line
+                    while rest and not rest.endswith(b"\n"):
+                        rest = stream.readline(LIMITS.bytes)
+                    line += rest[-1:]
+                yield line
     except OSError as error:
         raise StoreFormatError(path, 1, f"cannot be read ({error.strerror})") from error
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from perfmodel.documents import LIMITS, json_document, shortened
+from perfmodel.documents import json_document, read_file, reading, shortened
 from perfmodel.errors import DocumentError, ResultsFileError
 from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Status
 
@@ -95,12 +95,10 @@ def read_results(path: str | Path) -> TunerResults:
     """
     path = Path(path)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ResultsFileError(path, f"cannot be read ({error.strerror})") from error
-    if len(content) > LIMITS.bytes:
-        raise ResultsFileError(path, f"has more than {LIMITS.bytes} bytes, the most that is read")
-    document, notes = _document(path, content)
+        with reading(path):
+            document, notes = _document(path, read_file(path))
+    except DocumentError as error:
+        raise ResultsFileError(path, error.problem) from error
     if isinstance(document, dict) and isinstance(document.get("cache"), dict):
         return _kernel_tuner(path, document, notes)
     if isinstance(document, dict) and isinstance(document.get("results"), list):

@@ -14,6 +14,7 @@ import numpy as np
 
 from perfmodel.anchors import Anchor, AnchoredModel
 from perfmodel.counts.launch_limits import check_launch
+from perfmodel.documents import require
 from perfmodel.errors import AnchorDeviceError, AnchorError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
@@ -80,6 +81,9 @@ def anchor(
     BrokenDeviceError, DeviceBusyError
         If the device runs nothing, or a campaign on it does not end in time.
     """
+    require(hasattr(model, "counted"), "anchor: model", model, "a fitted model, as pm.fit and pm.load return")
+    require(hasattr(kernel, "callables_table"), "anchor: kernel", kernel, "a translation unit of Loopy")
+    require(sizes is None or isinstance(sizes, Mapping), "anchor: sizes", sizes, "a mapping of names to sizes")
     name = _name(kernel)
     asked: dict[str, Any] = {"allow_unmeasured": allow_unmeasured, "campaign": campaign}
     found = anchor_variants(model, {name: kernel}, {**(sizes or {}), **more_sizes}, **asked)

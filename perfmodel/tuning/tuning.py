@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel import store
+from perfmodel.documents import require
 from perfmodel.errors import ParameterError, PerfModelError, TuningError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.kernels.space import Space
@@ -162,6 +163,9 @@ def tune(
     if not 0 <= within < 1:
         raise TuningError(f"within is {within!r}", "give a share of at least 0 and below 1, as 0.02 for 2 %")
     began = monotonic()
+    require(isinstance(variants, (Mapping, Space)) or callable(variants), "tune: variants", variants,
+            "a Space, a mapping of names to kernels, or a function with space=")  # fmt: skip
+    require(sizes is None or isinstance(sizes, Mapping), "tune: sizes", sizes, "a mapping of names to sizes")
     named, coordinates = _named(variants, space, restrictions)
     if model is None:
         from perfmodel.calibration.found_weights import load

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.documents import require
 from perfmodel.errors import PerfModelError
 from perfmodel.kernels.space import Space
 from perfmodel.progress import Progress
@@ -80,6 +81,7 @@ def count_all(
     """
     inspect.signature(count).bind(None, **options)
     named = variants.variants if isinstance(variants, Space) else variants
+    require(isinstance(named, Mapping), "count_all: variants", named, "a Space, or a mapping of names to kernels")
     pool = Pool(jobs, progress)
     found = counted_of(pool.each(Counting(options, pool.alone), named, "counting"))
     if found.errors and not found:

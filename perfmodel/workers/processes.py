@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from operator import index
 from typing import Any, Protocol
 
 from perfmodel.errors import EmptyClusterError, JobsError
@@ -205,9 +206,13 @@ def checked_jobs(jobs: Any) -> int:
     JobsError
         If it is 0 or no integer.
     """
-    if isinstance(jobs, bool) or not hasattr(jobs, "__index__") or jobs == 0:
+    try:
+        number = index(jobs)
+    except TypeError:
+        number = 0
+    if isinstance(jobs, bool) or number == 0:
         raise JobsError(jobs)
-    return int(jobs)
+    return number
 
 
 def is_death(error: BaseException) -> bool:

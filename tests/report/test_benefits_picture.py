@@ -49,3 +49,10 @@ def test_the_legend_names_every_time():
 def test_the_picture_is_written(tmp_path):
     picture_benefits(benefits(1e-3), tmp_path / "b.png", "a kernel")
     assert b"\x89PNG" == (tmp_path / "b.png").read_bytes()[:4]
+
+
+def test_a_kernel_between_dollars_is_drawn_and_formulas_stay(tmp_path):
+    picture_benefits(benefits(1e-3), tmp_path / "b.svg", r"k$\\nothing{$")
+    svg = (tmp_path / "b.svg").read_text()
+    assert r"<!-- k$\\nothing{$" in svg
+    assert "<!-- $T_{fp}$ 3 ms -->" in svg

@@ -68,3 +68,21 @@ def test_dots_per_inch_are_the_size_in_pixels():
 def test_a_figure_that_cannot_be_written(tmp_path):
     with pytest.raises(OutputError):
         write_figure(empty_figure(1.0, 1.0), tmp_path)  # a folder
+
+
+NO_FORMULA = r"price$\nothing{$"
+
+
+def test_a_name_between_dollars_is_drawn_as_it_is():
+    """Matplotlib takes it for a formula, and raises where it is none; powers of ten at ticks are formulas."""
+    figure = empty_figure(4.0, 3.0)
+    axes = figure.add_subplot()
+    axes.barh([NO_FORMULA, "other"], [1.0, 1e6], label=NO_FORMULA)
+    axes.text(1.0, 0.0, NO_FORMULA)
+    axes.set(xscale="log", title=NO_FORMULA, xlabel=NO_FORMULA)
+    axes.legend(title=NO_FORMULA)
+    figure.suptitle(NO_FORMULA)
+    assert figure_bytes(figure).startswith(b"\x89PNG")
+    svg = figure_bytes(figure, "svg").decode()
+    assert "<!-- $\\mathdefault{10^{6}}$ -->" in svg
+    assert 7 == svg.count(f"<!-- {NO_FORMULA} -->")

@@ -81,3 +81,10 @@ def test_what_cannot_be_drawn(given, said):
 @pytest.mark.parametrize("given", [{"one": ADDING, "other": OTHER}, OVERLAPPING, {"a" * 40: ADDING}])
 def test_nothing_overlaps(given):
     check_legible(pm.plot_terms(given))
+
+
+def test_a_variant_may_be_called_like_a_formula():
+    names = [r"$\a{$", "b"]
+    drawn = plot_terms([RankedVariant(name, 1.0, terms={"w": 1.0}) for name in names], new_axes())
+    drawn.figure.canvas.draw()
+    assert names == [label.get_text() for label in drawn.get_yticklabels()]

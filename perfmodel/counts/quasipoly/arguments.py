@@ -17,13 +17,35 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
     try:
         result = int(value)  # type: ignore[call-overload]
         same = bool(result == value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, np.ma.MaskError):
         same, result = False, -1
-    if not same or isinstance(value, (bool, str)):
+    if not same or isinstance(value, (bool, np.bool_, str)):
         raise ParameterError(name, f"is {shortened(value)}, not an integer", allowed)
     if result < 0:
         raise ParameterError(name, f"is {shortened(result)}, which is negative", allowed)
     return result
+
+
+def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
+    """Return a size as it is, or what holds several of them, such as a column of pandas, as an array.
+
+    Raises
+    ------
+    ParameterError
+        If entries are masked, or do not make an array.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(value).sum())):
+        problem = f"has {masked} masked {'entry' if masked == 1 else 'entries'} of {value.size}"
+        raise ParameterError(name, problem, allowed)
+    if not isinstance(value, (list, tuple, range)) and not getattr(value, "ndim", 0):
+        return value
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        raise ParameterError(name, f"is {shortened(value)}, which makes no array", allowed) from None
+    return value if isinstance(value, (list, tuple)) else array
 
 
 def check_exact(name: str, value: Any, allowed: tuple[str, ...]) -> None:
@@ -60,7 +82,7 @@ def _above(value: Any, limit: int) -> Any:
 
 def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:
     """Return ``values`` as an int64 array, or raise :class:`ParameterError`."""
-    array = np.asarray(values)
+    array = np.asarray(given_size(name, values, allowed))
     if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and not (array == np.floor(array)).all()):
         raise ParameterError(name, f"has values of type {array.dtype}", allowed)
     if array.size and array.max() >= 2**63:

@@ -37,6 +37,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from perfmodel.documents import is_number
 from perfmodel.errors import LevelError
 from perfmodel.fitting.uncertainty.local_scale import LocalScale, Positive, fit_local_scale
 
@@ -174,5 +175,5 @@ def calibrate(
 
 def check_level(level: float) -> None:
     """Raise an error unless the level is between 0 and 1."""
-    if not 0 < level < 1:
+    if not (is_number(level) and 0 < level < 1):
         raise LevelError(level)

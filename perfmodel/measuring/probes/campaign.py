@@ -23,6 +23,7 @@ from perfmodel.measuring.probes.prober import Prober
 from perfmodel.measuring.probes.visit import PROBES
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.measuring.timing import now
+from perfmodel.store.lines import failure
 from perfmodel.store.probes import append_probe, probes_path, read_probes
 
 if TYPE_CHECKING:
@@ -129,7 +130,10 @@ def _under_way(folder: Path, what: str) -> Iterator[int]:
     path = probes_path(folder).with_suffix(".begun")
     before = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     deaths = before.count(what)
-    replace_file(path, ("\n".join([*(one for one in before if one == what), what]) + "\n").encode())
+    try:
+        replace_file(path, ("\n".join([*(one for one in before if one == what), what]) + "\n").encode())
+    except OSError as error:
+        raise failure(path, error) from error
     try:
         yield deaths
     finally:

@@ -1,0 +1,138 @@
+"""What the system refuses in the middle of a command: a disk, memory, the current folder, docstrings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from perfmodel import io
+from perfmodel.errors import OutOfMemoryError, OutputFullError
+from tests.cli.program import RUN
+from tests.fuzz.workspace import pristine
+from tests.shadow import ROOT
+
+FIT = ("fit", "--from", "store", "-o", "new/out.json", "--family", "expr:w_a*launches+w_b*global_load_32_stride1")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in pristine().items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return tmp_path
+
+
+def run(folder, limit, *arguments, **environment):
+    """Run a command in a shell that first executes `limit`."""
+    return subprocess.run(
+        ["sh", "-c", f'{limit}; "$@"', "sh", sys.executable, "-c", RUN, *map(str, arguments)],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [FIT, ("export", "--from", "store", "--csv", "new/out.csv")])
+def test_a_full_disk_names_the_file_and_leaves_no_half_one(folder, arguments):
+    done = run(folder, "ulimit -f 0", *arguments)
+    assert 2 == done.returncode
+    said = f"error: cannot write '{arguments[4]}': File too large; what it held before is unchanged: make room"
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [] == [path for path in folder.rglob("*") if path.name not in {name.split("/")[-1] for name in pristine()}
+                  and path.is_file()]  # fmt: skip
+
+
+def test_a_write_that_fails_names_its_file(tmp_path, monkeypatch):
+    """The system names the temporary file, or none: a write knows no name."""
+
+    def full(number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as found:
+        io.replace_file(tmp_path / "x", b"content")
+    assert str(tmp_path / "x") == found.value.filename
+    with pytest.raises(OutputFullError, match="x': No space left on device; what it held before is unchanged"):
+        io.write_whole(tmp_path / "x", b"content")
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_probe_of_a_device_names_the_file_where_the_disk_is_full(tmp_path, monkeypatch):
+    from perfmodel.errors import DiskFullError
+    from perfmodel.measuring.probes import campaign
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(campaign, "replace_file", full)
+    said = r"probes\.begun': No space left on device; every record before is kept"
+    with pytest.raises(DiskFullError, match=said), campaign._under_way(tmp_path, "a probe"):
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments"),
+    [
+        ("weights.json", ("predict", "kernel.py", "-p", "n=1024", "-w", "weights.json")),
+        ("store/measurements.jsonl", ("export", "--from", "store", "--csv", "-")),
+    ],
+)
+def test_memory_that_ends_while_a_file_is_read_names_it(folder, path, arguments):
+    (folder / path).write_bytes(b'{"a": [' + b"[1, 2], " * 6_000_000 + b"1]}\n")
+    done = run(folder, "ulimit -v 500000", *arguments, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    assert 2 == done.returncode
+    assert f"perfmodel: error: memory ended during the reading of '{path}'; give less at once" in done.stderr
+
+
+def test_memory_that_ends_elsewhere_is_one_line(capsys, monkeypatch):
+    from typer.testing import CliRunner
+
+    from perfmodel.cli import application, export
+
+    def large(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("perfmodel.store.read", large)
+    done = CliRunner().invoke(application(), ["export", "--from", "x", "--csv", "-"])
+    assert (2, f"perfmodel: error: {OutOfMemoryError()}\n") == (done.exit_code, done.stderr)
+    assert export
+
+
+GONE = "mkdir gone; cd gone; rmdir ../gone"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("devices",), 0, ""),
+        (("export", "--from", "{}/store", "--csv", "-"), 0, ""),
+        (("export", "--from", "{}/store", "--csv", "new.csv"), 2, "cannot write 'new.csv': No such file or directory"),
+        (("fit", "--from", "{}/store", "-o", "new.json", "--family", "family.py"), 2, "current folder was removed"),
+        (("count", "kernel.py"), 2, "no kernel file at 'kernel.py'"),
+    ],
+)
+def test_a_current_folder_that_was_removed(folder, arguments, status, said):
+    done = run(folder, GONE, *(one.format(folder) for one in arguments))
+    assert (status, True) == (done.returncode, said in done.stderr), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_weights_are_found_without_a_current_folder(folder, monkeypatch):
+    from perfmodel.calibration import found_weights
+
+    gone = folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert "of the current folder" in [words for words, _ in found_weights.places()]
+    assert str(folder) == found_weights.shown(folder)
+
+
+def test_python_without_docstrings_is_refused_before_loopy_fails(folder):
+    done = run(folder, ":", "count", "kernel.py", "-p", "n=1024", "--json", PYTHONOPTIMIZE="2")
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "perfmodel: error: Python was started without docstrings" in done.stderr
