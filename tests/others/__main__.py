@@ -16,7 +16,7 @@ import numpy as np
 from perfmodel.counts.reading.schedule import schedule
 from tests.others.captured import captured
 from tests.others.check import STATUSES, Finding, check, counted, seconds_of_maps
-from tests.others.suites import SUITES
+from tests.others.suites import SUITES, TABLE
 
 OLD_NAMES = "PERFMODEL_OLD_NAMES"  # where it is set, units of old packages can be read
 BAD = ("over 10 s", "disagrees", "crashed")
@@ -39,6 +39,7 @@ def main(folders: list[str]) -> int:
             if finding.status != "agrees":
                 sys.stdout.write(f"{finding.status:12s} {finding.name} ({finding.source}): {finding.detail}\n")
                 sys.stdout.flush()
+        (Path(folder) / TABLE).write_text("".join(rows({Path(folder).name: found})), encoding="utf-8")
     sys.stdout.write("".join(rows(findings)))
     none = not all(findings.values())  # a suite that schedules nothing is broken
     return none or any(finding.status in BAD for found in findings.values() for finding in found)
