@@ -229,8 +229,13 @@ def against_oracle(
     found, settings = [], []
     for setting in (contiguous(unit, one) for one in sizes):
         try:
-            executed = oracle.execute(on_opencl(unit), setting, SUBGROUP_SIZE, integers=shortest(unit, setting))
-            executed = gathered(executed, arrays)
+            for integers in (shortest(unit, setting), 1):  # the second time all data are zero
+                executed = oracle.execute(on_opencl(unit), setting, SUBGROUP_SIZE, integers=integers)
+                executed = gathered(executed, arrays)
+                if not (overrun := too_many_cells(unit, executed, setting)):
+                    break
+            else:
+                return "not executed", f"the oracle's data index outside of {overrun}"
         except Exception as error:  # code that the oracle cannot read or run
             return "not executed", f"oracle: {type(error).__name__}: {' '.join(str(error).split())[:160]}"
         if any(extent < 0 for grid in executed.launched for extent in grid.groups):
@@ -243,7 +248,19 @@ def against_oracle(
         settings.append(given)
         for line in [*compare(executed, counts, given, sections=SECTIONS), *wrong_lines(executed, counts, given)]:
             found.append(f"at {given}: {line}")
+    if not settings:
+        return "not executed", f"nothing is launched at {sizes}"
     return ("disagrees", "; ".join(found)) if found else ("agrees", f"at {settings}")
+
+
+def too_many_cells(unit: lp.TranslationUnit, executed: oracle.Executed, sizes: dict[str, int]) -> str:
+    """Return an array of which more cells were touched than it has, as with indices from made-up data; "" if none."""
+    for array in unit.default_entrypoint.args:
+        extents = getattr(array, "shape", None) or (None,)
+        known = all(extent is not None and get_dependencies(extent) <= sizes.keys() for extent in extents)
+        if known and executed.footprint(array.name) > math.prod(int(evaluate(extent, sizes)) for extent in extents):
+            return array.name
+    return ""
 
 
 def on_opencl(unit: lp.TranslationUnit) -> lp.TranslationUnit:

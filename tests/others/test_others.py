@@ -16,10 +16,21 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from perfmodel.counts import count
+from tests import oracle
 from tests.others import environments
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
-from tests.others.check import STATUSES, Finding, check, contiguous, examined, questions, seconds_of_maps, shortest
+from tests.others.check import (
+    STATUSES,
+    Finding,
+    check,
+    contiguous,
+    examined,
+    questions,
+    seconds_of_maps,
+    shortest,
+    too_many_cells,
+)
 from tests.others.sizes import candidates, events, two_sizes
 from tests.others.suites import COMMON, SUITES, TABLE
 
@@ -143,6 +154,20 @@ def test_loops_that_data_bounds_are_executed() -> None:
     unit = lp.add_dtypes(unit, {"length": np.int32})
     found = examined(Captured("k", "s", unit))
     assert ("agrees", "at [{'n': 16}, {'n': 32}]") == (found.status, found.detail)
+
+
+def test_made_up_indices_stay_inside_of_the_array() -> None:
+    """Data up to 6 would index 7*7 cells where there are 7; then all data are zero."""
+    arrays = [lp.GlobalArg("out", np.float32, shape="n"), lp.GlobalArg("where", np.int32, shape="m"), ...]
+    domain, code = "{ [i, j]: 0 <= i < m and 0 <= j < n }", "out[where[i]*n + j] = j"
+    unit = lp.make_kernel(domain, code, arrays, lang_version=LANGUAGE)
+    found = examined(Captured("k", "s", lp.assume(unit, "n = 7 and m >= 7")))
+    assert ("agrees", "at [{'m': 7, 'n': 7}]") == (found.status, found.detail)
+    executed = oracle.execute(doubled(), {"n": 9}, 32)
+    seven = [lp.GlobalArg("out", np.float32, shape="n"), lp.GlobalArg("a", np.float32, shape="n - 2"), ...]
+    shorter = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", seven, lang_version=LANGUAGE)
+    assert "" == too_many_cells(doubled(), executed, {"n": 9})
+    assert "a" == too_many_cells(shorter, executed, {"n": 9})
 
 
 def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
