@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import math
 import pickle
@@ -122,6 +123,7 @@ def _send(
         resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))  # then the process is sent SIGXCPU
         sender.send(part)
 
+    gc.freeze()  # what this process was born with is collected in nobody's time
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):  # where Loopy fails it prints the kernel
         warnings.simplefilter("ignore")
         sender.send(examined(kernel, say, parts))
