@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import loopy as lp
+import numpy as np
 import pymbolic.primitives as prim
 
 from .kernel import C64, C128, F32, F64, I32, I64, CorpusKernel, at, line, make
@@ -78,6 +79,16 @@ def complex_with_reals() -> lp.TranslationUnit:
     return line(make("{[i]: 0<=i<n}", [lp.Assignment("c[i]", total)], assumes="n>=1", dtypes=arrays))
 
 
+def typed_constants() -> lp.TranslationUnit:
+    """Loopy writes 7u for an unsigned byte, 7ul for 32 unsigned bits, and 7 for a signed byte."""
+    i = prim.Variable("i")
+    types = {"a": np.uint8, "b": np.uint32, "d": np.int8, "e": np.int64}
+    statements = [
+        lp.Assignment(f"{name}_out[i]", prim.Variable(name)[i] + dtype(7), id=name) for name, dtype in types.items()
+    ]
+    return line(make("{[i]: 0<=i<n}", statements, assumes="n>=1", dtypes=types))
+
+
 _N = at(n=(16, 21))
 KERNELS = (
     CorpusKernel("vector_lanes", vector_lanes, at(n=(8, 11))),
@@ -110,6 +121,7 @@ KERNELS = (
     CorpusKernel("complex_division", _each("c[i] = a[i]/b[i]", {"a,b": C64}), _N),
     CorpusKernel("complex_functions", _each("c[i] = exp(a[i])*r[i] + conj(a[i])", {"a": C64, "r": F32}), _N),
     CorpusKernel("complex_parts", _each("c[i] = real(a[i])*imag(a[i]) + r[i]", {"a": C64, "r": F32}), _N),
+    CorpusKernel("typed_constants", typed_constants, _N),
     CorpusKernel("mixed_types", _each("c[i] = a[i]*b[i] + k[i]", {"a": F32, "b": F64, "k": I32}), _N),
     CorpusKernel("mixed_sum", _each("c[i] = a[i] + b[i] + a[i]", {"a": F32, "b": F64}), _N),
     CorpusKernel("mixed_sum_narrow_first", _each("c[i] = a[i] + d[i] + b[i]", {"a,d": F32, "b": F64}), _N),

@@ -199,7 +199,7 @@ def call(name: str, arguments: tuple[CType, ...], minus_one_first: bool) -> tupl
         kind = CType(divided.group(2))
         return divided.group(1), kind, ((kind.dtype, "div", 1),)
     if _POWER.match(name):
-        found = re.search(r"f(?:loat)?(32|64)|(int\d+)", name)
+        found = re.search(r"f(?:loat)?(32|64)|(u?int\d+)", name)
         dtype = (f"float{found.group(1)}" if found.group(1) else found.group(2)) if found else "float64"
         return "pow", CType(dtype), ((dtype, "pow", 1),)
     is_complex = _COMPLEX_NAME.match(name)

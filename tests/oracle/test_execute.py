@@ -17,6 +17,8 @@ from tests.corpus import CorpusKernel, kernels
 from tests.corpus.kernel import make
 from tests.oracle import UnsupportedCode, execute, run
 from tests.oracle.compare import gathered
+from tests.oracle.dtypes import CType
+from tests.oracle.functions import call
 from tests.oracle.oclgrind import parse, quantities
 from tests.oracle.source import Program
 from tests.oracle.translate import kernel_code
@@ -225,6 +227,9 @@ def test_types_as_c_computes_them() -> None:
     assert {("float64", "mul"): 16, ("float64", "add"): 16} == executed("mixed_types", n=16).operations
     assert {("float32", "add"): 16, ("float64", "add"): 16} == executed("mixed_sum_narrow_first", n=16).operations
     assert {("int32", "div"): 32, ("int32", "add"): 16} == executed("integer_division", n=16).operations
+    typed = {("uint32", "add"): 16, ("uint64", "add"): 16, ("int32", "add"): 16, ("int64", "add"): 16}
+    assert typed == executed("typed_constants", n=16).operations
+    assert ("pow", CType("uint8"), (("uint8", "pow", 1),)) == call("loopy_pow_uint8_uint8", (), False)
 
 
 def test_powers_as_the_generated_code_computes_them() -> None:

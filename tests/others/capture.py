@@ -11,6 +11,7 @@ import hashlib
 import os
 import pickle
 import runpy
+import shlex
 import sys
 import traceback
 from pathlib import Path
@@ -93,13 +94,13 @@ def pytest_runtest_setup(item: Any) -> None:
 
 
 def main(scripts: list[str]) -> None:
-    """Run scripts one after the other; one that fails is named, and the next begins."""
+    """Run scripts, each with its arguments, one after the other; one that fails is named, and the next begins."""
     Capture(Path(os.environ[VARIABLE])).install()
     for script in scripts:
-        _source.append(Path(script).name)
-        sys.argv = [script]
+        sys.argv = shlex.split(script)
+        _source.append(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))
         try:
-            runpy.run_path(script, run_name="__main__")
+            runpy.run_path(sys.argv[0], run_name="__main__")
         except (Exception, SystemExit):
             sys.stderr.write(f"{script}: {traceback.format_exc().splitlines()[-1]}\n")
 

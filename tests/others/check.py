@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import io
+import math
+import pickle
 import resource
 import signal
 import time
@@ -10,7 +13,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from multiprocessing import get_context
@@ -22,6 +25,7 @@ from loopy.symbolic import get_dependencies
 from pymbolic import evaluate
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.reading.schedule import schedule
 from perfmodel.errors import PerfModelError, StatisticsNeededError
 from tests import oracle
 from tests.oracle.compare import SECTIONS, compare, gathered
@@ -31,71 +35,123 @@ from tests.others.sizes import two_sizes
 SUBGROUP_SIZE = 32
 GRANULARITIES = ("workitem", "subgroup", "workgroup")
 UNITS = ("instance", "subgroup", "workgroup", "launch")
-QUESTION_S = 10.0  # CPU time of one question
+QUESTION_S = 10  # CPU time of one question: then it is stopped
+ORACLE_S = 120  # CPU time of both executions, and of Loopy's maps
 TRIPS = 4  # of loops that data bounds, before the oracle knows
 LEAST_OF_DATA = 16  # sizes; what the oracle makes up as data, up to 6, and sums of it, then are indices within arrays
-KERNEL_S = 120  # CPU time of everything that is asked of a kernel
 FORK = get_context("fork")
 #: From best to worst.
-STATUSES = ("agrees", "not executed", "refused", "known", "slow", "timed out", "disagrees", "crashed")
+STATUSES = ("agrees", "not executed", "refused", "known", "over 10 s", "disagrees", "crashed")
+SCHEDULE, COUNT, MAPS, QUESTIONS, ORACLE = "Loopy's scheduling", "count", "Loopy's maps", "questions", "the oracle"
+PARTS = (MAPS, QUESTIONS, ORACLE)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one kernel: a status of `STATUSES`, why, and what counting and the slowest question took."""
+    """What became of one kernel: a status of `STATUSES`, why, and CPU seconds.
+
+    *count_s* is of ``pm.count``, *loopy_s* of Loopy's three maps, both of the scheduled unit; 0 where one fails.
+    """
 
     name: str
     source: str
     status: str
     detail: str = ""
     count_s: float = 0.0
+    loopy_s: float = 0.0
     slowest: str = ""
     slowest_s: float = 0.0
 
+    @property
+    def ratio(self) -> float | None:
+        """Loopy's seconds over ours."""
+        return self.loopy_s / self.count_s if self.loopy_s and self.count_s else None
 
-def check(kernel: Captured, kernel_s: int = KERNEL_S) -> Finding:
-    """Check a kernel in a process of its own, for isl cannot be interrupted."""
+
+def check(kernel: Captured, question_s: int = QUESTION_S, oracle_s: int = ORACLE_S) -> Finding:
+    """Check a kernel in processes of its own, for isl cannot be interrupted.
+
+    A part that takes too long ends the process. Where that is a question, a second process compares with the oracle
+    all the same.
+    """
+    limits, parts, late = dict.fromkeys((SCHEDULE, MAPS, ORACLE), oracle_s), PARTS, ""
+    while True:
+        finding, stopped = _in_process(kernel, parts, limits, question_s)
+        if stopped in (SCHEDULE, ORACLE):
+            finding = replace(finding, status="not executed")
+        elif stopped != MAPS:
+            late = late or (finding.detail if stopped else "")
+        if stopped in ("", SCHEDULE, COUNT, ORACLE):
+            break
+        parts = (QUESTIONS, ORACLE) if stopped == MAPS else (ORACLE,)
+    if late and finding.status in ("agrees", "not executed"):
+        finding = replace(finding, status="over 10 s", detail=f"{late}; {finding.status} {finding.detail}")
+    return finding
+
+
+def _in_process(
+    kernel: Captured, parts: tuple[str, ...], limits: dict[str, int], question_s: int
+) -> tuple[Finding, str]:
+    """Return the finding, and the part that took too long; "" if none did."""
     receiver, sender = FORK.Pipe(duplex=False)
-    child = FORK.Process(target=_send, args=(kernel, sender, kernel_s))
+    child = FORK.Process(target=_send, args=(kernel, parts, sender, limits, question_s))
     child.start()
     sender.close()
-    question = "its start"
+    part = "its start"
     try:
         while True:
             message = receiver.recv()
             if isinstance(message, Finding):
-                return message
-            question = message
+                return message, ""
+            part = message
     except EOFError:
         child.join()
         if child.exitcode == -signal.SIGXCPU:
-            return Finding(kernel.name, kernel.source, "timed out", f"{question} did not return")
-        return Finding(kernel.name, kernel.source, "crashed", f"the process died at {question} ({child.exitcode})")
+            late = f"{part} takes over {limits.get(part, question_s)} s"
+            return Finding(kernel.name, kernel.source, "over 10 s", late, slowest=part), part
+        return Finding(kernel.name, kernel.source, "crashed", f"the process died at {part} ({child.exitcode})"), ""
     finally:
         child.kill()
         child.join()
 
 
-def _send(kernel: Captured, sender: Connection, kernel_s: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (kernel_s, kernel_s + 10))  # then the process is sent SIGXCPU
+def _send(
+    kernel: Captured, parts: tuple[str, ...], sender: Connection, limits: dict[str, int], question_s: int
+) -> None:
+    def say(part: str) -> None:
+        until = math.ceil(time.process_time() + limits.get(part, question_s))
+        resource.setrlimit(resource.RLIMIT_CPU, (until, resource.RLIM_INFINITY))  # then the process is sent SIGXCPU
+        sender.send(part)
+
+    gc.freeze()  # what this process was born with is collected in nobody's time
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()):  # where Loopy fails it prints the kernel
         warnings.simplefilter("ignore")
-        sender.send(examined(kernel, sender.send))
+        sender.send(examined(kernel, say, parts))
 
 
-def examined(kernel: Captured, say: Callable[[str], None] = lambda _: None) -> Finding:
-    """Check a kernel in this process; *say* is given each question before it is asked."""
-    say("count")
-    begun = time.process_time()
+def examined(
+    kernel: Captured, say: Callable[[str], None] = lambda _: None, parts: tuple[str, ...] = (QUESTIONS, ORACLE)
+) -> Finding:
+    """Check a kernel in this process; *say* is given each part before it begins."""
+    finding = Finding(kernel.name, kernel.source, "agrees")
+    say(SCHEDULE)
     try:
-        counts, statistics = counted(kernel.unit)
+        scheduled = schedule(kernel.unit)
+        ours, peers = (pickle.loads(pickle.dumps(scheduled)) for _ in range(2))  # neither finds the other's memory
+        say(COUNT)
+        begun = time.process_time()
+        counts, statistics = counted(ours)
     except PerfModelError as error:
-        return Finding(kernel.name, kernel.source, "refused", f"{type(error).__name__}: {error}")
+        return replace(finding, status="refused", detail=f"{type(error).__name__}: {error}")
     except Exception:
-        return Finding(kernel.name, kernel.source, "crashed", f"count: {_last_lines()}")
+        return replace(finding, status="crashed", detail=f"count: {_last_lines()}")
     count_s = time.process_time() - begun
-    slowest, slowest_s, refusals = "count", count_s, []
-    for question, ask in questions(counts):
+    finding = replace(finding, count_s=count_s, slowest="count", slowest_s=count_s)
+    if MAPS in parts:
+        say(MAPS)
+        finding = replace(finding, loopy_s=seconds_of_maps(peers))
+    refusals: list[str] = []
+    for question, ask in questions(counts) if QUESTIONS in parts else ():
         say(question)
         begun = time.process_time()
         try:
@@ -103,16 +159,27 @@ def examined(kernel: Captured, say: Callable[[str], None] = lambda _: None) -> F
         except PerfModelError as error:
             refusals.append(f"{question}: {error}")
         except Exception:
-            return Finding(kernel.name, kernel.source, "crashed", f"{question}: {_last_lines()}", count_s)
+            return replace(finding, status="crashed", detail=f"{question}: {_last_lines()}")
         spent = time.process_time() - begun
-        if spent > slowest_s:
-            slowest, slowest_s = question, spent
-    say("the oracle")
-    status, detail = against_oracle(kernel.unit, counts, tuple(statistics))
-    if status in ("agrees", "not executed") and slowest_s > QUESTION_S:
-        status, detail = "slow", f"{slowest} takes {slowest_s:.1f} s; {detail}"
-    detail = "; ".join([detail] * bool(detail) + refusals)
-    return Finding(kernel.name, kernel.source, status, detail, count_s, slowest, slowest_s)
+        if spent > finding.slowest_s:
+            finding = replace(finding, slowest=question, slowest_s=spent)
+    if ORACLE in parts:
+        say(ORACLE)
+        status, detail = against_oracle(kernel.unit, counts, tuple(statistics))
+        finding = replace(finding, status=status, detail="; ".join([detail] * bool(detail) + refusals))
+    return finding
+
+
+def seconds_of_maps(unit: lp.TranslationUnit) -> float:
+    """Return the CPU time of Loopy's three maps; 0 where one fails."""
+    begun = time.process_time()
+    try:
+        lp.get_op_map(unit, count_redundant_work=True, subgroup_size=SUBGROUP_SIZE)
+        lp.get_mem_access_map(unit, count_redundant_work=True, subgroup_size=SUBGROUP_SIZE)
+        lp.get_synchronization_map(unit, subgroup_size=SUBGROUP_SIZE)
+    except Exception:  # of a kernel that Loopy's counters cannot read
+        return 0.0
+    return time.process_time() - begun
 
 
 def counted(unit: lp.TranslationUnit) -> tuple[KernelCounts, dict[str, int]]:
@@ -131,6 +198,7 @@ def questions(counts: KernelCounts) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "barriers()", counts.barriers
     yield "sub_groups()", counts.sub_groups
     yield "depth()", counts.depth
+    yield "traffic()", counts.traffic
     touched = sorted({(row.space, row.array, row.direction) for row in counts.access_table})
     for granularity in GRANULARITIES:
         for space, array, direction in touched:
@@ -163,8 +231,13 @@ def against_oracle(
     found, settings = [], []
     for setting in (contiguous(unit, one) for one in sizes):
         try:
-            executed = oracle.execute(on_opencl(unit), setting, SUBGROUP_SIZE, integers=shortest(unit, setting))
-            executed = gathered(executed, arrays)
+            for integers in (shortest(unit, setting), 1):  # the second time all data are zero
+                executed = oracle.execute(on_opencl(unit), setting, SUBGROUP_SIZE, integers=integers)
+                executed = gathered(executed, arrays)
+                if not (overrun := too_many_cells(unit, executed, setting)):
+                    break
+            else:
+                return "not executed", f"the oracle's data index outside of {overrun}"
         except Exception as error:  # code that the oracle cannot read or run
             return "not executed", f"oracle: {type(error).__name__}: {' '.join(str(error).split())[:160]}"
         if any(extent < 0 for grid in executed.launched for extent in grid.groups):
@@ -177,7 +250,19 @@ def against_oracle(
         settings.append(given)
         for line in [*compare(executed, counts, given, sections=SECTIONS), *wrong_lines(executed, counts, given)]:
             found.append(f"at {given}: {line}")
+    if not settings:
+        return "not executed", f"nothing is launched at {sizes}"
     return ("disagrees", "; ".join(found)) if found else ("agrees", f"at {settings}")
+
+
+def too_many_cells(unit: lp.TranslationUnit, executed: oracle.Executed, sizes: dict[str, int]) -> str:
+    """Return an array of which more cells were touched than it has, as with indices from made-up data; "" if none."""
+    for array in unit.default_entrypoint.args:
+        extents = getattr(array, "shape", None) or (None,)
+        known = all(extent is not None and get_dependencies(extent) <= sizes.keys() for extent in extents)
+        if known and executed.footprint(array.name) > math.prod(int(evaluate(extent, sizes)) for extent in extents):
+            return array.name
+    return ""
 
 
 def on_opencl(unit: lp.TranslationUnit) -> lp.TranslationUnit:

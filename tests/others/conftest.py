@@ -2,4 +2,7 @@
 
 from __future__ import annotations
 
-collect_ignore = ["feinsum_driver.py", "sumpy_driver.py", "old_names.py", "pystella_fixtures.py", "capture.py"]
+from pathlib import Path
+
+drivers = [path.name for path in Path(__file__).parent.glob("*_driver.py")]
+collect_ignore = [*drivers, "old_names.py", "pystella_fixtures.py", "capture.py"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 #: What every environment has: Loopy and what counts and the oracle need.
 COMMON = (
     "setuptools<81", "wheel", "loopy==2025.2", "islpy==2025.2.5", "pymbolic==2025.1", "numpy>=2", "pyopencl>=2025.1",
     "pycparser>=2.22", "pyyaml>=6", "typing-extensions>=4.12", "pytest>=8.2", "mako", "scipy",
 )
+TABLE = "table.md"  # beside the kernels of a suite: what became of them
 BARVINOK = "islpy-barvinok==2025.2.5.post1"  # always last: it brings islpy's module again
 
 
@@ -19,13 +21,21 @@ class Suite:
     Attributes
     ----------
     name, version : str
-        The package on PyPI; all of these have the MIT licence.
+        The package on PyPI; all of these have the MIT licence. Of a given one the days whose revisions fit `COMMON`.
+    minutes : int
+        What capturing and checking take, about, on two cores.
+    package : str
+        The distribution, where it is not called like the suite.
+    installed : bool
+        False where only the source distribution is unpacked, because installing needs more than its kernels do.
+    given : bool
+        PyPI has no version that runs with `COMMON`: the suite is run where a person has made an environment for it.
     needs : tuple of str
         Requirements beside `COMMON`.
     tests : tuple of str
         Test files of the sdist to run; empty if there are only scripts.
     scripts : tuple of str
-        Scripts to run: below the sdist, or drivers in this folder.
+        Scripts to run, with their arguments: drivers in this folder, or below the sources.
     plugins : tuple of str
         Plug-ins of pytest that the tests need.
     python : (int, int)
@@ -40,6 +50,10 @@ class Suite:
 
     name: str
     version: str
+    minutes: int = 5
+    package: str = ""
+    installed: bool = True
+    given: bool = False
     needs: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
     scripts: tuple[str, ...] = ()
@@ -50,9 +64,46 @@ class Suite:
     known: dict[str, str] = field(default_factory=dict)
 
 
+#: Suites whose users run revisions that are not on PyPI: the keywords of each.
+GIVEN: dict[str, dict[str, Any]] = {
+    "pytato": {"minutes": 30, "tests": ("test/test_codegen.py", "test/test_apps.py", "test/test_linalg.py")},
+    "arraycontext": {"minutes": 40, "tests": ("test/test_arraycontext.py", "test/test_pytato_arraycontext.py")},
+    "meshmode": {
+        "minutes": 20,
+        "tests": tuple(f"test/test_{name}.py" for name in (
+            "array", "connection", "discretization", "meshmode", "modal", "chained", "refinement",
+        )),
+    },
+    "grudge": {
+        "minutes": 40,
+        "tests": tuple(f"test/test_{name}.py" for name in (
+            "op", "reductions", "grudge", "euler_model", "metrics", "dt_utils", "modal_connections", "trace_pair",
+        )),
+        "scripts": tuple(f"examples/euler/{name} --order 2 --resolution 4 --tfinal 0.001" for name in (
+            "vortex.py --lazy", "acoustic_pulse.py --lazy", "vortex.py --lazy --oi --lf", "vortex.py",
+        )),
+        "skipped": {"examples/wave": "it needs MPI"},
+    },
+    "sumpy-newest": {
+        "minutes": 40, "package": "sumpy",
+        "tests": tuple(f"test/test_{name}.py" for name in ("kernels", "matrixgen", "qbx", "misc", "tools")),
+        "skipped": {"test/test_fmm.py": "it solves whole problems for minutes each"},
+    },
+    "pytential": {
+        "minutes": 30,
+        "tests": tuple(f"test/test_{name}.py" for name in (
+            "tools", "layer_pot", "layer_pot_identity", "matrix", "symbolic", "target_specific_qbx",
+        )),
+    },
+    "feintune": {
+        "minutes": 20, "scripts": ("feintune_driver.py",),
+        "skipped": {"tuned variants": "its transformations are chosen by timing on a device; the driver fixes some"},
+    },
+}
+
 SUITES = (
     Suite(
-        "loopy", "2025.2", needs=("fparser>=0.2", "ply>=3.6"),
+        "loopy", "2025.2", minutes=40, needs=("fparser>=0.2", "ply>=3.6"),
         tests=tuple(
             f"test/test_{name}.py" for name in (
                 "apps", "linalg", "loopy", "reduction", "transform", "target", "statistics", "dg", "nbody",
@@ -80,7 +131,8 @@ SUITES = (
         ),
     ),
     Suite(
-        "sumpy", "2022.1", needs=("sympy", "boxtree==2023.1", "arraycontext==2021.1", "pyrsistent", "immutables"),
+        "sumpy", "2022.1", minutes=15,
+        needs=("sympy", "boxtree==2023.1", "arraycontext==2021.1", "pyrsistent", "immutables"),
         scripts=("sumpy_driver.py",), plugins=("tests.others.old_names",),
         skipped={
             "test": "it needs an arraycontext of 2022, which is not on PyPI; sumpy_driver.py takes its place",
@@ -88,7 +140,7 @@ SUITES = (
         },
     ),
     Suite(
-        "pystella", "2020.1", needs=("h5py",),
+        "pystella", "2020.1", minutes=15, needs=("h5py",),
         tests=tuple(
             f"test/test_{name}.py" for name in (
                 "elementwise", "reduction", "stencil", "derivs", "histogram", "step", "energy", "relax", "expansion",
@@ -102,8 +154,22 @@ SUITES = (
         },
     ),
     Suite(
-        "feinsum", "2025.3", scripts=("feinsum_driver.py",), python=(3, 12),
+        "feinsum", "2025.3", minutes=10, scripts=("feinsum_driver.py",), python=(3, 12),
         needs=("more-itertools<11", "bidict", "immutables", "opentuner", "opt-einsum", "pybliss", "pytz", "tabulate"),
         skipped={"tuned variants": "its transformations are chosen by timing on a device"},
     ),
+    Suite(
+        "boxtree", "2023.1", minutes=3, needs=("arraycontext==2021.1", "pyrsistent", "immutables"),
+        scripts=("boxtree_driver.py",),
+        skipped={"test": "what it runs are scans and elementwise kernels of PyOpenCL, and no kernels of Loopy"},
+    ),
+    Suite(
+        "tsfc", "2025.10.2", minutes=30, package="firedrake", installed=False, scripts=("tsfc_driver.py",),
+        needs=("setuptools>=70.1,<81", "firedrake-fiat==2025.10.1", "fenics-ufl==2025.2.1", "symengine"),
+        skipped={
+            "tests/tsfc": "the source distribution lacks them; tsfc_driver.py takes their place",
+            "kernels of Firedrake": "it needs PETSc; they call those of TSFC for each cell",
+        },
+    ),
+    *(Suite(name, "August 2025", given=True, **what) for name, what in GIVEN.items()),
 )

@@ -16,12 +16,23 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from perfmodel.counts import count
+from tests import oracle
 from tests.others import environments
 from tests.others.__main__ import main, rows
 from tests.others.captured import Captured, captured
-from tests.others.check import STATUSES, Finding, check, contiguous, examined, questions, shortest
+from tests.others.check import (
+    STATUSES,
+    Finding,
+    check,
+    contiguous,
+    examined,
+    questions,
+    seconds_of_maps,
+    shortest,
+    too_many_cells,
+)
 from tests.others.sizes import candidates, events, two_sizes
-from tests.others.suites import COMMON, SUITES
+from tests.others.suites import COMMON, SUITES, TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = (2018, 2)
@@ -91,7 +102,8 @@ def test_strides_that_the_caller_gives_leave_no_cell_between() -> None:
 
 def test_every_counter_is_asked() -> None:
     asked = {text.split("(")[0] for text, _ in questions(count(doubled()))}
-    assert {"idle_lanes", "barriers", "sub_groups", "depth", "accesses", "footprint", "utilization", "lines"} == asked
+    of_program = {"idle_lanes", "barriers", "sub_groups", "depth", "traffic"}
+    assert of_program | {"accesses", "footprint", "utilization", "lines"} == asked
 
 
 def test_statuses() -> None:
@@ -101,10 +113,31 @@ def test_statuses() -> None:
 
 
 def test_a_question_that_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process may use one second."""
-    monkeypatch.setattr("tests.others.check.examined", lambda kernel, say: say("depth()") or forever())
-    found = check(Captured("k", "s", doubled()), kernel_s=1)
-    assert ("timed out", "depth() did not return") == (found.status, found.detail)
+    """Its process may use one second; another one compares with the oracle all the same."""
+    monkeypatch.setattr("tests.others.check.questions", lambda counts: [("depth()", forever)])
+    found = check(Captured("k", "s", doubled()), question_s=1)
+    assert ("over 10 s", "depth() takes over 1 s; agrees at [{'n': 16}, {'n': 7}]") == (found.status, found.detail)
+
+
+@pytest.mark.parametrize(("part", "status"), [
+    ("counted", "over 10 s"), ("seconds_of_maps", "agrees"), ("against_oracle", "not executed"),
+    ("schedule", "not executed"),
+])
+def test_parts_that_do_not_return(part: str, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the parts of perfmodel are held against it."""
+    monkeypatch.setattr("tests.others.check.questions", lambda counts: [])
+    monkeypatch.setattr(f"tests.others.check.{part}", lambda *_: forever())
+    found = check(Captured("k", "s", doubled()), question_s=1, oracle_s=1)
+    assert (status, None) == (found.status, found.ratio)
+
+
+def test_the_time_of_loopys_maps() -> None:
+    """Both sides are timed; a kernel that Loopy's maps cannot read has no ratio."""
+    found = check(Captured("k", "s", doubled()))
+    assert found.count_s > 0
+    assert found.loopy_s > 0
+    assert found.ratio == found.loopy_s / found.count_s
+    assert 0 == seconds_of_maps(lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[i]", lang_version=LANGUAGE))
 
 
 def forever() -> None:
@@ -123,16 +156,73 @@ def test_loops_that_data_bounds_are_executed() -> None:
     assert ("agrees", "at [{'n': 16}, {'n': 32}]") == (found.status, found.detail)
 
 
+def test_made_up_indices_stay_inside_of_the_array() -> None:
+    """Data up to 6 would index 7*7 cells where there are 7; then all data are zero."""
+    arrays = [lp.GlobalArg("out", np.float32, shape="n"), lp.GlobalArg("where", np.int32, shape="m"), ...]
+    domain, code = "{ [i, j]: 0 <= i < m and 0 <= j < n }", "out[where[i]*n + j] = j"
+    unit = lp.make_kernel(domain, code, arrays, lang_version=LANGUAGE)
+    found = examined(Captured("k", "s", lp.assume(unit, "n = 7 and m >= 7")))
+    assert ("agrees", "at [{'m': 7, 'n': 7}]") == (found.status, found.detail)
+    executed = oracle.execute(doubled(), {"n": 9}, 32)
+    seven = [lp.GlobalArg("out", np.float32, shape="n"), lp.GlobalArg("a", np.float32, shape="n - 2"), ...]
+    shorter = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", seven, lang_version=LANGUAGE)
+    assert "" == too_many_cells(doubled(), executed, {"n": 9})
+    assert "a" == too_many_cells(shorter, executed, {"n": 9})
+
+
 def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "b.pickle").write_bytes(pickle.dumps({"source": "t.py::test_b", "unit": doubled()}))
     assert 0 == main([str(tmp_path)])
     assert f"| {tmp_path.name} | 1 | 1 | 0 |" in capsys.readouterr().out
-    lines = rows({"x": [Finding("k", "s", status) for status in STATUSES]})
-    assert "| x | 8 | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 |\n" == lines[-1]
+    assert (tmp_path / TABLE).read_text(encoding="utf-8").splitlines()[2].startswith(f"| {tmp_path.name} | 1 | 1 | 0 |")
+    found = [Finding("k", "s", status, f"{status.title()}Error: why") for status in STATUSES]
+    lines = rows({"x": [*found, Finding("k", "s", "agrees", "", 1.0, 2.0), Finding("k", "s", "agrees", "", 1.0, 8.0)]})
+    assert "| x | 9 | 3 | 1 | 1 | 1 | 1 | 1 | 1 | 4.00 (2.00), 2 kernels |\n" == lines[-2]
+    assert "refused: 1 of x: RefusedError\n" == lines[-1]
+
+
+@pytest.mark.parametrize(("there", "result"), [(False, None), (True, 0)])
+def test_a_suite_that_is_not_on_pypi(
+    there: bool, result: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It runs where a person gave an environment and sources, and is named as not run elsewhere."""
+    calls: list[list[str]] = []
+    done = subprocess.CompletedProcess([], 0)
+    monkeypatch.setattr(environments, "GIVEN", tmp_path)
+    monkeypatch.setattr(environments, "CAPTURED", tmp_path / "captured")
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command) or done)
+    suite = next(suite for suite in SUITES if suite.name == "sumpy-newest")
+    if there:
+        (tmp_path / "sources" / "sumpy").mkdir(parents=True)
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "python").touch()
+    assert result == environments.examine(suite)
+    assert there == bool(calls)
+    assert all(command[0] == str(tmp_path / "bin" / "python") for command in calls)
+    assert there != ("not run: PyPI has no sumpy-newest that runs with loopy==2025.2" in capsys.readouterr().out)
+
+
+def test_the_end_of_the_nightly_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One table of all suites, with those that were not run below it; one that is wrong fails."""
+    monkeypatch.setattr(environments, "CAPTURED", tmp_path)
+    results = {"boxtree": 1, "pytato": None, "tsfc": 0}
+    monkeypatch.setattr(environments, "examine", lambda suite: results[suite.name])
+    for name in ("boxtree", "tsfc"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / TABLE).write_text(f"| head |\n|---|\n| {name} |\n", encoding="utf-8")
+    assert 1 == environments.main(list(results))
+    output = capsys.readouterr().out
+    assert output.startswith("3 suites take about ")
+    assert output.endswith("| head |\n|---|\n| boxtree |\n| tsfc |\nnot run: pytato\n")
 
 
 def test_suites_are_pinned() -> None:
-    assert {"loopy", "sumpy", "pystella", "feinsum"} == {suite.name for suite in SUITES}
+    installed = {"loopy", "sumpy", "pystella", "feinsum", "boxtree", "tsfc"}
+    given = {"pytato", "arraycontext", "meshmode", "grudge", "pytential", "feintune", "sumpy-newest"}
+    assert installed == {suite.name for suite in SUITES if not suite.given}
+    assert given == {suite.name for suite in SUITES if suite.given}
     assert all(suite.version and (suite.tests or suite.scripts) for suite in SUITES)
 
 

@@ -122,6 +122,9 @@ class AccessWalk(Mapper):  # type: ignore[misc]
         return None
 
     def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
+        if isinstance(expr, np.integer):  # Loopy writes u if it is unsigned, and l if its type holds more than an int
+            limits = np.iinfo(expr.dtype)
+            return np.dtype(f"{'u' if limits.min == 0 else 'i'}{8 if limits.max >= 2**31 else 4}")
         if isinstance(expr, np.generic):
             return expr.dtype
         if isinstance(expr, complex):

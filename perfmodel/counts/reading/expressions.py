@@ -132,6 +132,8 @@ class TypeWalk(Walk):
     """Finds the type of an expression as Loopy infers it, without a context."""
 
     def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
+        if isinstance(expr, np.generic):
+            return expr.dtype
         if type(expr) is not float:
             return super().map_constant(expr, scope)
         return FLOAT if float(FLOAT.type(expr)) == expr else DOUBLE
