@@ -18,6 +18,17 @@ SET, IN, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.div
 Site = tuple[Domain, Access]
 
 
+def doubts(domain: Domain, access: Access) -> tuple[str, ...]:
+    """Return why the cells that an access touches are only bounded."""
+    known = domain.exact and domain.chance == 1 and domain.trips is None
+    found = [] if known else [*domain.reasons] or ["data decide which work-items execute it"]
+    if access.cells is None:
+        found.append(f"data give the index of '{access.array}'")
+    elif not access.cells_exact:
+        found.append(f"two indices of '{access.array}' may be one cell")
+    return tuple(found)
+
+
 class Footprint:
     """The cells of one array that are touched in one direction.
 
