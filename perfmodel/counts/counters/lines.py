@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.counters.footprint import Site, doubts
+from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities
+from perfmodel.counts.counters.footprint import Site, all_doubts
 from perfmodel.counts.counters.lane_boxes import completed, sub_groups
 from perfmodel.counts.counters.line_places import Places, places_of
 from perfmodel.counts.counters.line_runs import consecutive, far_apart, lines_anywhere, lines_of, most_lines
@@ -71,7 +71,7 @@ class Lines:
         total = Count.constant(0)
         for domain, _ in self.sites:  # at most one line an execution
             total = total + self.cardinalities.count(domain)
-        return total.labelled("line", False, _all_doubts(self.sites))
+        return total.labelled("line", False, all_doubts(self.sites))
 
     def _reasons(self, per: str, places: list[Places]) -> list[str]:
         """Return why the count is not exact.
@@ -79,7 +79,7 @@ class Lines:
         Rows that are taken apart in different ways, as those of a[m*i + j] and a[n*j + i], may share lines that
         count twice.
         """
-        reasons = _all_doubts(self.sites)
+        reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
         if not all(one.exact for one in places):
             reasons.append(f"a row of '{array}' may begin anywhere in a line")
@@ -130,7 +130,10 @@ class Lines:
         if not self.sizes:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
         number = self.cardinalities.total([self._fixed(points) for points in sets])
-        count = Count(number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded)
+        reasons = () if number.exact else (BOUNDED,)
+        count = Count(
+            number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded, reasons=reasons
+        )
         return count.at() if number.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:
@@ -143,10 +146,6 @@ class Lines:
         if missing and not found.is_bounded():
             raise ParameterError(missing[0], "was left out", self.cardinalities.program.parameters)
         return found
-
-
-def _all_doubts(sites: list[Site]) -> list[str]:
-    return [doubt for domain, access in sites for doubt in doubts(domain, access)]
 
 
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:

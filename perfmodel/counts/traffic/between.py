@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from perfmodel.counts.traffic.footprints import Footprint, Footprints, joined
 from perfmodel.counts.traffic.plan import Gap
 
@@ -71,18 +73,36 @@ class Between:
         whole = self.footprints.of_loop(child, whole=True)
         if steps is None:
             return whole
-        extent = self.footprints.extents[k][below]
-        if not steps[below] or extent <= 1 or self._shares_lines(k, steps[below], below):
+        if not steps[below] or self.footprints.extents[k][below] <= 1 or self._shares_lines(k, steps[below], below):
             return self._iterations(child, k, depth)
-        moved = steps[depth] / steps[below]  # iterations of the child that an iteration of the loop skips
-        if not 0 < moved <= extent:
+        part = self._skipped(k, depth, below)
+        if not part:
             return whole
-        part, one = moved / extent, self.footprints.of_loop(child, whole=False)
-        found = {}
+        one, found = self.footprints.of_loop(child, whole=False), {}
         for array, patches in whole.by_array.items():
             again = min(1.0, one.by_array[array].lines / max(patches.lines, 1.0))
             found[array] = patches.part(1 - part * (1 - again))
         return Footprint(found)
+
+    def _skipped(self, k: int, depth: int, below: int) -> float:
+        """Return the share of an inner loop's iterations that are skipped between uses of a line.
+
+        What the reference touches in iteration ``i`` of the inner loop, it or one with another start has touched in
+        iteration ``i + m`` before the outer loop went on. The last of these uses counts, and the ``m`` for which it
+        is the last for the most ``i``. A line that two runs share is used again too.
+        """
+        steps = self.footprints.steps[k] or ()
+        step, extent = steps[below], self.footprints.extent(k, depth, below)
+        near = self.footprints.line / 2
+        distances = (steps[depth] + distance for distance in self.footprints.distances(k))
+        moved = sorted({
+            min(max(distance / step, 0.0), extent) for distance in distances
+            if -near <= (distance if step > 0 else -distance) <= abs(step) * extent + near
+        })
+        if not moved:
+            return 0.0
+        lasts = [after - before for before, after in pairwise([*moved, extent])]
+        return moved[lasts.index(max(lasts))] / extent
 
     def _shares_lines(self, k: int, step: int, depth: int) -> bool:
         """Whether each iteration of a loop touches about the same lines as all of them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -104,6 +104,7 @@ class Footprints:
             self._moves.append(_moves(extents, steps) if one.plain else [True] * len(extents))
         self._patches: dict[tuple[Some, int, bool | None], Patches] = {}
         self._of: dict[tuple[frozenset[int], int], Footprint] = {}
+        self._distances: dict[int, set[int]] = {}
         self._boxes_of: dict[tuple[int, int], tuple[Dims, int]] = {}
 
     def _grids(self, extents: Sequence[float], steps: Sequence[int]) -> list[int]:
@@ -207,6 +208,24 @@ class Footprints:
             dims.sort()
             self._boxes_of[key] = tuple(dims), shift
         return self._boxes_of[key]
+
+    def extent(self, k: int, depth: int, level: int) -> float:
+        """Return the extent of a loop among those of a reference from a depth inwards.
+
+        Where a guard cuts the last group off, the lanes of a group are as many as in a whole one, and the groups fewer.
+        """
+        values = self.values
+        for loop, outside, inside in self.plan.references[k].inner[depth]:
+            if loop == level and values[outside]:
+                return values[inside] / values[outside]
+        return self.extents[k][level]
+
+    def distances(self, k: int) -> Collection[int]:
+        """Return the distances between the starts of a reference, in bytes."""
+        if k not in self._distances:
+            starts = {int(self.values[start]) for start in self.plan.references[k].starts}
+            self._distances[k] = {one - other for one in starts for other in starts}
+        return self._distances[k]
 
     def _limited(self, found: Patches, depth: int) -> Patches:
         """Return boxes of one array, together no more than what is between their ends, nor than the array."""
