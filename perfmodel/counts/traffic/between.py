@@ -87,20 +87,18 @@ class Between:
     def _skipped(self, k: int, depth: int, below: int) -> float:
         """Return the share of an inner loop's iterations that are skipped between uses of a line.
 
-        What the reference touches in iteration ``i`` of the inner loop, it or one with another start has touched in
-        iteration ``i + m`` before the outer loop went on. The last of these uses counts, and the ``m`` for which it
-        is the last for the most ``i``. A line that two runs share is used again too.
+        What the reference touches in iteration ``i`` of the inner loop, it has touched in iteration ``i + m`` before
+        the outer loop went on; nothing is skipped where the inner loop has no such iterations. With another start it
+        may have touched the same in an iteration before that one, which counts where it is the last use for more of
+        the ``i``. Runs that follow one another share a line.
         """
         steps = self.footprints.steps[k] or ()
         step, extent = steps[below], self.footprints.extent(k, depth, below)
-        near = self.footprints.line / 2
-        distances = (steps[depth] + distance for distance in self.footprints.distances(k))
-        moved = sorted({
-            min(max(distance / step, 0.0), extent) for distance in distances
-            if -near <= (distance if step > 0 else -distance) <= abs(step) * extent + near
-        })
-        if not moved:
+        own, near = steps[depth] / step, self.footprints.line / (2 * abs(step))
+        if not 0 < own <= extent + near:
             return 0.0
+        others = (own + distance / step for distance in self.footprints.distances(k))
+        moved = sorted({min(max(other, 0.0), extent) for other in others if -near <= other <= own})
         lasts = [after - before for before, after in pairwise([*moved, extent])]
         return moved[lasts.index(max(lasts))] / extent
 

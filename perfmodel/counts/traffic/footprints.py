@@ -221,10 +221,11 @@ class Footprints:
         return self.extents[k][level]
 
     def distances(self, k: int) -> Collection[int]:
-        """Return the distances between the starts of a reference, in bytes."""
+        """Return the distances between the starts of a reference, in bytes; less than a line is none."""
         if k not in self._distances:
             starts = {int(self.values[start]) for start in self.plan.references[k].starts}
-            self._distances[k] = {one - other for one in starts for other in starts}
+            apart = (one - other for one in starts for other in starts)
+            self._distances[k] = {0, *(distance for distance in apart if abs(distance) >= self.line)}
         return self._distances[k]
 
     def _limited(self, found: Patches, depth: int) -> Patches:

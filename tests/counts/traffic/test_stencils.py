@@ -1,0 +1,65 @@
+"""Traffic of stencils against LRU over a range of capacities: near the simulation but for a step at another capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.counts.traffic.footprints import Cache
+from tests.counts.traffic.simulation import simulated, total
+from tests.counts.traffic.stencils import Stencil, stencils
+
+KIB = 1024
+CAPACITIES = (4, 6, 8, 12, 16, 24, 32)  # KiB
+WRONG = 1.4
+
+
+def ratios(stencil: Stencil, n: int, capacities: tuple[int, ...]) -> list[float]:
+    """Return for each capacity in KiB the lines that the model fetches over those of the simulation."""
+    counts = count(stencil.build())
+    caches = [Cache(capacity * KIB // 64, 64, 0) for capacity in capacities]
+    expected = [total(moved.values())[0] for moved in simulated(counts, {"n": n}, caches)]
+    found = [float(counts.traffic(capacity=capacity * KIB)(n=n).fetched) for capacity in capacities]
+    return [one / other for one, other in zip(found, expected, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("stencil", "n", "capacities"),
+    [
+        (Stencil(3, "star", 1, 1, (16,), "j"), 50, (24, 32, 64)),  # a plane of three rows needs 44 KiB
+        (Stencil(3, "star", 1, 1, (8,), "j"), 34, (10, 12, 16)),
+        (Stencil(3, "star", 1, 1, (8,), "i"), 30, (8, 10, 24)),
+        (Stencil(3, "star", 1, 0, (16,), "j"), 34, (8, 12, 24)),
+    ],
+    ids=str,
+)
+def test_a_group_that_a_guard_cuts_off(stencil: Stencil, n: int, capacities: tuple[int, ...]) -> None:
+    """Lines of another start come back when the outer loop has gone on, not where the address does."""
+    assert all(1 / 1.25 < ratio < 1.25 for ratio in ratios(stencil, n, capacities))
+
+
+def wide(found: list[float]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of capacities, twice as large at the end as at the beginning, in which all are wrong."""
+    wrong = [max(ratio, 1 / ratio) > WRONG for ratio in found]
+    for low, first in enumerate(CAPACITIES):
+        for high, last in enumerate(CAPACITIES):
+            if last >= 2 * first and all(wrong[low:high + 1]):
+                yield first, last
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("dims", [2, 3])
+def test_the_family(dims: int) -> None:
+    found = {
+        stencil: ratios(stencil, 130 if dims == 2 else 32 + 2 * stencil.radius, CAPACITIES)
+        for stencil in stencils() if stencil.dims == dims
+    }
+    every = [max(ratio, 1 / ratio) for some in found.values() for ratio in some]
+    shares = [sum(ratio <= limit for ratio in every) / len(every) for limit in (1.1, 1.2)]
+    print(f"{dims}-D: {len(every)} cases, {shares} within 10 % and 20 %, worst {max(every):.2f}")  # noqa: T201
+    assert len(every) > 400
+    assert shares[0] >= 0.75
+    assert shares[1] >= 0.9
+    assert [] == [(stencil, *one) for stencil, some in found.items() for one in wide(some)]
