@@ -40,7 +40,8 @@ def _serialised(
     steps = _lane_steps(access, domain)
     if steps is None or domain.trips is not None:
         bound = cardinalities.count(domain)  # at worst the lanes go one by one
-        return bound.labelled("subgroup", False, doubts(domain, access) or (f"lanes' distances in '{access.array}' vary",))
+        vary = f"the distance between lanes in '{access.array}' is not one number"
+        return bound.labelled("subgroup", False, doubts(domain, access) or (vary,))
     whole = completed(domain, launch)
     touched = _words(whole, access, steps, launch.group_shape, cardinalities.subgroup_size)
     degree = sum(_most_in_one_bank(words, banks) for words in touched.values())

@@ -143,7 +143,8 @@ def matrix(rows: int | str, pitch: int) -> lp.TranslationUnit:
     """Return the sum of each row of a matrix, without its first column; a work-item has a row."""
     unit = lp.make_kernel(
         f"{{ [i, j]: 0 <= i < {rows} and 1 <= j < {pitch} }}", "out[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a", np.float32, shape=f"{rows}, {pitch}"), ...], assumptions=f"{rows} >= 1", lang_version=(2018, 2),
+        [lp.GlobalArg("a", np.float32, shape=f"{rows}, {pitch}"), ...], assumptions=f"{rows} >= 1",
+        lang_version=(2018, 2),
     )
     return lp.split_iname(lp.add_dtypes(unit, {"out": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
 
@@ -195,7 +196,8 @@ def test_pieces_of_a_row_that_begins_inside_a_line(cells: int) -> None:
         [lp.GlobalArg("a", np.float32, shape="2, n + 2"), ...],
         assumptions=f"n >= 1 and n mod {128 * cells} = 0", lang_version=(2018, 2),
     )
-    unit = lp.split_iname(lp.add_dtypes(unit, {"out": np.float32}), "i", 128 * cells, inner_iname="cell", outer_tag="g.0")
+    unit = lp.add_dtypes(unit, {"out": np.float32})
+    unit = lp.split_iname(unit, "i", 128 * cells, inner_iname="cell", outer_tag="g.0")
     unit = lp.split_iname(unit, "cell", 128, inner_tag="l.0", outer_tag="unr")
     n = 256 * cells
     counts, executed = count(unit, 32, cache=False), oracle.execute(unit, {"n": n}, 32)

@@ -1,4 +1,4 @@
-"""Traffic of stencils against LRU over a range of capacities: near the simulation but for a step at another capacity."""
+"""Traffic of stencils against LRU over a range of capacities: a step may be at another capacity, no range is wrong."""
 
 from __future__ import annotations
 
