@@ -149,8 +149,18 @@ class Footprints:
         found = self._of.get(key)
         if found is None:
             by_array = self.plan.by_array(some)
-            found = self._of[key] = Footprint({array: self.patches(held, depth) for array, held in by_array.items()})
+            found = self._of[key] = Footprint({
+                array: self.patches(self._usual(held, depth), depth) for array, held in by_array.items()
+            })
         return found
+
+    def _usual(self, some: Some, depth: int) -> Some:
+        """Return the references of an array that usual iterations of the loops outside of a depth execute.
+
+        Others, as those at a border, are in less than half as many iterations as the array's most frequent one.
+        """
+        times = [self.values[self.plan.references[k].iterations[depth]] for k in some]
+        return tuple(k for k, number in zip(some, times, strict=True) if 2 * number >= max(times))
 
     def lines(self, some: Some, depth: int, store: bool | None = None) -> float:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
@@ -221,10 +231,16 @@ class Footprints:
         return self.extents[k][level]
 
     def distances(self, k: int) -> Collection[int]:
-        """Return the distances between the starts of a reference, in bytes; less than a line is none."""
+        """Return the distances to a reference's starts from those of all that move alike in its loops, in bytes.
+
+        Guards make several references of them. Less than a line is none.
+        """
         if k not in self._distances:
-            starts = {int(self.values[start]) for start in self.plan.references[k].starts}
-            apart = (one - other for one in starts for other in starts)
+            own, all_starts = self.plan.references[k], set[int]()
+            for one, steps in zip(self.plan.references, self.steps, strict=True):
+                if (one.array, one.nodes, steps) == (own.array, own.nodes, self.steps[k]):
+                    all_starts.update(int(self.values[start]) for start in one.starts)
+            apart = (int(self.values[start]) - other for start in own.starts for other in all_starts)
             self._distances[k] = {0, *(distance for distance in apart if abs(distance) >= self.line)}
         return self._distances[k]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import loopy as lp
+import numpy as np
 import pytest
 
 from perfmodel.counts import count
@@ -16,9 +18,9 @@ CAPACITIES = (4, 6, 8, 12, 16, 24, 32)  # KiB
 WRONG = 1.4
 
 
-def ratios(stencil: Stencil, n: int, capacities: tuple[int, ...]) -> list[float]:
+def ratios(unit: lp.TranslationUnit, n: int, capacities: tuple[int, ...]) -> list[float]:
     """Return for each capacity in KiB the lines that the model fetches over those of the simulation."""
-    counts = count(stencil.build())
+    counts = count(unit)
     caches = [Cache(capacity * KIB // 64, 64, 0) for capacity in capacities]
     expected = [total(moved.values())[0] for moved in simulated(counts, {"n": n}, caches)]
     found = [float(counts.traffic(capacity=capacity * KIB)(n=n).fetched) for capacity in capacities]
@@ -37,7 +39,21 @@ def ratios(stencil: Stencil, n: int, capacities: tuple[int, ...]) -> list[float]
 )
 def test_a_group_that_a_guard_cuts_off(stencil: Stencil, n: int, capacities: tuple[int, ...]) -> None:
     """Lines of another start come back when the outer loop has gone on, not where the address does."""
-    assert all(1 / 1.25 < ratio < 1.25 for ratio in ratios(stencil, n, capacities))
+    assert all(1 / 1.25 < ratio < 1.25 for ratio in ratios(stencil.build(), n, capacities))
+
+
+@pytest.mark.parametrize("capacity", [1, 3, 4])  # KiB; three rows and one that is stored to are 32 lines
+def test_guards_that_make_several_references(capacity: int) -> None:
+    """Each neighbour has a guard of its own; those beyond the border are read in one row of 128."""
+    above, below = "(u[i - 1, k] if i > 0 else u[i, k])", "(u[i + 1, k] if i < n - 1 else u[i, k])"
+    unit = lp.make_kernel(
+        "{ [i, k]: 0 <= i, k < n }", f"o[i, k] = {above} + {below} + u[i, k]",
+        [lp.GlobalArg("u, o", np.float32, shape="n, n"), ...], assumptions="n mod 128 = 0 and n > 0",
+        lang_version=(2018, 2),
+    )
+    unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.1"}), "k", 128, outer_tag="g.0", inner_tag="l.0")
+    (ratio,) = ratios(unit, 128, (capacity,))
+    assert 1 / 1.1 < ratio < 1.1
 
 
 def wide(found: list[float]) -> Iterator[tuple[int, int]]:
@@ -53,7 +69,7 @@ def wide(found: list[float]) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("dims", [2, 3])
 def test_the_family(dims: int) -> None:
     found = {
-        stencil: ratios(stencil, 130 if dims == 2 else 32 + 2 * stencil.radius, CAPACITIES)
+        stencil: ratios(stencil.build(), 130 if dims == 2 else 32 + 2 * stencil.radius, CAPACITIES)
         for stencil in stencils() if stencil.dims == dims
     }
     every = [max(ratio, 1 / ratio) for some in found.values() for ratio in some]
