@@ -258,8 +258,8 @@ class KernelCounts(Lazy):
             ``"load"`` or ``"store"``; both together if left out.
         **sizes : int
             Fixed values of the size parameters. The count is then that of the array as it lies
-            in memory; without them every row begins on a line, and where the assumptions don't
-            say so the count is an upper bound.
+            in memory, as it is without them where strides are numbers. Else every row begins on a line,
+            and where the assumptions don't say so the count is an upper bound.
         """
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip

@@ -19,12 +19,11 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
     loops around a launch).
     """
     active: dict[int, isl.Set] = {}
-    exact, reasons = True, list[str]()
+    reasons: list[str] = []
     for statement in cardinalities.program.statements:
         domain = statement.domain
         points = _on_hardware_axes(completed(domain, cardinalities.program.launches[domain.launch]))
-        exact = exact and domain.exact and domain.chance == 1
-        reasons += domain.reasons
+        reasons += domain.doubts if domain.chance != 1 or not domain.exact else ()
         known = active.get(domain.launch)
         if known is None:
             active[domain.launch] = points
@@ -32,7 +31,7 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
             active[domain.launch] = known.union(points).coalesce()
     total = Count.constant(0)
     for launch, points in active.items():
-        count = cardinalities.wrap(cardinalities.size(points), exact=exact, reasons=reasons)
+        count = cardinalities.wrap(cardinalities.size(points), exact=not reasons, reasons=reasons)
         total = total + count.times(cardinalities.repeats(launch))
     return total
 

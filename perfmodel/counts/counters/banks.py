@@ -11,7 +11,7 @@ from collections import defaultdict
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.counters.footprint import Site
+from perfmodel.counts.counters.footprint import Site, doubts
 from perfmodel.counts.counters.lane_boxes import completed
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
@@ -40,13 +40,16 @@ def _serialised(
     steps = _lane_steps(access, domain)
     if steps is None or domain.trips is not None:
         bound = cardinalities.count(domain)  # at worst the lanes go one by one
-        return bound.labelled("subgroup", exact=False)
+        vary = f"the distance between lanes in '{access.array}' is not one number"
+        return bound.labelled("subgroup", False, doubts(domain, access) or (vary,))
     whole = completed(domain, launch)
     touched = _words(whole, access, steps, launch.group_shape, cardinalities.subgroup_size)
     degree = sum(_most_in_one_bank(words, banks) for words in touched.values())
     count = degree * cardinalities.count(domain, "workgroup")
-    exact = count.exact and domain.chance == 1 and _same_lanes_everywhere(whole)
-    return count.labelled("subgroup", exact)
+    reasons = [*doubts(domain, access)]
+    if not _same_lanes_everywhere(whole):
+        reasons.append("groups or iterations execute it with different lanes")
+    return count.labelled("subgroup", count.exact and not reasons, reasons)
 
 
 def _words(

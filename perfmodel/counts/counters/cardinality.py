@@ -27,6 +27,8 @@ from perfmodel.counts.points.set_counter import TERMS, SetCounter, terms_of
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly.count import Count
 
+BOUNDED = "the points of a set are only bounded"
+
 
 class Cardinalities:
     """Counts the sets of one program and remembers them.
@@ -72,8 +74,8 @@ class Cardinalities:
         repeated = self._repeated(domain, launch, granularity)
         if granularity == "workitem":
             return self.wrap(number, domain.factor * repeated, domain.exact, granularity, domain.reasons)
-        exact = domain.exact and domain.chance == 1
-        return self.wrap(number, Fraction(repeated), exact, granularity, domain.reasons)
+        doubts = domain.doubts
+        return self.wrap(number, Fraction(repeated), not doubts, granularity, doubts)
 
     def _repeated(self, domain: Domain, launch: Launch, granularity: str) -> int:
         """Return how many units of a group execute the same, as the domain lacks their axes."""
@@ -91,7 +93,8 @@ class Cardinalities:
         polynomial = number.polynomial
         with suppress(BudgetSpentError), limited(self.operations):
             polynomial = simplified(polynomial, self.program.assumptions)
-        exact = exact and number.exact
+        if not number.exact:
+            exact, reasons = False, (*reasons, BOUNDED)
         count = Count(polynomial, self.program.assumptions, exact, granularity, number.unexpanded, reasons)
         return count if factor == 1 else factor * count
 
@@ -181,6 +184,6 @@ class Cardinalities:
         """Return the work-items that meet the barrier, each time that they do."""
         number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
-        return self.wrap(number, site.factor * group_size, site.exact)
+        return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
 
     # }}}

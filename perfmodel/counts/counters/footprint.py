@@ -17,6 +17,21 @@ SET, IN, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.div
 Site = tuple[Domain, Access]
 
 
+def doubts(domain: Domain, access: Access) -> tuple[str, ...]:
+    """Return why the cells that an access touches are only bounded."""
+    found = [*domain.doubts]
+    if access.cells is None:
+        found.append(f"data give the index of '{access.array}'")
+    elif not access.cells_exact:
+        found.append(f"two indices of '{access.array}' may be one cell")
+    return tuple(found)
+
+
+def all_doubts(sites: list[Site]) -> list[str]:
+    """Return why the cells that accesses touch are only bounded."""
+    return [doubt for domain, access in sites for doubt in doubts(domain, access)]
+
+
 class Footprint:
     """The cells of one array that are touched in one direction.
 
@@ -69,7 +84,14 @@ class Footprint:
         total = Count.constant(0)
         for domain, _ in self._sites:
             total = total + self._cardinalities.count(domain)
-        return total.labelled("cell", exact=False)
+        return total.labelled("cell", False, self._reasons)
+
+    @property
+    def _reasons(self) -> list[str]:
+        reasons = all_doubts(self._sites)
+        if all(access.cells is not None for _, access in self._sites) and not self._alike:
+            reasons.append(f"'{self._sample.array}' is accessed in different sizes or layouts")
+        return reasons
 
     def _touching_once(self, cells: isl.Set) -> isl.Set | None:
         """Return instances that touch one cell each, all cells together, where these have several floors.
@@ -106,9 +128,8 @@ class Footprint:
         )
 
     def _count(self, cells: isl.Set) -> Count:
-        reasons = [reason for domain, _ in self._sites for reason in domain.reasons]
         number = self._cardinalities.size(cells)
-        return self._cardinalities.wrap(number, exact=self.exact, granularity="cell", reasons=reasons)
+        return self._cardinalities.wrap(number, exact=self.exact, granularity="cell", reasons=self._reasons)
 
 
 def _alike(one: Access, other: Access) -> bool:

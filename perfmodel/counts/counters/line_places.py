@@ -24,13 +24,18 @@ class Places:
         From executed points to (row, line), or to (row, cell) where rows may begin inside a line.
     cells_per_line : int or None
         Cells of a line where the map gives cells; None where it gives lines.
-    exact : bool
-        False where the number of lines is an upper bound.
+    rows : tuple of str
+        The distances of rows along each axis that is a row, in bits, as texts.
     """
 
     of_points: isl.Map
     cells_per_line: int | None
-    exact: bool
+    rows: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the lines are known; if not, their number is an upper bound."""
+        return self.cells_per_line is None
 
 
 def places_of(
@@ -38,8 +43,8 @@ def places_of(
 ) -> Places:
     """Return the places of an access.
 
-    With sizes, the whole array is one row, as it lies in memory. Without them, every index of the
-    axes other than the unit-stride axis is a row.
+    Along axes whose strides are known numbers, cells lie in one row, as in memory: with sizes that is the whole array.
+    Every index of the other axes is a row.
 
     Raises
     ------
@@ -49,21 +54,42 @@ def places_of(
     cells: isl.Map = access.cells
     per_line = max(1, line_bytes * 8 // access.bits)
     axes = [f"x{k}" for k in range(len(access.strides))]
-    if sizes:
-        aligned = set(quasi_polynomial_of(access.offset).parameters) <= set(sizes)
-        offset = (value_at(access.offset, sizes) if aligned else 0) + access.shifted(sizes)
-        products = [f"{value_at(s, sizes)}*{x}" for s, x in zip(access.strides, axes, strict=True)]
-        row, place = [], " + ".join([str(offset), *products])
-    elif access.unit_axis is None:  # every cell on a line of its own
-        return Places(cells, None, not axes)
+    steps = _known_steps(access, per_line, sizes)
+    rows = [k for k in range(len(axes)) if k not in steps]
+    offset = 0
+    begins = [access.strides[k] for k in rows]
+    if set(quasi_polynomial_of(access.offset).parameters) <= set(sizes):
+        offset = value_at(access.offset, sizes) + access.shifted(sizes)
     else:
-        row = [x for k, x in enumerate(axes) if k != access.unit_axis]
-        aligned, place = _rows_aligned(access, per_line, assumptions), axes[access.unit_axis]
+        begins.append(access.offset)
+    aligned = all(divisible(step, per_line, assumptions) for step in begins)
+    place = " + ".join([str(offset), *(f"{step}*{axes[k]}" for k, step in steps.items())])
     if aligned:
         place = f"floor(({place})/{per_line})"
-    target = ", ".join([*row, place])
+    target = ", ".join([*(axes[k] for k in rows), place])
     places = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
-    return Places(places, None if aligned else per_line, aligned)
+    distances = tuple(str(access.strides[k].scale_val(isl.Val(access.bits))) for k in rows)
+    return Places(places, None if aligned else per_line, distances)
+
+
+def _known_steps(access: Access, per_line: int, sizes: Mapping[str, int]) -> dict[int, int]:
+    """Return the strides of the axes along which cells lie in one row.
+
+    A row of whole lines may as well be a row of its own, which is simpler to count, where no shorter one is left.
+    Where strides are symbolic, the known ones lie inside of them only if each divides all of these.
+    """
+    strides = access.strides
+    if sizes:
+        return {k: value_at(stride, sizes) for k, stride in enumerate(strides)}
+    symbolic = [stride for stride in strides if quasi_polynomial_of(stride).parameters]
+    known = {k: value_at(one, sizes) for k, one in enumerate(strides) if not quasi_polynomial_of(one).parameters}
+    if not all(_multiple(one, step) for step in known.values() for one in symbolic):
+        return {k: step for k, step in known.items() if k == access.unit_axis}
+    for k in sorted(known, key=lambda k: -abs(known[k])):
+        if known[k] % per_line or k == access.unit_axis:
+            break
+        del known[k]
+    return known
 
 
 def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
@@ -75,10 +101,12 @@ def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
     return int(known.exact(*(sizes[name] for name in known.parameters)))
 
 
-def _rows_aligned(access: Access, per_line: int, assumptions: isl.Set) -> bool:
-    """Whether every row begins on a line: the offset and the other strides are whole lines."""
-    others = [stride for k, stride in enumerate(access.strides) if k != access.unit_axis]
-    return all(divisible(step, per_line, assumptions) for step in (access.offset, *others))
+def _multiple(function: isl.PwQPolynomial, step: int) -> bool:
+    """Whether each coefficient of a polynomial is a multiple of a number."""
+    known = quasi_polynomial_of(function)
+    return step != 0 and not known.floors and all(
+        term.coefficient % step == 0 for piece in known.pieces for term in piece.terms
+    )
 
 
 def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:

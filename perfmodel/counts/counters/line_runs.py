@@ -15,6 +15,24 @@ def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
     return cells.apply(isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join(target)}] }}"))
 
 
+def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
+    """Return a set with at least as many points as lines that rows touch, wherever in a line they begin.
+
+    A cell is on the line on which it would be if its row began on a line, or on the next.
+
+    Examples
+    --------
+    Two pieces of a row touch two lines each where a line ends inside of them:
+
+    >>> lines_anywhere(isl.Set("{ [x] : 0 <= x < 9 or 40 <= x < 47 }"), 16)
+    Set("{ [i0] : 0 <= i0 <= 3 }")
+    """
+    lines = lines_of(cells, per_line)
+    axes = [f"x{k}" for k in range(lines.dim(SET))]
+    after = isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join([*axes[:-1], axes[-1] + ' + 1'])}] }}")
+    return lines.union(lines.apply(after)).coalesce()
+
+
 def most_lines(cells: isl.Set, per_line: int) -> int | None:
     r"""Return the most lines that the cells of one row touch, the row beginning anywhere.
 
@@ -39,15 +57,25 @@ def most_lines(cells: isl.Set, per_line: int) -> int | None:
     >>> most_lines(isl.Set("[n] -> { [i, x] : 0 <= i < n and 3*i <= x < 3*i + 10 }"), 16)
     2
     """
-    row = isl.Map.from_range(cells).move_dims(IN, 0, OUT, 0, cells.dim(SET) - 1)
-    distance = row.reverse().apply_range(row).deltas().dim_max_val(0)
+    distance = _distances(cells).dim_max_val(0)
     if not distance.is_int():
         return None
     most = -(-int(distance.to_python()) // per_line) + 1
-    return most if most <= 2 or _consecutive(lines_of(cells, per_line)) else None
+    return most if most <= 2 or consecutive(lines_of(cells, per_line)) else None
 
 
-def _consecutive(lines: isl.Set) -> bool:
+def far_apart(cells: isl.Set, per_line: int) -> bool:
+    """Whether the cells of a row are each on a line of their own, wherever the row begins."""
+    return bool(_distances(cells).intersect(isl.Set(f"{{ [d] : 0 < d < {per_line} }}")).is_empty())
+
+
+def _distances(cells: isl.Set) -> isl.Set:
+    """Return the distances between the cells of a row."""
+    row = isl.Map.from_range(cells).move_dims(IN, 0, OUT, 0, cells.dim(SET) - 1)
+    return row.reverse().apply_range(row).deltas()
+
+
+def consecutive(lines: isl.Set) -> bool:
     """Whether all lines between two lines of a row are in the set too."""
     row = isl.Map.from_range(lines).move_dims(IN, 0, OUT, 0, lines.dim(SET) - 1)
     upwards = isl.Map("{ [x] -> [y] : y >= x }")

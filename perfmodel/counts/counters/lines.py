@@ -1,8 +1,8 @@
 """Cache lines that the accesses of a kernel touch.
 
 Lines are counted row by row in index space, every row beginning on a line: isl cannot hold the
-product n*i of a flattened address. With sizes fixed it can, and the count is that of the array as
-it lies in memory, its first cell on a line.
+product n*i of a flattened address. Where a stride is a number it can: with sizes fixed, or with no
+size in the array's shape, the count is that of the array as it lies in memory, its first cell on a line.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.counters.footprint import Site
+from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities
+from perfmodel.counts.counters.footprint import Site, all_doubts
 from perfmodel.counts.counters.lane_boxes import completed, sub_groups
-from perfmodel.counts.counters.line_places import places_of
-from perfmodel.counts.counters.line_runs import lines_of, most_lines
-from perfmodel.counts.program.program import Access, Domain
+from perfmodel.counts.counters.line_places import Places, places_of
+from perfmodel.counts.counters.line_runs import consecutive, far_apart, lines_anywhere, lines_of, most_lines
+from perfmodel.counts.program.program import Domain
 from perfmodel.counts.quasipoly.at_sizes import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ParameterError
@@ -56,40 +56,54 @@ class Lines:
         """
         if any(a.cells is None or domain.trips is not None for domain, a in self.sites):
             return self._bound()
-        touched, exact = self._touched(per)
+        places = [
+            places_of(access, self.line_bytes, self.sizes, self.cardinalities.program.assumptions)
+            for _, access in self.sites
+        ]
+        reasons = self._reasons(per, places)
         total = self._total([
-            part for key, places in touched.items() for part in _with_a_point_per_line(places.coalesce(), key[-1])
+            part for key, cells in self._touched(per, places).items()
+            for part in _with_a_point_per_line(cells.coalesce(), key[-1])
         ])
-        reasons = [reason for domain, _ in self.sites for reason in domain.reasons]
-        return total.labelled("line", exact and total.exact, reasons)
+        return total.labelled("line", total.exact and not reasons, reasons)
 
     def _bound(self) -> Count:
         total = Count.constant(0)
         for domain, _ in self.sites:  # at most one line an execution
             total = total + self.cardinalities.count(domain)
-        return total.labelled("line", exact=False)
+        return total.labelled("line", False, all_doubts(self.sites))
 
-    def _touched(self, per: str) -> tuple[dict[Key, isl.Set], bool]:
-        """Return sets of (unit, row, line) or (unit, row, cell), and whether they are exact.
+    def _reasons(self, per: str, places: list[Places]) -> list[str]:
+        """Return why the count is not exact.
 
-        Accesses whose lines may be the same share a set, if their rows are the same. Rows that are taken apart in
-        different ways, as those of a[m*i + j] and a[n*j + i], may share lines that count twice.
+        Rows that are taken apart in different ways, as those of a[m*i + j] and a[n*j + i], may share lines that
+        count twice.
+        """
+        reasons = all_doubts(self.sites)
+        array = self.sites[0][1].array
+        if not all(one.exact for one in places):
+            reasons.append(f"a row of '{array}' may begin anywhere in a line")
+        if per != "instance" and len({one.rows for one in places}) > 1:
+            reasons.append(f"rows of '{array}' that differ in length may share lines")
+        return reasons
+
+    def _touched(self, per: str, places: list[Places]) -> dict[Key, isl.Set]:
+        """Return sets of (unit, row, line) or (unit, row, cell).
+
+        Accesses whose lines may be the same share a set, if their rows are the same.
         """
         touched: dict[Key, isl.Set] = {}
-        layouts = [() if self.sizes else _rows(access) for _, access in self.sites]
-        exact = per == "instance" or len(set(layouts)) == 1
-        for number, (domain, access) in enumerate(self.sites):
+        layouts = [one.rows for one in places]
+        for number, ((domain, _), place) in enumerate(zip(self.sites, places, strict=True)):
             whole = completed(domain, self.cardinalities.program.launches[domain.launch])
-            places = places_of(access, self.line_bytes, self.sizes, self.cardinalities.program.assumptions)
-            exact = exact and places.exact and domain.exact and access.cells_exact and domain.chance == 1
             axes_added = len(whole.axes) - len(domain.axes)  # at the end
-            target = self._unit(whole, per).flat_range_product(places.of_points.add_dims(IN, axes_added))
+            target = self._unit(whole, per).flat_range_product(place.of_points.add_dims(IN, axes_added))
             site = number if per == "instance" else layouts.index(layouts[number])
             for part, points in self._parts(whole, per):
-                key = (domain.launch, site, part, places.cells_per_line)
+                key = (domain.launch, site, part, place.cells_per_line)
                 found = points.apply(target)
                 touched[key] = touched[key].union(found) if key in touched else found
-        return touched, exact
+        return touched
 
     def _parts(self, domain: Domain, per: str) -> Iterator[tuple[int, isl.Set]]:
         """Yield the instances of each sub-group of a group where units are sub-groups."""
@@ -116,7 +130,10 @@ class Lines:
         if not self.sizes:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
         number = self.cardinalities.total([self._fixed(points) for points in sets])
-        count = Count(number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded)
+        reasons = () if number.exact else (BOUNDED,)
+        count = Count(
+            number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded, reasons=reasons
+        )
         return count.at() if number.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:
@@ -131,23 +148,20 @@ class Lines:
         return found
 
 
-def _rows(access: Access) -> tuple[str, ...]:
-    """Return the distances of the rows of an array in bits, as texts."""
-    return tuple(
-        str(stride.scale_val(isl.Val(access.bits)))
-        for axis, stride in enumerate(access.strides) if axis != access.unit_axis
-    )
-
-
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets with together as many points as there are lines, or more.
 
     Those touched are lines already if ``per_line`` is None, else cells of rows that may begin
-    anywhere in a line. Then a row touches a constant number of lines, if there is one, or else at
-    most one line more than it would if it began on a line.
+    anywhere in a line. Then a row touches a constant number of lines, if there is one, or else at most one line more
+    than it would if it began on a line, or one for each cell, or all those lines and the ones after them.
     """
     if per_line is None:
         return [touched]
     rows = touched.project_out(SET, touched.dim(SET) - 1, 1)
     most = most_lines(touched, per_line)
-    return [lines_of(touched, per_line), rows] if most is None else [rows] * most
+    if most is not None:
+        return [rows] * most
+    lines = lines_of(touched, per_line)
+    if consecutive(lines):
+        return [lines, rows]
+    return [touched if far_apart(touched, per_line) else lines_anywhere(touched, per_line)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
@@ -132,7 +132,10 @@ class Trips:
             number = self.cardinalities.size(alone)
         else:
             number = self._most(points, len(known))
-        reasons = [reason for domain in domains for reason in domain.reasons]
+        reasons = [reason for domain in domains if not domain.exact for reason in domain.doubts]
+        if not number.exact:
+            number, exact = replace(number, exact=True), False
+            reasons.append("work-items or iterations make different numbers of trips; the most of each loop count")
         return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
 
     def _most(self, points: isl.Set, dims: int) -> Cardinality:

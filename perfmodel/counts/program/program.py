@@ -90,6 +90,16 @@ class Domain:
         return self.chance if self.trips is None else self.trips * self.chance
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why it is not known which work-items execute it; nothing where it is known.
+
+        Statistics may give how many do so, and leave open which.
+        """
+        if self.exact and self.chance == 1 and self.trips is None:
+            return ()
+        return self.reasons or ("data decide which work-items execute it",)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The inames, in the order of the set's dimensions."""
         return tuple(self.points.get_var_names(isl.dim_type.set))
@@ -212,6 +222,7 @@ class BarrierSite:
     axes: tuple[str, ...]
     factor: Fraction = Fraction(1)
     exact: bool = True
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def write_program(program: Program) -> Json:
             {
                 "launch": site.launch, "scope": site.scope, "points": str(site.points),
                 "axes": list(site.axes), "factor": str(site.factor), "exact": site.exact,
+                **({"reasons": list(site.reasons)} if site.reasons else {}),
             }
             for site in program.barriers
         ],
@@ -88,7 +89,7 @@ def read_program(data: Mapping[str, Any]) -> Program:
         tuple(
             BarrierSite(
                 site["launch"], site["scope"], isl.Set(site["points"]), tuple(site["axes"]),
-                Fraction(site["factor"]), site["exact"],
+                Fraction(site["factor"]), site["exact"], tuple(site.get("reasons", ())),
             )
             for site in data["barriers"]
         ),

@@ -201,7 +201,7 @@ class _Extraction:
         if loops and around and not _independent(joint.points, alone.points):
             points, axes = joint.points, joint.axes
         factor = alone.factor * self.copies
-        self.barriers.append(BarrierSite(launch, scope, points, axes, factor, alone.exact))
+        self.barriers.append(BarrierSite(launch, scope, points, axes, factor, alone.exact, alone.reasons))
 
     def slabs(self, node: DeviceKernel) -> int:
         """Return how often Loopy repeats a device kernel's code: slabs have guards of their own, barriers have none."""

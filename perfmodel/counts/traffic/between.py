@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from perfmodel.counts.traffic.footprints import Footprint, Footprints, joined
 from perfmodel.counts.traffic.plan import Gap
 
@@ -71,18 +73,34 @@ class Between:
         whole = self.footprints.of_loop(child, whole=True)
         if steps is None:
             return whole
-        extent = self.footprints.extents[k][below]
-        if not steps[below] or extent <= 1 or self._shares_lines(k, steps[below], below):
+        if not steps[below] or self.footprints.extents[k][below] <= 1 or self._shares_lines(k, steps[below], below):
             return self._iterations(child, k, depth)
-        moved = steps[depth] / steps[below]  # iterations of the child that an iteration of the loop skips
-        if not 0 < moved <= extent:
+        part = self._skipped(k, depth, below)
+        if not part:
             return whole
-        part, one = moved / extent, self.footprints.of_loop(child, whole=False)
-        found = {}
+        one, found = self.footprints.of_loop(child, whole=False), {}
         for array, patches in whole.by_array.items():
             again = min(1.0, one.by_array[array].lines / max(patches.lines, 1.0))
             found[array] = patches.part(1 - part * (1 - again))
         return Footprint(found)
+
+    def _skipped(self, k: int, depth: int, below: int) -> float:
+        """Return the share of an inner loop's iterations that are skipped between uses of a line.
+
+        What the reference touches in iteration ``i`` of the inner loop, it has touched in iteration ``i + m`` before
+        the outer loop went on; nothing is skipped where the inner loop has no such iterations. With another start it
+        may have touched the same in an iteration before that one, which counts where it is the last use for more of
+        the ``i``. Runs that follow one another share a line.
+        """
+        steps = self.footprints.steps[k] or ()
+        step, extent = steps[below], self.footprints.extent(k, depth, below)
+        own, near = steps[depth] / step, self.footprints.line / (2 * abs(step))
+        if not 0 < own <= extent + near:
+            return 0.0
+        others = (own + distance / step for distance in self.footprints.distances(k))
+        moved = sorted({min(max(other, 0.0), extent) for other in others if -near <= other <= own})
+        lasts = [after - before for before, after in pairwise([*moved, extent])]
+        return moved[lasts.index(max(lasts))] / extent
 
     def _shares_lines(self, k: int, step: int, depth: int) -> bool:
         """Whether each iteration of a loop touches about the same lines as all of them."""

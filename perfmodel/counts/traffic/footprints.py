@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, gcd, inf, prod
@@ -104,6 +104,7 @@ class Footprints:
             self._moves.append(_moves(extents, steps) if one.plain else [True] * len(extents))
         self._patches: dict[tuple[Some, int, bool | None], Patches] = {}
         self._of: dict[tuple[frozenset[int], int], Footprint] = {}
+        self._distances: dict[int, set[int]] = {}
         self._boxes_of: dict[tuple[int, int], tuple[Dims, int]] = {}
 
     def _grids(self, extents: Sequence[float], steps: Sequence[int]) -> list[int]:
@@ -148,8 +149,18 @@ class Footprints:
         found = self._of.get(key)
         if found is None:
             by_array = self.plan.by_array(some)
-            found = self._of[key] = Footprint({array: self.patches(held, depth) for array, held in by_array.items()})
+            found = self._of[key] = Footprint({
+                array: self.patches(self._usual(held, depth), depth) for array, held in by_array.items()
+            })
         return found
+
+    def _usual(self, some: Some, depth: int) -> Some:
+        """Return the references of an array that usual iterations of the loops outside of a depth execute.
+
+        Others, as those at a border, are in less than half as many iterations as the array's most frequent one.
+        """
+        times = [self.values[self.plan.references[k].iterations[depth]] for k in some]
+        return tuple(k for k, number in zip(some, times, strict=True) if 2 * number >= max(times))
 
     def lines(self, some: Some, depth: int, store: bool | None = None) -> float:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
@@ -207,6 +218,31 @@ class Footprints:
             dims.sort()
             self._boxes_of[key] = tuple(dims), shift
         return self._boxes_of[key]
+
+    def extent(self, k: int, depth: int, level: int) -> float:
+        """Return the extent of a loop among those of a reference from a depth inwards.
+
+        Where a guard cuts the last group off, the lanes of a group are as many as in a whole one, and the groups fewer.
+        """
+        values = self.values
+        for loop, outside, inside in self.plan.references[k].inner[depth]:
+            if loop == level and values[outside]:
+                return values[inside] / values[outside]
+        return self.extents[k][level]
+
+    def distances(self, k: int) -> Collection[int]:
+        """Return the distances to a reference's starts from those of all that move alike in its loops, in bytes.
+
+        Guards make several references of them. Less than a line is none.
+        """
+        if k not in self._distances:
+            own, all_starts = self.plan.references[k], set[int]()
+            for one, steps in zip(self.plan.references, self.steps, strict=True):
+                if (one.array, one.nodes, steps) == (own.array, own.nodes, self.steps[k]):
+                    all_starts.update(int(self.values[start]) for start in one.starts)
+            apart = (int(self.values[start]) - other for start in own.starts for other in all_starts)
+            self._distances[k] = {0, *(distance for distance in apart if abs(distance) >= self.line)}
+        return self._distances[k]
 
     def _limited(self, found: Patches, depth: int) -> Patches:
         """Return boxes of one array, together no more than what is between their ends, nor than the array."""

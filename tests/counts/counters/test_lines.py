@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.counters.lines import UNITS
 from perfmodel.errors import ParameterError
+from tests import oracle
 
 GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
 
@@ -129,3 +131,89 @@ def test_separate_arrays_share_no_line():
     )
     counts = count(unit, cache=False)
     assert 2 == counts.lines("a", per="launch", n=7)(n=7) == counts.lines("a", per="launch")(n=7)
+
+
+def executed_lines(unit: lp.TranslationUnit, array: str, sizes: dict[str, int]) -> dict[str, int]:
+    """Return the lines that the generated code touches, by unit, from the addresses of each of its accesses."""
+    executed = oracle.execute(unit, sizes, SUBGROUP)
+    return {per: executed.lines(array, 4 * LINE, per) for per in UNITS}
+
+
+def matrix(rows: int | str, pitch: int) -> lp.TranslationUnit:
+    """Return the sum of each row of a matrix, without its first column; a work-item has a row."""
+    unit = lp.make_kernel(
+        f"{{ [i, j]: 0 <= i < {rows} and 1 <= j < {pitch} }}", "out[i] = sum(j, a[i, j])",
+        [lp.GlobalArg("a", np.float32, shape=f"{rows}, {pitch}"), ...], assumptions=f"{rows} >= 1",
+        lang_version=(2018, 2),
+    )
+    return lp.split_iname(lp.add_dtypes(unit, {"out": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
+
+
+@pytest.mark.parametrize(("rows", "pitch"), [(20, 20), (40, 7), (33, 16), (5, 48)])
+def test_fixed_sizes_need_no_sizes(rows: int, pitch: int) -> None:
+    unit = matrix(rows, pitch)
+    counts = count(unit, SUBGROUP, cache=False)
+    for per, expected in executed_lines(unit, "a", {}).items():
+        found = counts.lines("a", per=per)
+        assert (expected, True, ()) == (found(), found.exact, found.reasons), per
+
+
+@pytest.mark.parametrize("pitch", [20, 7, 32])
+def test_a_row_of_known_length(pitch: int) -> None:
+    """The rows are as many as the user likes: exact, with a formula."""
+    unit = matrix("n", pitch)
+    counts = count(unit, SUBGROUP, cache=False)
+    found = {per: counts.lines("a", per=per) for per in UNITS}
+    assert all(one.exact for one in found.values())
+    for n in (1, 19, 40):
+        expected = executed_lines(unit, "a", {"n": n})
+        assert expected == {per: one(n=n) for per, one in found.items()}
+
+
+def test_short_rows_inside_of_rows_of_unknown_length() -> None:
+    """a[i, j, k] with 3 cells along k: j and k are one row, of 3*n cells."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < 4 and 0 <= j < n }", "out[i, j] = a[i, j, 1]",
+        [lp.GlobalArg("a", np.float32, shape="4, n, 3"), ...], assumptions="n >= 1 and n mod 8 = 0",
+        lang_version=(2018, 2),
+    )
+    unit = lp.tag_inames(lp.add_dtypes(unit, {"out": np.float32}), "i:g.0")
+    unit = lp.split_iname(unit, "j", 8, inner_tag="l.0")
+    counts = count(unit, SUBGROUP, cache=False)
+    for n in (8, 24):  # rows of 24 cells begin in the middle of a line
+        for per, expected in executed_lines(unit, "a", {"n": n}).items():
+            found = counts.lines("a", per=per)
+            assert not found.exact
+            assert expected <= found(n=n) <= 2 * expected
+            assert "a row of 'a' may begin anywhere in a line" in str(found)
+
+
+@pytest.mark.parametrize("cells", [2, 4])
+def test_pieces_of_a_row_that_begins_inside_a_line(cells: int) -> None:
+    """Each sub-group reads a piece of a row for each of its cells, and each piece may touch one line more."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[1, i]",
+        [lp.GlobalArg("a", np.float32, shape="2, n + 2"), ...],
+        assumptions=f"n >= 1 and n mod {128 * cells} = 0", lang_version=(2018, 2),
+    )
+    unit = lp.add_dtypes(unit, {"out": np.float32})
+    unit = lp.split_iname(unit, "i", 128 * cells, inner_iname="cell", outer_tag="g.0")
+    unit = lp.split_iname(unit, "cell", 128, inner_tag="l.0", outer_tag="unr")
+    n = 256 * cells
+    counts, executed = count(unit, 32, cache=False), oracle.execute(unit, {"n": n}, 32)
+    for per in UNITS:
+        expected, found = executed.lines("a", 4 * LINE, per), counts.lines("a", per=per)
+        assert expected <= found(n=n)
+        assert expected == counts.lines("a", per=per, n=n)(n=n)
+    pieces = 2 * cells * 4  # a run of 32 cells, two lines long, from cell 2 of a line
+    assert 3 * pieces == executed.lines("a", 4 * LINE, "subgroup") == counts.lines("a", per="subgroup")(n=n)
+
+
+def test_cells_far_apart_are_on_lines_of_their_own() -> None:
+    """A row of unknown place, of which every 40th cell is read: a line for each, and none more."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, 40*j])",
+        [lp.GlobalArg("a", np.float32, shape="n, 40*m"), ...], assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
+    )
+    counts = count(lp.add_dtypes(unit, {"out": np.float32}), SUBGROUP, cache=False)
+    assert 5 * 9 == counts.lines("a", per="launch")(n=5, m=9)
