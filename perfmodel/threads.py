@@ -46,19 +46,24 @@ class _ByThread:
     def __iter__(self) -> Iterator[str]:
         return iter(self._here())
 
+    def close(self) -> None:
+        """Close nothing: code inside of a block has no right to end a stream of the whole process."""
+
 
 @contextmanager
 def redirected(**streams: Any) -> Iterator[None]:
     """Let ``stdin``, ``stdout`` or ``stderr`` be another stream during the block, in this thread only.
 
-    Blocks of several threads may overlap.  After the last one the stream is what it was before.
+    Blocks of several threads may overlap.  After the last one the stream is what it was before, also where code inside
+    of a block put another in its place, or closed it.
     """
     thread, used = get_ident(), {}
     with _streams:
         for name, stream in streams.items():
             current = getattr(sys, name)
             used[name] = current if isinstance(current, _ByThread) else _ByThread(current)
-            used[name].others.setdefault(thread, []).append(stream)
+            here = stream._here() if isinstance(stream, _ByThread) else stream
+            used[name].others.setdefault(thread, []).append(here)
             setattr(sys, name, used[name])
     try:
         yield
@@ -68,5 +73,11 @@ def redirected(**streams: Any) -> Iterator[None]:
                 shared.others[thread].pop()
                 if not shared.others[thread]:
                     del shared.others[thread]
-                if not shared.others and getattr(sys, name) is shared:
-                    setattr(sys, name, shared.usual)
+                setattr(sys, name, shared if shared.others else shared.usual)
+
+
+@contextmanager
+def guest_streams() -> Iterator[None]:
+    """Run a block of a user's file: it prints to standard error, and streams that it closes or replaces come back."""
+    with redirected(stdin=sys.stdin, stdout=sys.stderr, stderr=sys.stderr):
+        yield

@@ -11,8 +11,14 @@ import pytest
 import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import ArgumentError, ParameterError, PerfModelError
+from perfmodel.report.families_picture import plot_families
+from perfmodel.report.picture import plot_predicted_vs_measured
+from perfmodel.report.roofline_axes import plot_roofline
+from perfmodel.report.sizes_picture import plot_sizes
+from perfmodel.report.terms_picture import plot_terms
 from tests.cli.conftest import KERNEL
 from tests.fitting.test_weights import measurements
+from tests.fuzz.battery import no_devices
 
 namespace: dict = {}
 exec(KERNEL, namespace)
@@ -75,10 +81,47 @@ def test_wrong_types_are_errors_of_ours(call, model, tmp_path, monkeypatch):
     for value in WRONG:
         if any(value is one for one in TAKEN.get(call, ())):
             continue
-        with pytest.raises(PerfModelError) as found:
+        with no_devices(), pytest.raises(PerfModelError) as found:  # of which another machine has others
             CALLS[call](value, model)
         assert "; " in str(found.value), value  # what was found; what to do
     assert [] == list(tmp_path.iterdir())
+
+
+PLOTS = {
+    "terms": lambda value, model: plot_terms(value),
+    "terms most": lambda value, model: plot_terms(model.predict(COUNTS, n=1024, allow_unmeasured=True), most=value),
+    "terms ax": lambda value, model: plot_terms(model.predict(COUNTS, n=1024, allow_unmeasured=True), value),
+    "families": lambda value, model: plot_families(value),
+    "predicted": lambda value, model: plot_predicted_vs_measured(value),
+    "predicted ax": lambda value, model: plot_predicted_vs_measured([], value),
+    "roofline": lambda value, model: plot_roofline(value),
+    "roofline facts": lambda value, model: plot_roofline([], facts=value),
+    "sizes": lambda value, model: plot_sizes(value),
+    "sizes parameter": lambda value, model: plot_sizes(several(model), parameter=value),
+    "sizes measured": lambda value, model: plot_sizes(several(model), measured=value),
+    "sizes leads": lambda value, model: plot_sizes(several(model), leads=value),
+}
+DRAWN = {
+    "terms most": (WRONG[1], WRONG[11]), "terms ax": (None,), "predicted ax": (None,),
+    "predicted": (WRONG[5], WRONG[8], WRONG[13]),  # an iterator that is used up is empty
+    "sizes measured": (None, WRONG[7], WRONG[20]), "sizes leads": (None, WRONG[5], WRONG[8], WRONG[13]),
+}  # fmt: skip
+
+
+def several(model):
+    return model.predict(COUNTS, n=[1024, 2048], allow_unmeasured=True)
+
+
+@pytest.mark.parametrize("call", PLOTS)
+def test_pictures_of_wrong_types_are_errors_of_ours(call, model):
+    from matplotlib import pyplot as plt
+
+    for value in WRONG:
+        if not any(value is one for one in DRAWN.get(call, ())):
+            with pytest.raises(PerfModelError) as found:
+                PLOTS[call](value, model)
+            assert "; " in str(found.value), value
+    plt.close("all")
 
 
 def test_what_is_allowed_is_said():

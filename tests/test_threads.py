@@ -13,7 +13,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.errors import IncompleteKernelError
-from perfmodel.threads import redirected
+from perfmodel.threads import guest_streams, redirected
 from tests.recorded import POCL
 
 THREADS = 8
@@ -113,3 +113,16 @@ def test_a_question_is_answered_in_its_own_thread_only(monkeypatch):
         with ThreadPoolExecutor(1) as pool:
             assert "of the user" == pool.submit(input).result(20)
     assert ["more\n"] == list(sys.stdin)
+
+
+def test_streams_that_a_guest_replaces_or_closes_come_back(capsys):
+    streams = sys.stdin, sys.stdout, sys.stderr
+    for replaced in (None, StringIO()):
+        with guest_streams(), guest_streams():
+            sys.stdout.write("said by a guest\n")
+            sys.stdout.close()
+            sys.stderr.close()
+            sys.stdin, sys.stdout, sys.stderr = replaced, replaced, replaced
+        assert streams == (sys.stdin, sys.stdout, sys.stderr)
+    sys.stdout.write("a result\n")
+    assert ("a result\n", 2 * "said by a guest\n") == capsys.readouterr()

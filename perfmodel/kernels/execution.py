@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from perfmodel.errors import KernelFileExecutionError, KernelFileMissingError, KernelFileSyntaxError
-from perfmodel.threads import redirected
+from perfmodel.threads import guest_streams
 
 #: Modules that lie beside kernel files: their folders by their names.
 _beside: dict[str, Path] = {}
@@ -132,7 +132,7 @@ def surroundings(path: Path) -> Iterator[None]:
     sys.path.insert(0, str(folder))
     sys.argv, os._exit = [str(path)], refuse
     try:
-        with redirected(stdout=sys.stderr):
+        with guest_streams():
             yield
     except KeyboardInterrupt:
         raise

@@ -133,6 +133,9 @@ def load_kernel_file(path: Path | str) -> KernelFile:
     if not path.is_file():
         raise KernelFileMissingError(path, "a Python file with kernel() or variants()")
     names = execute(path)
+    for name in ("variants", "kernel", "space", "allowed", "arguments", "reference"):
+        if inspect.iscoroutinefunction(names.get(name)):
+            raise KernelFileTypeError(path, f"{name}()", "a coroutine ('async def')", "a plain 'def'")
     for name in ("variants", "kernel"):
         function = names.get(name)
         if callable(function):

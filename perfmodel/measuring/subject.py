@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from typing import NoReturn
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.measuring.arguments import ArrayArgument, array_arguments
 from perfmodel.measuring.generated_code import GeneratedCode
-from perfmodel.threads import redirected
+from perfmodel.threads import guest_streams
 
 
 class FailedError(Exception):
@@ -55,7 +54,7 @@ class Subject:
     @cached_property
     def generated(self) -> GeneratedCode:
         """Its code; building it may fail."""
-        with stage("compile"), redirected(stdout=sys.stderr):  # what a class prints is no result of a command
+        with stage("compile"), guest_streams():  # what a class prints is no result of a command
             generated = GeneratedCode(self.kernel.build(**self.variant))
             generated.hash  # noqa: B018 -- generates the code here, where a failure has its status
             return generated

@@ -12,7 +12,7 @@ from typing import Any
 from perfmodel.errors import FamilyFileError, PerfModelError
 from perfmodel.models.binding import bind
 from perfmodel.models.model import EXPRESSION, Family
-from perfmodel.threads import redirected
+from perfmodel.threads import guest_streams
 
 
 def defined_family(definition: str) -> Family:
@@ -49,7 +49,7 @@ def _names(path: Path, content: bytes) -> dict[str, Any]:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses in the file look themselves up there
     try:
-        with redirected(stdout=sys.stderr):
+        with guest_streams():
             exec(compile(content, str(path), "exec"), vars(module))
     except BaseException:
         del sys.modules[module.__name__]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from perfmodel.documents.limits import require
 from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
@@ -65,9 +67,29 @@ def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: boo
     write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
 
 
+def members(given: Any, kind: type | tuple[type, ...], argument: str, allowed: str) -> Sequence[Any]:
+    """Return what a public function was given to draw.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no iterable, or something in it is of another type.
+    """
+    values = tuple(given) if isinstance(given, Iterable) else (given,)
+    require(all(isinstance(one, kind) for one in values), argument, given, allowed)
+    return values
+
+
 def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes that were given, or those of a new figure of pyplot [inch], which a notebook shows."""
+    """Return the axes that were given, or those of a new figure of pyplot [inch], which a notebook shows.
+
+    Raises
+    ------
+    ArgumentError
+        If something else was given.
+    """
     if axes is not None:
+        require(hasattr(axes, "get_subplotspec"), "ax", axes, "axes of matplotlib, or None for a new figure")
         return axes
     from matplotlib import pyplot as plt
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perfmodel.compare import Contender
 from perfmodel.compare.side_by_side import COMPARED
 from perfmodel.errors import PictureError
-from perfmodel.report.drawing import axes_or_new, empty_figure, show_literally, write_figure
+from perfmodel.report.drawing import axes_or_new, empty_figure, members, show_literally, write_figure
 from perfmodel.report.palette import ERRORS_MAP, ink
 from perfmodel.report.tables import kernels
 
@@ -71,6 +71,7 @@ def plot_families(
     PictureError
         If no family was fitted, there are several devices, or there is no such protocol.
     """
+    contenders = members(contenders, Contender, "plot_families: contenders", "what compare.contenders returned")
     judged = [one for one in contenders if one.evaluations]
     devices = sorted({one.device for one in judged})
     if len(devices) != 1:

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare import Comparison, Evaluation, summarise
-from perfmodel.report.drawing import axes_or_new, empty_figure, legend_beside, quiet_grid, show_literally, write_figure
+from perfmodel.report.drawing import (
+    axes_or_new,
+    empty_figure,
+    legend_beside,
+    members,
+    quiet_grid,
+    show_literally,
+    write_figure,
+)
 from perfmodel.report.palette import style
 from perfmodel.report.tables import kernels
 
@@ -53,6 +61,7 @@ def plot_predicted_vs_measured(
     """
     if isinstance(rows, Evaluation):
         rows = rows.rows
+    rows = members(rows, Comparison, "plot_predicted_vs_measured: rows", "an evaluation, or what compare returned")
     axes = axes_or_new(ax, 8.0, 5.4)
     _draw_band(axes, rows)
     for place, kernel in enumerate(kernels(rows)):

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, largest, roof_values, roofline_points
 from perfmodel.display import rate_text
+from perfmodel.documents.limits import require
 from perfmodel.errors import PictureError
-from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid, show_literally
+from perfmodel.facts import DeviceFacts
+from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally
 from perfmodel.report.label_places import Box, Place, box_around
 from perfmodel.report.palette import style
 from perfmodel.store import Measurements
@@ -17,7 +19,6 @@ from perfmodel.store import Measurements
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfmodel.facts import DeviceFacts
 
 ROOFS = {
     PEAKS[0]: ("peak, float32", "-", "op/s"), PEAKS[1]: ("peak, float64", "-.", "op/s"),
@@ -65,9 +66,12 @@ def plot_roofline(
     MissingFactError
         If the size of a transfer is not known.
     """
+    known = facts is None or isinstance(facts, DeviceFacts)
+    require(known, "plot_roofline: facts", facts, "a DeviceFacts, or None for those of the measurements")
     if isinstance(measured, Measurements):
         facts = facts or measured.facts
         measured = largest(roofline_points(measured.with_facts(facts)))
+    measured = members(measured, KernelPoint, "plot_roofline: measured", "measurements, or points of roofline_points")
     roofs = {} if facts is None else roof_values(facts)
     if not roofs and not any(point.drawable for point in measured):
         raise PictureError(

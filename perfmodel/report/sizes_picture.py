@@ -12,9 +12,10 @@ import numpy as np
 
 from perfmodel.crossovers import Lead
 from perfmodel.display import in_words
+from perfmodel.documents.limits import require
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
-from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid, show_literally
+from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally
 from perfmodel.report.palette import COLOURS, LINES, MARKERS, REST
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ FEW = 40
 """Most sizes of which each has a marker."""
 BANDS = 3
 """Most variants whose intervals are drawn: more bands would lie on top of each other."""
+DRAWN = "a prediction, or a mapping of names to predictions"
 ADVICE = "predict at an array of sizes, as in model.predict(counts, n=2 ** numpy.arange(8, 14))"
 
 
@@ -87,7 +89,13 @@ def plot_sizes(
         If a prediction is of one size only, several parameters vary, there is no such parameter, or no time is above
         zero.
     """
-    named = {predictions.kernel: predictions} if isinstance(predictions, Prediction) else dict(predictions)
+    named = {predictions.kernel: predictions} if isinstance(predictions, Prediction) else predictions
+    require(isinstance(named, Mapping), "plot_sizes: predictions", predictions, DRAWN)
+    members(named.values(), Prediction, "plot_sizes: predictions", DRAWN)
+    require(isinstance(parameter, str), "plot_sizes: parameter", parameter, "the name of a size, or an empty text")
+    known = measured is None or isinstance(measured, Mapping)
+    require(known, "plot_sizes: measured", measured, "a mapping of names to sizes and times, or None")
+    leads = None if leads is None else members(leads, Lead, "plot_sizes: leads", "what leads_of returned, or None")
     if not named:
         raise PictureError("there is no prediction to draw", ADVICE)
     across = _varying(named, parameter)

@@ -6,18 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.display import in_words, seconds_text
+from perfmodel.documents.limits import is_number, require
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
-from perfmodel.report.drawing import axes_or_new, legend_beside, quiet_grid, show_literally
+from perfmodel.ranked import RankedVariant
+from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally
 from perfmodel.report.palette import FILLS, REST, ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perfmodel.ranked import RankedVariant
 
 LEGIBLE = 6.0
 """Least share that has its number written into it [%]."""
+DRAWN = "a prediction, a mapping of names to predictions, or ranked variants"
 UNIT = "share of the predicted time [%]"
 
 
@@ -64,10 +66,11 @@ def plot_terms(
     PictureError
         If there is no prediction, or one of them is not above zero.
     """
+    require(is_number(most) and most >= 0 and most % 1 == 0, "plot_terms: most", most, "a number of terms")
     bars = bars_of(predictions)
     stacked = all(bar.adds_up for bar in bars)
     largest = _largest(bars)
-    shown, rest = largest[:most], largest[most:]
+    shown, rest = largest[: int(most)], largest[int(most) :]
     height = 1.3 + (0.42 * len(bars) if stacked else len(bars) * (0.2 + 0.13 * len(shown)))
     axes = axes_or_new(ax, 8.0, max(height, 2.4))
     (_draw_stacked if stacked else _draw_beside)(axes, bars, shown, rest)
@@ -103,7 +106,9 @@ def _named(given: Any) -> Iterable[tuple[str, Any]]:
     if isinstance(given, Prediction):
         return [("", given)]
     if isinstance(given, Mapping):
+        members(given.values(), Prediction, "plot_terms: predictions", DRAWN)
         return given.items()
+    given = members(given, (Prediction, RankedVariant), "plot_terms: predictions", DRAWN)
     return [(getattr(one, "name", ""), one) for one in given]
 
 

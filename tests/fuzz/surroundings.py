@@ -8,23 +8,30 @@ no traceback, a known status, one JSON document where ``--json`` ends with 0, no
 from __future__ import annotations
 
 import codecs
+import ctypes
 import gzip
 import io
 import itertools
 import json
 import os
 import random
+import re
 import socket
+import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from tests.cli.program import RUN
 from tests.fuzz import battery
 from tests.fuzz.battery import Ended, Trial
-from tests.fuzz.cases import OPTIONS, Case, json_printed, nothing_more
+from tests.fuzz.cases import OPTIONS, Believed, Case, json_printed, nothing_more
+from tests.fuzz.documented import rule
+from tests.shadow import ROOT
 
 COUNT = ("count", "kernel.py", "-p", "n=1024", "--json")
 PREDICT = ("predict", "kernel.py", "-w", "weights.json", "-p", "n=1024", "--json")
@@ -51,13 +58,16 @@ class Odd:
     files: dict[str, bytes] = field(default_factory=dict)
     environment: dict[str, str | None] = field(default_factory=dict)
     prepare: Callable[[Path], None] | None = None
+    beside: Callable[[Path], AbstractContextManager[Any]] | None = None  # what happens while the command runs
+    shell: str = ""  # what the shell does first, where the command is a program of its own
+    believed: Believed | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}, {self.how:.200}: {' '.join(self.arguments)!r:.200}"
 
     @property
     def trial(self) -> Trial:
-        believed = json_printed if "--json" in self.arguments else nothing_more
+        believed = self.believed or (json_printed if "--json" in self.arguments else nothing_more)
         return Trial(-1, Case(self.arguments[0], (), self.arguments, believed), "options", self.arguments, self.files)
 
 
@@ -68,8 +78,10 @@ def problems(one: Odd, folder: Path) -> list[str]:
     if one.prepare is not None:
         one.prepare(folder)
     try:
-        with environment(one.environment), battery.limited():
-            ended: Ended = battery.run(one.arguments)
+        beside = one.beside(folder) if one.beside else nullcontext()
+        with environment(one.environment), battery.limited(), beside:
+            ended = _program(one, folder) if one.shell else battery.run(one.arguments)
+        ended = replace(ended, said=WARNED.sub("", ended.said))
         os.chdir(folder)
         cleared(folder)
         return battery.judged(one.trial, ended, folder)
@@ -82,6 +94,24 @@ def problems(one: Odd, folder: Path) -> list[str]:
         os.chdir(folder)
         cleared(folder)
         battery.restore(folder)
+
+
+WARNED = re.compile(r"^\S*kernel\.py:\d+: \w+Warning: said by the file\n.*\n", re.MULTILINE)
+
+
+def _program(one: Odd, folder: Path) -> Ended:
+    """Run the command in a shell, as a program; permissions of files hold for a superuser too."""
+
+    def privileges() -> None:
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, for what is executed from here on
+            ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+
+    done = subprocess.run(
+        ["bash", "-c", f'{one.shell}; "$@"', "bash", sys.executable, "-c", RUN, *one.arguments], cwd=folder,
+        env={"PYTHONPATH": str(ROOT), **os.environ}, timeout=battery.WALL_S, preexec_fn=privileges,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    return Ended(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
 @contextmanager
@@ -331,7 +361,9 @@ FILES_THAT_ACT = {
     "raises an error without str": "class E(Exception):\n    def __str__(self): raise RuntimeError\nraise E",
     "recurses": "def f(): f()\nf()", "changes the folder": "import os; os.chdir('/')", "deletes itself": "import os; os.remove(__file__)",
     "deletes the weights": "import os; os.remove('weights.json')",
-    "takes warnings for errors": "import warnings; warnings.simplefilter('error')", "closes its output": "import sys; sys.stdout = None",
+    "takes warnings for errors": "import warnings; warnings.simplefilter('error')", "closes its output": "import sys; sys.stdout = None", "has no standard error": "import sys; sys.stderr = None",
+    "has no input": "import sys; sys.stdin = None", "ends its output": "import sys; sys.stdout.close()", "ends its messages": "import sys; sys.stderr.close()",
+    "has another output": "import sys, io; sys.stdout = sys.stderr = io.StringIO()",
     "has no kernel": "del_ = 1; kernel = None",
     "is a class": "class kernel:\n    pass", "generates": "def kernel():\n    yield 1",
     "asks for an argument": "def kernel(n): pass", "has both": "def variants(): return {}", "asks": "input('? ')",
@@ -350,6 +382,44 @@ def files_that_act() -> Iterator[Odd]:
         text = f"{code}\n{whole}" if first else f"{whole}\n{code}\n"
         yield Odd("kernel file that acts", how, command, {"kernel.py": text.encode()})
 
+    rewrite = "import os; name = {!r}; text = open(name).read(); open(name, 'w').write({})"
+    for path, (how, text) in itertools.product(("kernel.py", "weights.json"), SELF.items()):
+        code = f"{whole}\n{rewrite.format(path, text)}\n".encode()
+        # What the user's file itself writes is no change by the command.
+        yield Odd("kernel file that acts", f"writes {path}: {how}", PREDICT, {"kernel.py": code}, beside=unjudged(path))
+    for how, code in COROUTINES.items():
+        for command in (COUNT, PREDICT):
+            yield Odd("kernel file that acts", how, command, {"kernel.py": f"{whole}\n{code}\n".encode()}, believed=never)
+    for category in ("UserWarning", "DeprecationWarning", "RuntimeWarning", "ResourceWarning"):
+        text = f"{whole}\nimport warnings; warnings.warn('said by the file', {category})\n"
+        yield Odd("kernel file that acts", f"warns of {category}", COUNT, {"kernel.py": text.encode()})
+
+
+SELF = {
+    "as it was": "text", "nothing": "''", "half": "text[:len(text) // 2]", "other text": "'x' * 1000", "twice": "text + text",
+}  # fmt: skip
+COROUTINES = {
+    f"has async def {name}()": f"async def {name}():\n    return None"
+    for name in ("kernel", "variants", "space", "arguments", "reference")
+}
+def never(folder: Path, printed: str) -> None:
+    """Refuse: the command must not end with status 0."""
+    rule(False, "status 0")
+
+
+@contextmanager
+def _put_back(folder: Path, path: str) -> Iterator[None]:
+    content = (folder / path).read_bytes()
+    try:
+        yield
+    finally:
+        (folder / path).write_bytes(content)
+
+
+def unjudged(path: str) -> Callable[[Path], AbstractContextManager[None]]:
+    """Let a file be changed during the command by something other than perfmodel."""
+    return lambda folder: _put_back(folder, path)
+
 
 KINDS = (
     environments, forms, kinds_of_files, outputs, pairs_of_options, documents, kernels, files_that_act,
@@ -358,6 +428,8 @@ KINDS = (
 
 def trials() -> tuple[Odd, ...]:
     """Return all trials, the kinds in turn."""
-    lists = [list(kind()) for kind in KINDS]
+    from tests.fuzz import neighbours  # whose trials are of the class above
+
+    lists = [list(kind()) for kind in (*KINDS, *neighbours.KINDS)]
     mixed = itertools.chain.from_iterable(itertools.zip_longest(*lists))
     return tuple(one for one in mixed if one is not None)
