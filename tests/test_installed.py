@@ -87,7 +87,7 @@ def test_a_new_users_commands_run_there_without_a_path(installed):
     """Weights are found in the user's data folder, where a short calibration put them."""
     _, run = installed
     assert "built and ran a kernel" in run("-m", "perfmodel", "doctor")
-    assert "verdict: " in run("-m", "perfmodel", "calibrate", "--quick", "--budget", "20")
+    assert "verdict: " in run("-m", "perfmodel", "calibrate", "--quick", "--budget", "30")
     asked = ("kernel.py", "-p", "n=1Mi")
     assert "kernel: " in run("-m", "perfmodel", "predict", *asked, "--allow-unmeasured")
     assert "measured" in run("-m", "perfmodel", "time", *asked, "--allow-unmeasured", "--visits", "1")

@@ -77,7 +77,7 @@ def _occupy() -> None:
 def _watched(stream: TextIO | None, number: int) -> tuple[_Stream | None, TextIO]:
     """Return the stream's file, and a text stream that writes to it; a stream of another kind is left as it is."""
     if stream is None:  # closed before the start
-        stream = open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (lives as long as the program)
+        stream = io.TextIOWrapper(io.BufferedWriter(_Stream(number, "wb", closefd=False)), "utf-8")
     if not isinstance(stream, io.TextIOWrapper):  # a program's own
         return None, stream
     with suppress(OSError):

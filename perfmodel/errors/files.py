@@ -52,7 +52,7 @@ class ResourceError(PerfModelError, OSError):
     and run it again: every file that was written is whole."""
 
 
-class OutOfMemoryError(PerfModelError, MemoryError):
+class OutOfMemoryError(PerfModelError, RuntimeError):
     """Memory ended."""
 
     doing: str = "this command"

@@ -56,7 +56,7 @@ class NoDocstringsError(PerfModelError, ImportError):
     """Python removes docstrings, which Loopy needs when it is imported."""
 
     message = """Python was started without docstrings (-OO, or PYTHONOPTIMIZE=2), and Loopy cannot be imported then;
-    unset PYTHONOPTIMIZE, or set it to 1."""
+    leave PYTHONOPTIMIZE unset, or set it to 1."""
 
 
 class MissingExtraError(PerfModelError, ImportError):

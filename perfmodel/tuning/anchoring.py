@@ -82,7 +82,8 @@ def anchor(
         If the device runs nothing, or a campaign on it does not end in time.
     """
     require(hasattr(model, "counted"), "anchor: model", model, "a fitted model, as pm.fit and pm.load return")
-    require(hasattr(kernel, "callables_table"), "anchor: kernel", kernel, "a translation unit of Loopy")
+    known = hasattr(kernel, "callables_table") or hasattr(kernel, "access_table")  # of counts the reason is told below
+    require(known, "anchor: kernel", kernel, "a translation unit of Loopy")
     require(sizes is None or isinstance(sizes, Mapping), "anchor: sizes", sizes, "a mapping of names to sizes")
     name = _name(kernel)
     asked: dict[str, Any] = {"allow_unmeasured": allow_unmeasured, "campaign": campaign}

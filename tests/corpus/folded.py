@@ -6,7 +6,7 @@ from functools import partial
 
 import loopy as lp
 
-from .kernel import C64, F32, I32, CorpusKernel, at, line, make
+from .kernel import C128, F32, F64, I32, CorpusKernel, at, line, make
 
 #: Each index of ``t``, from 0 to 6 where the data are.
 INDICES = {
@@ -62,7 +62,7 @@ def values() -> lp.TranslationUnit:
 
 def complex_powers() -> lp.TranslationUnit:
     """Of real numbers powers 0 and 1 are not computed."""
-    arguments = [lp.GlobalArg("a,c", C64, shape="n"), lp.GlobalArg("b", F32, shape="n"), lp.ValueArg("n", I32), ...]
+    arguments = [lp.GlobalArg("a,c", C128, shape="n"), lp.GlobalArg("b", F64, shape="n"), lp.ValueArg("n", I32), ...]
     text = "c[i] = a[i]**0 + a[i]**1 + a[i]**3 + b[i]**0*b[i]**1"
     return line(make("{[i]: 0<=i<n}", text, arguments, assumes="n>=1"))
 

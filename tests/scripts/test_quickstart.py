@@ -24,7 +24,7 @@ def quickstart(*arguments: str, folder: Path | None = None) -> subprocess.Comple
 @pytest.mark.device
 @pytest.mark.slow
 def test_the_main_job(tmp_path):
-    result = quickstart("--output", str(tmp_path), "--budget", "25")  # some variants of each class
+    result = quickstart("--output", str(tmp_path), "--budget", "35")  # some variants of each class
     assert 0 == result.returncode, result.stderr
     assert result.stdout.startswith("device: ")
     (folder,) = tmp_path.iterdir()
