@@ -11,7 +11,6 @@ from perfmodel.counts.flow.paths import START, Offset, Path, Stamp, Term, Value,
 from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, State
 from perfmodel.counts.program.steps import SHARED, Act, Cell, Reading, Step, Writing
 
-
 KEPT = 20_000  # longer paths that a walk remembers
 
 
