@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from perfmodel.counts.flow.paths import START, Offset, Path, Stamp, Term, Value, bound, longer
-from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, WORK, State
+from perfmodel.counts.flow.paths import START, Offset, Path, Stamp, Term, Value, bound, has_names, longer
+from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, State
 from perfmodel.counts.program.steps import SHARED, Act, Cell, Reading, Step, Writing
+
+KEPT = 20_000  # longer paths that a walk remembers
 
 
 class Tail(NamedTuple):
@@ -19,12 +21,14 @@ class Tail(NamedTuple):
     cost: float
 
 
-class Statement(NamedTuple):
-    """A statement, its readings, each with the acts after it and with its load from memory, and all its acts."""
+class Operand(NamedTuple):
+    """A value that a statement needs: the acts after it, its load from memory, whether its cell depends on inames."""
 
-    step: Step
-    readings: tuple[tuple[Reading, Tail, Tail | None], ...]
-    work: Tail
+    variable: str
+    cell: Cell
+    tail: Tail
+    load: Tail | None
+    named: bool
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,21 @@ class Rules:
     fenced: bool = False
     in_order: bool = False
     _tails: dict[tuple[Act, ...], Tail] = field(default_factory=dict)
-    _statements: dict[int, Statement] = field(default_factory=dict)  # by the identity of the step, which it holds
+    _operands: dict[int, tuple[Step, list[Operand]]] = field(default_factory=dict)  # by the identity of the step
+    _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by those of a path and a tail
 
     def extended(self, path: Path, acts: tuple[Act, ...]) -> Path:
         """Return a path with acts at its end."""
-        return path.plus(*self.tail(acts))
+        return self.plus(path, self.tail(acts))
+
+    def plus(self, path: Path, tail: Tail) -> Path:
+        """Return a path with one of the tails at its end; the same one where both are the same as before."""
+        key = (id(path), id(tail))
+        if key not in self._longer:
+            if len(self._longer) >= KEPT:
+                self._longer.clear()
+            self._longer[key] = (path, path.plus(*tail))  # that the path lives on keeps its identity
+        return self._longer[key][1]
 
     def tail(self, acts: tuple[Act, ...]) -> Tail:
         """Return acts as the end of a path."""
@@ -58,16 +72,22 @@ class Rules:
             self._tails[acts] = Tail(terms, sum(map(self.cost, acts)))
         return self._tails[acts]
 
-    def statement(self, step: Step) -> Statement:
-        """Return a statement with what its acts cost."""
-        if id(step) not in self._statements:
-            self._statements[id(step)] = Statement(
-                step, tuple(
-                    (reading, self.tail(reading.path), self.tail(reading.path[:1]) if _is_load(reading) else None)
-                    for reading in step.readings
-                ), _work(step.acts),
-            )
-        return self._statements[id(step)]
+    def operands(self, step: Step) -> list[Operand]:
+        """Return the values that a statement needs, with the costs of the acts after them.
+
+        A reading is left out where an earlier one of the same cell takes as long: the first of two decides.
+        """
+        if id(step) not in self._operands:
+            found: list[Operand] = []
+            most: dict[tuple[str, Cell, Tail | None], float] = {}
+            for reading in step.readings:
+                tail, load = self.tail(reading.path), self.tail(reading.path[:1]) if _is_load(reading) else None
+                key = (reading.variable, reading.cell, load)
+                if key not in most or tail.cost > most[key]:
+                    most[key] = tail.cost
+                    found.append(Operand(reading.variable, reading.cell, tail, load, has_names(reading.cell)))
+            self._operands[id(step)] = (step, found)
+        return self._operands[id(step)][1]
 
 
 @dataclass(frozen=True)
@@ -139,23 +159,23 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
     fence = state.path(FENCE)
     waits = rules.fenced or rules.in_order
     start, end = fence if waits else START, NO_ACTS
-    statement = rules.statement(step)
-    for reading, tail, load in statement.readings:
-        cell = at.bound(reading.cell)
-        path = state.longest(reading.variable, cell)
+    for variable, cell, tail, load, named in rules.operands(step):
+        path = START
+        if variable in state.cells:
+            path = state.longest(variable, at.bound(cell) if named else cell)
         if waits or load:
             path = longer(fence, path)
-        if arcs is not None:
-            _note_arcs(step, reading, state.read(reading.variable, cell), at, arcs)
-        if load and (path.cost + load.cost > state.path(ACCESSED).cost or ACCESSED not in state.cells):
-            state.reach(ACCESSED, path.plus(*load))
+        if load and (ACCESSED not in state.paths or path.cost + load.cost > state.paths[ACCESSED].cost):
+            state.reach(ACCESSED, rules.plus(path, load))
         if path.cost + tail.cost > start.cost + end.cost:
             start, end = path, tail
-    result = start.plus(*end)
+    if arcs is not None:
+        for reading in step.readings:
+            _note_arcs(step, reading, state.read(reading.variable, at.bound(reading.cell)), at, arcs)
+    result = rules.plus(start, end)
     state.reach(LATEST, result)
     for writing in step.writings:
         _write(step, writing, result, at, rules, state, {} if arcs is None else {step.name: at.stamp})
-    state.set(WORK, state.path(WORK).plus(*statement.work))
 
 
 def meet_barrier(scope: str, rules: Rules, state: State) -> None:
@@ -165,7 +185,6 @@ def meet_barrier(scope: str, rules: Rules, state: State) -> None:
     state.set(FENCE, after)
     state.set(ACCESSED, after)
     state.reach(LATEST, after)
-    state.set(WORK, state.path(WORK).plus(*_work((((scope, "barrier"), 1),))))
 
 
 def _is_load(reading: Reading) -> bool:
@@ -190,11 +209,6 @@ def _write(
         state.reach(ACCESSED, path)
         state.reach(LATEST, path)
     state.write(writing.variable, at.bound(writing.cell), Value(path, sources), not step.guarded)
-
-
-def _work(acts: tuple[tuple[Act, int], ...]) -> Tail:
-    """Return acts as what a statement adds to all that the work-item does."""
-    return Tail(tuple([((act, ()), amount) for act, amount in acts]), 0.0)
 
 
 def _carried(source: Stamp, target: Stamp) -> str:

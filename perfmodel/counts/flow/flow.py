@@ -23,10 +23,11 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.chains import Chain, ChainRow, Parallelism
 from perfmodel.counts.flow.execution import Arcs, Position, Rules
 from perfmodel.counts.flow.graph import FlowGraph, flow_graph
-from perfmodel.counts.flow.paths import Path
-from perfmodel.counts.flow.state import LATEST, WORK
+from perfmodel.counts.flow.paths import Term
+from perfmodel.counts.flow.state import LATEST
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.flow.walkthrough import Walkthrough
+from perfmodel.counts.flow.work import work_of
 from perfmodel.counts.program.steps import SHARED, Act, Dataflow
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ActCostError
@@ -76,7 +77,7 @@ class Flow(Lazy):
         Sequential trips multiply, parallel inames enter once. Accesses and barriers decide only
         between chains of equally many operations.
         """
-        return self._chain(self._by_operations.state.path(LATEST))
+        return self._longest(Rules(_by_operations))
 
     def chain(self, costs: Costs | None = None) -> Chain:
         """Return the longest chain of acts of a work-item, each of which waits for the one before.
@@ -102,7 +103,7 @@ class Flow(Lazy):
     @cached_property
     def work(self) -> Chain:
         """All that a work-item does, the one with the longest loops."""
-        return self._chain(self._by_operations.state.path(WORK))
+        return self._chain(work_of(self.dataflow, self._trips))
 
     @cached_property
     def between_barriers(self) -> Chain:
@@ -142,10 +143,6 @@ class Flow(Lazy):
         """The statements and barriers with the arcs of control and of data between them."""
         return flow_graph(self._walk(Rules(_by_operations), arcs={}))
 
-    @cached_property
-    def _by_operations(self) -> Walkthrough:
-        return self._walk(Rules(_by_operations))
-
     @alone
     def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walkthrough:
         walk = Walkthrough(self.dataflow, self._trips, rules, arcs=arcs)
@@ -153,12 +150,12 @@ class Flow(Lazy):
         return walk
 
     def _longest(self, rules: Rules) -> Chain:
-        return self._chain(self._walk(rules).state.path(LATEST))
+        return self._chain(self._walk(rules).state.path(LATEST).terms)
 
     @alone
-    def _chain(self, path: Path) -> Chain:
+    def _chain(self, terms: Mapping[Term, int]) -> Chain:
         counts: dict[Act, Count] = {}
-        for (act, nest), amount in path.terms.items():
+        for (act, nest), amount in terms.items():
             part = amount * self._trips.count(nest)
             counts[act] = counts[act] + part if act in counts else part
         return Chain(tuple(ChainRow(*act, count) for act, count in counts.items()))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
-from perfmodel.counts.flow.execution import Arcs, Position, Rules, execute, meet_barrier
+from perfmodel.counts.flow.execution import KEPT, Arcs, Position, Rules, execute, meet_barrier
 from perfmodel.counts.flow.paths import Path, Term, Value
-from perfmodel.counts.flow.state import LATEST, WHOLE, Snapshot, State, path_in
+from perfmodel.counts.flow.state import LATEST, Snapshot, State, path_in
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.steps import SHARED, Dataflow
 from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, instructions_in
@@ -19,6 +20,11 @@ from perfmodel.lazy import cached_property
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not found
 SHORT = 256  # runs of a body that are followed one by one where the trips are constant
+
+
+def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
+    """Whether every iteration of a loop is followed, where what is around it is followed ``runs`` times."""
+    return span is not None and (unrolled or runs * span.trips <= SHORT)
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ class Walkthrough:
     growths: dict[Growth, int] = field(default_factory=dict)
     _stored: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the identity of a loop
     _worth: dict[Term, tuple[float, float]] = field(default_factory=dict)
+    _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
 
     def block(self, nodes: tuple[Node, ...], at: Position) -> None:
         """Follow siblings."""
@@ -94,21 +101,21 @@ class Walkthrough:
     # {{{ loops
 
     def stored(self, loop: Loop) -> tuple[str, ...]:
-        """Return what a loop may change: what its statements store, and the paths of the whole.
+        """Return the variables that a loop may change: what its statements store.
 
         No other variable has a cell whose index depends on the loop, or a value that was stored in it.
         """
         if id(loop) not in self._stored:
             steps = (self.dataflow.by_name.get(identifier) for identifier in instructions_in(loop))
             writings = (writing for step in steps if step is not None for writing in step.writings)
-            self._stored[id(loop)] = tuple(dict.fromkeys([*WHOLE, *(writing.variable for writing in writings)]))
+            self._stored[id(loop)] = tuple(dict.fromkeys(writing.variable for writing in writings))
         return self._stored[id(loop)]
 
     def loop(self, node: Loop, at: Position) -> None:
         """Follow a loop, all of it or the first iterations."""
         span = self.trips.span(node.iname)
         unrolled = node.iname in self.dataflow.unrolled
-        if span is not None and (unrolled or at.runs * span.trips <= SHORT):
+        if is_short(span, at.runs, unrolled):
             self.follow_all(node, span, at, unrolled)
         else:
             self.follow_some(node, 1 if span is None else span.step, at)
@@ -132,37 +139,55 @@ class Walkthrough:
         """Follow the first iterations of a loop and prolong its paths by the others."""
         names, stored = frozenset({node.iname}), self.stored(node)
         before: Snapshot = {}
+        paths: dict[str, Path] = {}
         for k in range(FOLLOWED):
             if k == FOLLOWED - 1:
-                before = self.state.snapshot(stored, names)
+                before, paths = self.state.snapshot(stored, names), dict(self.state.paths)
             self.hold_iteration(unrolled=False)
             self.block(node.body, at.iteration(node.iname, k, (False, k * step), at.runs * FOLLOWED))
         after = self.state.snapshot(stored, names)
         if self.arcs is not None:
             self.note_growth(node.iname, before, after)
+        for name, path in self.state.paths.items():
+            self.state.set(name, self.prolonged(node.iname, path, paths.get(name, path)))
         for variable, cells in after.items():
             earlier = before.get(variable, {})
-            self.state.replace(variable, {
-                cell: self.prolonged(node.iname, value, earlier.get(cell, value)) for cell, value in cells.items()
-            })
+            for cell, value in cells.items():
+                path = self.prolonged(node.iname, value.path, earlier.get(cell, value).path)
+                if path is not value.path:
+                    cells[cell] = Value(path, value.sources)
+            self.state.replace(variable, cells)
 
     def hold_iteration(self, unrolled: bool) -> None:
         """Let what follows wait for all before, where the rules order the iterations of a loop."""
         if self.rules.in_order and not unrolled:
             self.state.hold(self.state.path(LATEST))
 
-    def prolonged(self, loop: str, value: Value, earlier: Value) -> Value:
-        """Return a value, with the path to it, at the end of a loop of which only some iterations were followed."""
-        growth = {} if value is earlier else value.path.since(earlier.path)
+    def prolonged(self, loop: str, path: Path, earlier: Path) -> Path:
+        """Return a path at the end of a loop of which only some iterations were followed.
+
+        It is the same one where the path, and what it was before the last iteration, are the same as before.
+        """
+        if path is earlier:
+            return path
+        key = (loop, id(path), id(earlier))
+        if key not in self._prolonged:
+            if len(self._prolonged) >= KEPT:
+                self._prolonged.clear()
+            self._prolonged[key] = (path, earlier, self._prolong(loop, path, earlier))
+        return self._prolonged[key][2]
+
+    def _prolong(self, loop: str, path: Path, earlier: Path) -> Path:
+        growth = path.since(earlier)
         if not growth:
-            return value
-        terms = Counter(value.path.terms)
+            return path
+        terms = Counter(path.terms)
         for (act, nest), amount in growth.items():
             terms[act, nest] -= FOLLOWED * amount
             terms[act, (loop, *nest)] += amount
         left = {term: amount for term, amount in terms.items() if amount}
         cost = sum([amount * each * runs for term, amount in left.items() for each, runs in (self.worth(term),)])
-        return Value(Path(left, cost), value.sources)
+        return Path(left, cost)
 
     def worth(self, term: Term) -> tuple[float, float]:
         """Return the cost of a term's act, and the runs of its nest at large sizes."""
@@ -174,7 +199,7 @@ class Walkthrough:
         """Note which variables' paths the last iteration prolonged, and in how many cells."""
         found = Counter[Growth]()
         for variable, cells in after.items():
-            for cell, value in cells.items() if variable not in WHOLE else ():
+            for cell, value in cells.items():
                 earlier = path_in(before, variable, cell)
                 grown = {} if earlier is None else value.path.since(earlier)
                 if grown:

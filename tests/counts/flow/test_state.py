@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from perfmodel.counts.flow.paths import START, Path, Value
+import pytest
+
+from perfmodel.counts.flow.paths import START, Path, Value, may_be_equal
 from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, State, path_in
+from perfmodel.counts.program.steps import Cell
 
 I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))
 ONE, TWO = Path({}, 1.0), Path({}, 2.0)
@@ -55,6 +58,27 @@ def test_a_read_at_constants_finds_that_cell_unless_others_may_be_it() -> None:
     assert [ONE, TWO] == [value.path for value in state.read("a", ())]  # a C instruction names no cell
     state.write("a", (None,), Value(ONE), surely=True)
     assert [TWO, ONE] == [value.path for value in state.read("a", second)]
+
+
+def test_a_read_looks_only_at_cells_whose_first_index_may_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[tuple[Cell, Cell]] = []
+
+    def noted(left: Cell, right: Cell) -> bool:
+        looked.append((left, right))
+        return may_be_equal(left, right)
+
+    monkeypatch.setattr("perfmodel.counts.flow.state.may_be_equal", noted)
+    state, n = State(), (0, (("n", 1),))
+    paths = [Path({}, float(k)) for k in range(200)]
+    for k, path in enumerate(paths):
+        state.write("a", ((k, ()), None), Value(path), surely=True)
+    state.write("a", (n, None), Value(ONE), surely=True)
+    assert [paths[7], ONE] == [value.path for value in state.read("a", ((7, ()), I0))]
+    assert 2 == len(looked)
+    state.write("a", (None, I0), Value(TWO), surely=True)  # what is stored later is found too, in order
+    assert [paths[7], ONE, TWO] == [value.path for value in state.read("a", ((7, ()), I0))]
+    assert [*paths, ONE, TWO] == [value.path for value in state.read("a", (None, I0))]
+    assert [*paths, ONE, TWO] == [value.path for value in state.read("a", (n, I0))]
 
 
 def test_blurred_cells_are_one() -> None:

@@ -8,6 +8,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts.flow.paths import Path
 from perfmodel.counts.flow.state import Snapshot, State
 from tests.counts.flow.small_kernels import (
     ADD,
@@ -114,3 +115,23 @@ def test_a_loop_looks_at_what_it_stores_only(monkeypatch: pytest.MonkeyPatch) ->
         return sum(looked)
 
     assert 0 < cells_looked_at(1) == cells_looked_at(40)
+
+
+def test_a_walk_makes_the_paths_of_one_iteration_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Iterations that do the same make no paths of their own, however many of them are followed."""
+
+    def paths_made(rows: int) -> int:
+        unit = kernel(f"{{[i, j]: 0 <= i < {rows} and 0 <= j < n}}", "out[i] = sum(j, a[i, j]*b[j])")
+        made: list[Path] = []
+        plus = Path.plus
+
+        def noted(path: Path, *arguments: Any) -> Path:
+            made.append(plus(path, *arguments))
+            return made[-1]
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "plus", noted)
+            assert {ADD: 9, MUL: 1, LOAD: 1, STORE: 1} == at(flow_of(unit).depth, n=9)
+        return len(made)
+
+    assert 0 < paths_made(20) == paths_made(80)
