@@ -41,7 +41,8 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(parquet, "ParquetWriter", Full)
     (tmp_path / "x.parquet").write_text("old")
-    with pytest.raises(OutputFullError, match=r"x\.parquet': No space left on device; what it held before is unchanged: make room"):
+    said = r"x\.parquet': No space left on device; what it held before is unchanged: make room"
+    with pytest.raises(OutputFullError, match=said):
         table({"a": SQUARE}, MODEL, {"n": 4}, path=tmp_path / "x.parquet")
     assert [("x.parquet", "old")] == [(one.name, one.read_text()) for one in tmp_path.iterdir()]
 
