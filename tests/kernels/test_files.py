@@ -93,10 +93,8 @@ def test_what_a_file_prints_stays_off_standard_output(file, capsys):
         ("def kernel():\n    return 3\n", errors.KernelFileTypeError, TypeError, "int"),
         ("def variants():\n    return [1]\n", errors.KernelFileTypeError, TypeError, "list"),
         ("async def kernel():\n    return 3\n", errors.KernelFileTypeError, TypeError, "a plain 'def'"),
-        (
-            "def kernel(): pass\nasync def arguments(): pass\n",
-            errors.KernelFileTypeError, TypeError, "arguments() is or returns a coroutine",
-        ),
+        ("def kernel(): pass\nasync def arguments(): pass\n", errors.KernelFileTypeError, TypeError,
+         "arguments() is or returns a coroutine"),
         ("def variants():\n    return {}\n", errors.KernelFileTypeError, TypeError, "empty dict"),
         ("class Odd(dict):\n    def __eq__(self, other):\n        1/0\ndef variants():\n    return Odd()\n",
          errors.KernelFileTypeError, TypeError, "empty dict"),
