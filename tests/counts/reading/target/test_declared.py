@@ -91,10 +91,12 @@ def test_undeclared_accesses_are_not_exact_and_not_zero(given) -> None:
         assert f"<= n {reason}" == str(found.accesses(array="a"))
         assumed, unknown = reason[1:-1], "data give the index of 'a'"
         for bound in (found.accesses(), found.accesses(granularity="subgroup")):
-            assert str(bound).startswith("<= ") and str(bound).endswith(reason)
+            assert str(bound).startswith("<= ")
+            assert str(bound).endswith(reason)
             assert (assumed,) == bound.reasons
         for bound in (found.footprint("a"), found.lines("a"), found.bank_conflicts("a")):
-            assert str(bound).startswith("<= ") and str(bound).endswith(f"({assumed}; {unknown})")
+            assert str(bound).startswith("<= ")
+            assert str(bound).endswith(f"({assumed}; {unknown})")
             assert (assumed, unknown) == bound.reasons
 
 
