@@ -127,4 +127,5 @@ KERNELS = (
     CorpusKernel("mixed_sum_narrow_first", _each("c[i] = a[i] + d[i] + b[i]", {"a,d": F32, "b": F64}), _N),
     CorpusKernel("index_as_value", _each("c[i] = a[i]*i", {"a": F32}), _N),
     CorpusKernel("negated", _each("c[i] = -a[i]*b[i] - (a[i] - b[i])", {"a,b": F32}), _N),
+    CorpusKernel("negated_twice", _each("c[i] = -(-1*a[i])*b[i]", {"a,b": F32}), _N),
 )

@@ -82,6 +82,13 @@ def is_minus_one(node: c_ast.Node) -> bool:
     )
 
 
+def is_sign(node: c_ast.Node) -> bool:
+    """Whether a factor is -1, or a product of such: Loopy writes ``-(-x)`` as ``-1.0 * -1.0 * x``."""
+    if isinstance(node, c_ast.BinaryOp) and node.op == "*":
+        return is_sign(node.left) and is_sign(node.right)
+    return is_minus_one(node)
+
+
 def lane_of(node: c_ast.StructRef) -> int:
     """The component that ``.s0`` to ``.sf``, or ``.x`` to ``.w``, of a vector means."""
     name: str = node.field.name
@@ -169,7 +176,7 @@ class Expressions:
             return f"({self.translate(node.left, inner)[0]} {node.op} {self.translate(node.right, inner)[0]})", INT
         (left, left_type), (right, right_type) = self.translate(node.left, mode), self.translate(node.right, mode)
         kind = promoted(left_type) if node.op in ("<<", ">>") else common(left_type, right_type)
-        negation = node.op == "*" and (is_minus_one(node.left) or is_minus_one(node.right))
+        negation = node.op == "*" and (is_sign(node.left) or is_sign(node.right))
         self._count(kind, NEGATION if negation else _KINDS[node.op], mode)
         if node.op in "/%" and kind.integral:
             return f"{'quotient' if node.op == '/' else 'remainder'}({left}, {right})", kind
