@@ -35,7 +35,6 @@ class UnclassifiedAccess:
 class FeatureSources:
     """The counts of a kernel and the features that they are added to."""
 
-    parameters: tuple[str, ...]  # size parameters of the kernel, sorted
     counts: JointCounts  # distinct; each is evaluated once
     sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
     unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
@@ -53,7 +52,6 @@ def find_sources(counts: KernelCounts) -> FeatureSources:
         if row.space == "global" and _settled_class(row) is None
     )
     return FeatureSources(
-        counts.parameters,
         position.joint(),
         tuple((name, tuple(places)) for name, places in sums.items()),
         unclassified,

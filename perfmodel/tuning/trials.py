@@ -354,8 +354,6 @@ class Trials:
                 outputs = self._outputs(self.kernel.subject(name), at)[1]
                 self._comparisons[canonical(at)].again(name, outputs, self._terms(name, at))
         except FailedError as failure:
-            if failure.status == "runtime":
-                self.bench.see_that_it_works()
             return self._failed(name, failure, at)
         finally:
             self._add(name, building_s=perf_counter() - began)
@@ -372,8 +370,6 @@ class Trials:
                 began = perf_counter()
             return known or self._timed(name, at, first_s, enough_s)
         except FailedError as failure:
-            if failure.status == "runtime":
-                self.bench.see_that_it_works()
             return self._failed(name, failure, at)
         finally:
             self._add(name, running_s=perf_counter() - began)
@@ -504,7 +500,12 @@ class Trials:
             raise PlanError(self.kernel.stand_in(name), failure) from failure
 
     def _failed(self, name: str, failure: FailedError, at: Parameters) -> Measurement:
-        """Make the record of a failure; of a variant without code, without its hash."""
+        """Make the record of a failure; of a variant without code, without its hash.
+
+        After a failed run the device is checked, since it may be the device that failed.
+        """
+        if failure.status == "runtime":
+            self.bench.see_that_it_works()
         return self.timekeeper.failed(self.kernel.described(name), failure, at)
 
     def _add(self, name: str, building_s: float = 0.0, running_s: float = 0.0) -> None:
