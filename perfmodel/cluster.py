@@ -61,7 +61,7 @@ def connected(address: str, timeout_s: float | None = None, security: Any = None
     except asyncio.TimeoutError as error:
         raise SchedulerError(address, f"nothing in {timeout_s:g} s") from error
     except Exception as error:  # an address may be wrong in many ways, and a library for its protocol missing
-        if refused := _refused_by_tls(error):
+        if address.startswith("tls://") and (refused := _refused_by_tls(error)):
             raise TlsError(address, refused) from error
         raise SchedulerError(address, " ".join(f"{error}".split()) or type(error).__name__) from error
     finally:
@@ -120,11 +120,16 @@ def secured(address: str, **files: Path | None) -> Any:
 
 
 def _refused_by_tls(error: BaseException) -> str:
-    """Return what TLS found wrong, if that is behind an error; else an empty text."""
+    """Return what TLS found wrong, if that is behind an error; else an empty text.
+
+    Under TLS 1.3 a client learns only after its side of the handshake that its certificate is refused.  Which error
+    that is depends on what it does meanwhile: TLS's own, one that a closed stream holds, or a connection that is reset.
+    """
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, ssl.SSLError):
-            return f"the certificates of one side were refused ({' '.join(str(cause).split())})"
+        real = getattr(cause, "real_error", None) or cause
+        if isinstance(real, ssl.SSLError | ConnectionResetError | BrokenPipeError):
+            return f"the certificates of one side were refused ({' '.join(str(real).split())})"
         cause = cause.__cause__ or cause.__context__
     return ""
 
