@@ -5,13 +5,9 @@ The text says what was found, what is allowed, and what to do.
 """
 
 from perfmodel.errors.base import *
-from perfmodel.errors.counting import *
 from perfmodel.errors.counts import *
 from perfmodel.errors.devices import *
 from perfmodel.errors.files import *
-from perfmodel.errors.fits import *
-from perfmodel.errors.hooks import *
 from perfmodel.errors.kernel_files import *
 from perfmodel.errors.models import *
 from perfmodel.errors.options import *
-from perfmodel.errors.workers import *

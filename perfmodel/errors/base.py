@@ -27,17 +27,14 @@ class _ErrorText(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, tuple):
-            return (format_spec or ", ").join(self.format_field(one, "") for one in value) or "none"
+            return (format_spec or ", ").join(self.format_field(part, "") for part in value) or "none"
         text: str = super().format_field(value, format_spec)
         return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
 
 
+#: Characters of a field that a text shows; the middle of a longer one is left out.
 LONGEST = 1000
-"""Characters of a field that a text shows; the middle of a longer one is left out."""
-
 _TEXT = _ErrorText()
-
-
 PACKAGE = "perfmodel.errors"
 
 
@@ -70,9 +67,9 @@ class PerfModelError(Exception):
     def __post_init__(self) -> None:
         """Keep paths as text, as messages and JSON show them, and fill in the fields that are templates."""
         vars(self).update({name: str(value) for name, value in vars(self).items() if isinstance(value, Path)})
-        for one in fields(self):  # type: ignore[arg-type]  # each subclass is a dataclass
-            if not one.init and one.default is not MISSING:
-                vars(self)[one.name] = _TEXT.format(str(one.default), self)
+        for template in fields(self):  # type: ignore[arg-type]  # each subclass is a dataclass
+            if not template.init and template.default is not MISSING:
+                vars(self)[template.name] = _TEXT.format(str(template.default), self)
 
     def __str__(self) -> str:
         return _TEXT.format(self.message, self) if self.message else super().__str__()
@@ -100,6 +97,14 @@ class PerfModelWarning(UserWarning):
     """Base of the warnings that perfmodel gives; the command line prints each as a note of one line."""
 
 
+class AdviceError(PerfModelError, ValueError):
+    """What is wrong, and what to do about it."""
+
+    problem: str
+    advice: str
+    message = "{problem}; {advice}."
+
+
 class UnknownNameError(PerfModelError):
     """A name was asked for that nothing has."""
 
@@ -109,8 +114,8 @@ class UnknownNameError(PerfModelError):
     message = "no {kind} is called {name!r}; choose one of: {allowed}."
 
 
+#: Characters of a line that a message shows with the place at fault.
 LINE = 160
-"""Characters of a line that a message shows with the place at fault."""
 
 
 def underlined(text: str, start: int, end: int, most: int = LINE) -> str:
@@ -126,7 +131,7 @@ def underlined(text: str, start: int, end: int, most: int = LINE) -> str:
           ^^^
     """
     first = text.rfind("\n", 0, start) + 1
-    line = "".join(one if one.isprintable() else " " for one in text[first:].split("\n", 1)[0])
+    line = "".join(char if char.isprintable() else " " for char in text[first:].split("\n", 1)[0])
     indent = start - first
     cut = max(0, indent - most // 2)
     line, indent = line[cut : cut + most], indent - cut
@@ -136,4 +141,4 @@ def underlined(text: str, start: int, end: int, most: int = LINE) -> str:
 
 def _columns(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
-    return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)

@@ -6,7 +6,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import ClassVar
 
-from perfmodel.errors.base import PerfModelError, PerfModelWarning
+from perfmodel.errors.base import AdviceError, PerfModelError, PerfModelWarning
 
 
 class OutputError(PerfModelError, OSError):
@@ -89,12 +89,8 @@ class PictureFormatError(PerfModelError, ValueError):
     message = "{path} is no picture that can be written; let its name end in {allowed: or }."
 
 
-class PictureError(PerfModelError, ValueError):
+class PictureError(AdviceError):
     """A picture cannot be drawn of what was given."""
-
-    problem: str
-    advice: str
-    message = "{problem}; {advice}."
 
 
 class StoreMissingError(PerfModelError, FileNotFoundError):

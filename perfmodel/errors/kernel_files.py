@@ -6,7 +6,7 @@ import traceback
 from dataclasses import InitVar, field
 from pathlib import Path
 
-from perfmodel.errors.base import PerfModelError, PerfModelWarning
+from perfmodel.errors.base import AdviceError, PerfModelError, PerfModelWarning
 
 #: Characters that an error shows of what a user's file raised.
 _LONGEST = 500
@@ -111,20 +111,12 @@ class VariantError(PerfModelError, ValueError):
     message = "variant '{name}': {problem} Or leave this variant out of the file."
 
 
-class SpaceError(PerfModelError, ValueError):
+class SpaceError(AdviceError):
     """A space of transformations has no variants, or a part of it makes no sense."""
 
-    problem: str
-    advice: str
-    message = "{problem}; {advice}."
 
-
-class TuningError(PerfModelError, ValueError):
+class TuningError(AdviceError):
     """A search for the fastest variant cannot begin."""
-
-    problem: str
-    advice: str
-    message = "{problem}; {advice}."
 
 
 class KernelArgumentError(PerfModelError, ValueError):
