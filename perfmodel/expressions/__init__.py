@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from perfmodel.expressions.dimensions import weight_units
-from perfmodel.expressions.expression import Expression, linear, parse
+from perfmodel.expressions.expression import Expression, linear, parse, weight_units
 
 __all__ = ["Expression", "linear", "parse", "weight_units"]

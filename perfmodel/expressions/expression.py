@@ -18,17 +18,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pymbolic.primitives import Product, Sum, Variable
+from pymbolic.primitives import Call, If, Power, Product, Quotient, Sum, Variable
 
 from perfmodel.errors import UnknownFeatureError
 from perfmodel.expressions.code_generation import function_of
-from perfmodel.expressions.derivatives import Derivative
 from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES
-from perfmodel.expressions.parsing import Parser, Term
-from perfmodel.expressions.trees import variables
+from perfmodel.expressions.parsing import Parser, Subexpression
+from perfmodel.expressions.trees import Derivative, children, variables
 from perfmodel.features import unit
 from perfmodel.lazy import Lazy, cached_property
 
+UNKNOWN = "?"  # a unit that cannot be found
+_SAME = ("max", "min", "abs")  # functions whose values have the unit of their arguments
 
 @dataclass(frozen=True)
 class Expression(Lazy):
@@ -46,8 +47,8 @@ class Expression(Lazy):
         value is not defined (0/0) it is NaN, and it is infinite at poles.
         """
         given = [features.get(name, 0.0) for name in self.features]
-        if any(isinstance(one, np.ndarray) for one in given):
-            shape = np.broadcast_shapes(*(np.shape(one) for one in given))
+        if any(isinstance(value, np.ndarray) for value in given):
+            shape = np.broadcast_shapes(*(np.shape(value) for value in given))
             with np.errstate(all="ignore"):
                 return np.broadcast_to(self._arrays(given, weights)[0], shape).astype(np.float64)
         return float(self._floats(given, weights)[0])
@@ -60,7 +61,7 @@ class Expression(Lazy):
         At a kink it is the derivative of one side.
         """
         given = [np.asarray(features.get(name, 0.0), dtype=np.float64) for name in self.features]
-        shape = np.broadcast_shapes(*(one.shape for one in given))
+        shape = np.broadcast_shapes(*(value.shape for value in given))
         result = np.zeros((*shape, len(self.weights)))
         with np.errstate(all="ignore"):
             for i, column in enumerate(self._columns(given, np.asarray(weights, dtype=np.float64))):
@@ -74,7 +75,7 @@ class Expression(Lazy):
         features' shape.
         """
         given = [features.get(name, 0.0) for name in self.features]
-        columns = self._columns if any(isinstance(one, np.ndarray) for one in given) else self._float_columns
+        columns = self._columns if any(isinstance(value, np.ndarray) for value in given) else self._float_columns
         with np.errstate(all="ignore"):
             return tuple(columns(given, weights))
 
@@ -85,8 +86,8 @@ class Expression(Lazy):
     @cached_property
     def linear(self) -> bool:
         """Whether the value is a sum of weights times values without a weight."""
-        own = set(self.weights)
-        free = all(own.isdisjoint(variables(self.derivative(name))) for name in self.weights)
+        weights = set(self.weights)
+        free = all(weights.isdisjoint(variables(self.derivative(name))) for name in self.weights)
         return free and not self._constant
 
     @property
@@ -138,20 +139,20 @@ def parse(
 
     Examples
     --------
-    >>> one = parse("smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)")
-    >>> one.weights
+    >>> expression = parse("smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)")
+    >>> expression.weights
     ('w_add', 'w_load', 'w_sharpness')
-    >>> one.value({"op_float32_add": 3.0, "global_load_32_stride1": 2.0}, [1.0, 2.0, 2.0])
+    >>> expression.value({"op_float32_add": 3.0, "global_load_32_stride1": 2.0}, [1.0, 2.0, 2.0])
     5.0
-    >>> one.linear
+    >>> expression.linear
     False
     """
-    terms: dict[str, Term] = {
-        name: Term(Variable(name), limits, True) for name, limits in (bounds or {}).items()
+    terms: dict[str, Subexpression] = {
+        name: Subexpression(Variable(name), limits, True) for name, limits in (bounds or {}).items()
     }
-    terms.update({name: Term(value, (value, value)) for name, value in (constants or {}).items()})
+    terms.update({name: Subexpression(value, (value, value)) for name, value in (constants or {}).items()})
     terms.update({name: _sum_of(features) for name, features in (sums or {}).items()})
-    terms.update({name: Term(Variable(name)) for name in names})
+    terms.update({name: Subexpression(Variable(name)) for name in names})
     for name, part in (parts or {}).items():
         terms[name] = Parser(part, terms, _is_feature).parse()
     parser = Parser(text, terms, _is_feature)
@@ -179,11 +180,11 @@ def linear(features: Collection[str]) -> Expression:
     return parse(text, features)
 
 
-def _sum_of(features: Collection[str]) -> Term:
+def _sum_of(features: Collection[str]) -> Subexpression:
     products = tuple(Product((Variable(f"w_{name}"), Variable(name))) for name in features)
     if not products:
-        return Term(0, (0.0, 0.0))
-    return Term(Sum(products) if len(products) > 1 else products[0], weighted=True)
+        return Subexpression(0, (0.0, 0.0))
+    return Subexpression(Sum(products) if len(products) > 1 else products[0], weighted=True)
 
 
 def _is_feature(name: str) -> bool:
@@ -192,3 +193,84 @@ def _is_feature(name: str) -> bool:
     except UnknownFeatureError:
         return False
     return True
+
+
+def weight_units(expression: Expression) -> dict[str, str]:
+    """Return the unit of each weight of an expression over features whose value is in seconds.
+
+    Terms of a sum, arguments of ``max`` and branches of ``where`` are in seconds too; so is a weight
+    times a feature, which gives the unit of the weight. Exponents and the sharpness of
+    ``smooth_max`` are pure numbers. A unit that cannot be found is ``?``.
+
+    Examples
+    --------
+    >>> weight_units(parse("w_start + smooth_max(w_a*op_float32_add, launches/w_b, w_s)"))
+    {'w_start': 's', 'w_a': 's/operation', 'w_b': 'launch/s', 'w_s': ''}
+    """
+    found: dict[str, str] = {}
+    _seconds(expression.tree, expression, found)
+    return {name: found.get(name, UNKNOWN) for name in expression.weights}
+
+
+def _seconds(tree: Any, expression: Expression, found: dict[str, str]) -> None:
+    """Add to `found` the units of the weights in a tree whose value is in seconds."""
+    match tree:
+        case Sum():
+            inside: tuple[Any, ...] = tree.children
+        case If():
+            inside = (tree.then, tree.else_)
+        case Call() if tree.function.name in _SAME:
+            inside = tree.parameters
+        case Call() if tree.function.name == "smooth_max":
+            inside = tree.parameters[:2]
+            _pure(tree.parameters[2], expression, found)
+        case _:
+            _factors(tree, expression, found)
+            return
+    for part in inside:
+        _seconds(part, expression, found)
+
+
+def _factors(tree: Any, expression: Expression, found: dict[str, str]) -> None:
+    above: list[Any] = []
+    below: list[Any] = []
+    _flatten(tree, above, below)
+    for factor in (*above, *below):
+        _exponents(factor, expression, found)
+    names = [factor.name for factor in (*above, *below) if isinstance(factor, Variable)]
+    weights = [name for name in names if name in expression.weights]
+    if len(weights) != 1 or len(names) != len(above) + len(below):
+        return
+    (weight,) = weights
+    over = [unit(factor.name) for factor in above if factor.name != weight]
+    under = [unit(factor.name) for factor in below if factor.name != weight]
+    in_numerator = any(factor.name == weight for factor in above)
+    top, bottom = (["s", *under], over) if in_numerator else (over, [*under, "s"])
+    found.setdefault(weight, "/".join(["*".join(top) or "1", *bottom]))
+
+
+def _flatten(tree: Any, above: list[Any], below: list[Any]) -> None:
+    """Collect the factors of a product or quotient, without numbers."""
+    match tree:
+        case int() | float():
+            pass
+        case Product():
+            for factor in tree.children:
+                _flatten(factor, above, below)
+        case Quotient():
+            _flatten(tree.numerator, above, below)
+            _flatten(tree.denominator, below, above)
+        case _:
+            above.append(tree)
+
+
+def _exponents(tree: Any, expression: Expression, found: dict[str, str]) -> None:
+    if isinstance(tree, Power):
+        _pure(tree.exponent, expression, found)
+    for part in children(tree):
+        _exponents(part, expression, found)
+
+
+def _pure(tree: Any, expression: Expression, found: dict[str, str]) -> None:
+    if isinstance(tree, Variable) and tree.name in expression.weights:
+        found.setdefault(tree.name, "")

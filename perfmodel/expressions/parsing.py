@@ -13,11 +13,15 @@ from typing import Any, NoReturn
 import pymbolic.primitives as prim
 
 from perfmodel.errors import ExpressionError
-from perfmodel.expressions import ranges
-from perfmodel.expressions.chains import MOST_CHARACTERS, MOST_LEVELS, MOST_WITH_PARTS, chain, unwieldy
+from perfmodel.expressions import functions
 from perfmodel.expressions.functions import FUNCTIONS, Function, Interval, call
 from perfmodel.expressions.trees import extent
 from perfmodel.features import nearest_names
+
+MOST_CHARACTERS = 20_000
+MOST_LEVELS = 100  # of nesting: the walkers of trees recurse
+MOST_NODES = 1_200  # numbers, names and operations: derivatives take the square of it
+MOST_WITH_PARTS = 12_000  # of these, with each part and each sum written out where it stands
 
 _COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -28,7 +32,7 @@ _LANGUAGE = f"use + - * / ** and {_CALLABLE}"
 
 
 @dataclass(frozen=True)
-class Term:
+class Subexpression:
     """A piece of an expression."""
 
     tree: Any  # a pymbolic expression
@@ -36,7 +40,7 @@ class Term:
     weighted: bool = False  # whether it holds a weight
 
 
-Names = Mapping[str, Term]
+Names = Mapping[str, Subexpression]
 
 
 @dataclass
@@ -48,7 +52,7 @@ class Parser:
     known: Callable[[str], bool]  # whether a name that is not in `terms` is a feature
     sign_lost_at: ast.expr | None = field(default=None, init=False)
 
-    def parse(self) -> Term:
+    def parse(self) -> Subexpression:
         """Return the term of the whole text."""
         if len(self.text) > MOST_CHARACTERS:
             self._refuse(f"this expression has {len(self.text)} characters, and {MOST_CHARACTERS} are read at most")
@@ -77,7 +81,7 @@ class Parser:
     def _refuse(self, problem: str) -> NoReturn:
         raise ExpressionError(self.text, 0, len(self.text), problem, "write a shorter one, or sum features by patterns")
 
-    def term(self, node: ast.expr) -> Term:
+    def term(self, node: ast.expr) -> Subexpression:
         """Return the term of a node of Python's syntax tree."""
         match node:
             case ast.Constant():
@@ -105,24 +109,24 @@ class Parser:
 
     def _place(self, line: int, column: int) -> int:
         lines = self.text.splitlines(keepends=True)
-        return sum(len(one) for one in lines[: line - 1]) + column - (1 if line == 1 else 0)
+        return sum(map(len, lines[: line - 1])) + column - (1 if line == 1 else 0)
 
-    def _constant(self, node: ast.Constant) -> Term:
+    def _constant(self, node: ast.Constant) -> Subexpression:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fail(node, f"{value!r} is no number", _LANGUAGE)
         if not abs(value) <= sys.float_info.max:
             self.fail(node, "this number is beyond every double", f"write one up to {sys.float_info.max:.1e}")
-        return Term(value, (float(value), float(value)))
+        return Subexpression(value, (float(value), float(value)))
 
-    def _name(self, node: ast.Name) -> Term:
+    def _name(self, node: ast.Name) -> Subexpression:
         name = node.id
         if name in self.terms:
             return self._watched(node, self.terms[name])
         if name.startswith("w_"):
-            return Term(prim.Variable(name), weighted=True)
+            return Subexpression(prim.Variable(name), weighted=True)
         if self.known(name):
-            return Term(prim.Variable(name))
+            return Subexpression(prim.Variable(name))
         near = nearest_names(name, [*self.terms, *FUNCTIONS])
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         return self.fail(
@@ -130,16 +134,16 @@ class Parser:
             f"{hint}Weights begin with w_; features are named like op_float32_add or launches",
         )  # fmt: skip
 
-    def _unary(self, node: ast.UnaryOp) -> Term:
+    def _unary(self, node: ast.UnaryOp) -> Subexpression:
         inner = self.term(node.operand)
         if isinstance(node.op, ast.UAdd):
             return inner
         if not isinstance(node.op, ast.USub):
             self._foreign(node)
         tree = -inner.tree if isinstance(inner.tree, int | float) else prim.Product((-1, inner.tree))
-        return self._watched(node, Term(tree, ranges.negative(inner.range), inner.weighted), inner)
+        return self._watched(node, Subexpression(tree, functions.negative(inner.range), inner.weighted), inner)
 
-    def _sum(self, node: ast.BinOp) -> Term:
+    def _sum(self, node: ast.BinOp) -> Subexpression:
         """Return the term of a chain of sums and differences, as one sum."""
         first, links = chain(node)
         total = self.term(first)
@@ -148,12 +152,12 @@ class Parser:
             right = self.term(link.right)
             minus = isinstance(link.op, ast.Sub)
             trees.append(prim.Product((-1, right.tree)) if minus else right.tree)
-            interval = ranges.plus(total.range, ranges.negative(right.range) if minus else right.range)
-            made = Term(prim.Sum(tuple(trees)), interval, total.weighted or right.weighted)
+            interval = functions.plus(total.range, functions.negative(right.range) if minus else right.range)
+            made = Subexpression(prim.Sum(tuple(trees)), interval, total.weighted or right.weighted)
             total = self._watched(link, made, total, right)
         return total
 
-    def _binary(self, node: ast.BinOp) -> Term:
+    def _binary(self, node: ast.BinOp) -> Subexpression:
         if isinstance(node.op, ast.Add | ast.Sub):
             return self._sum(node)
         left, right = self.term(node.left), self.term(node.right)
@@ -161,11 +165,11 @@ class Parser:
         weighted = left.weighted or right.weighted
         match node.op:
             case ast.Mult():
-                tree, interval = prim.Product((a, b)), ranges.times(left.range, right.range)
+                tree, interval = prim.Product((a, b)), functions.times(left.range, right.range)
             case ast.Div():
-                tree, interval = prim.Quotient(a, b), ranges.over(left.range, right.range)
+                tree, interval = prim.Quotient(a, b), functions.over(left.range, right.range)
             case ast.Pow():
-                tree, interval = prim.Power(a, b), ranges.power(left.range, right.range)
+                tree, interval = prim.Power(a, b), functions.power(left.range, right.range)
             case ast.FloorDiv() | ast.Mod():
                 self.fail(
                     node, "this is not differentiable, since it jumps",
@@ -173,9 +177,9 @@ class Parser:
                 )  # fmt: skip
             case _:
                 self._foreign(node)
-        return self._watched(node, Term(tree, interval, weighted), left, right)
+        return self._watched(node, Subexpression(tree, interval, weighted), left, right)
 
-    def _call(self, node: ast.Call) -> Term:
+    def _call(self, node: ast.Call) -> Subexpression:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name == "where" and len(node.args) == 3 and not node.keywords:
             return self._choice(*node.args)
@@ -186,7 +190,7 @@ class Parser:
         self._check_arguments(node, name, function, given)
         return self._watched(node, _applied(name, function, given), *given)
 
-    def _check_arguments(self, node: ast.Call, name: str, function: Function, given: Sequence[Term]) -> None:
+    def _check_arguments(self, node: ast.Call, name: str, function: Function, given: Sequence[Subexpression]) -> None:
         if not (len(given) == function.arguments or (function.more and len(given) > 2)):
             wanted = f"{function.arguments} arguments" + (" or more" if function.more else "")
             self.fail(node, f"{name} has {len(given)} arguments here", f"give it {wanted}")
@@ -199,10 +203,10 @@ class Parser:
                 f"use {name} only on features",
             )  # fmt: skip
 
-    def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> Term:
+    def _choice(self, test: ast.expr, yes: ast.expr, no: ast.expr) -> Subexpression:
         condition, then, other = self._condition(test), self.term(yes), self.term(no)
         tree = prim.If(condition, then.tree, other.tree)
-        return Term(tree, ranges.hull(then.range, other.range), then.weighted or other.weighted)
+        return Subexpression(tree, functions.hull(then.range, other.range), then.weighted or other.weighted)
 
     def _condition(self, node: ast.expr) -> Any:
         if isinstance(node, ast.BoolOp):
@@ -215,18 +219,57 @@ class Parser:
         left, right = self.term(node.left), self.term(node.comparators[0])
         return prim.Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
 
-    def _watched(self, node: ast.expr, made: Term, *parts: Term) -> Term:
+    def _watched(self, node: ast.expr, made: Subexpression, *parts: Subexpression) -> Subexpression:
         """Return the term; remember the first node whose value can be negative though no part of it can."""
         if self.sign_lost_at is None and made.range[0] < 0 <= min((part.range[0] for part in parts), default=0):
             self.sign_lost_at = node
         return made
 
 
-def _applied(name: str, function: Function, given: Sequence[Term]) -> Term:
+def _applied(name: str, function: Function, given: Sequence[Subexpression]) -> Subexpression:
     """Return the call of a function; one of any number of arguments takes them from left to right, two at a time."""
 
-    def applied(*terms: Term) -> Term:
+    def applied(*terms: Subexpression) -> Subexpression:
         tree = call(name, *(term.tree for term in terms))
-        return Term(tree, function.interval(*(term.range for term in terms)), any(term.weighted for term in terms))
+        interval = function.interval(*(term.range for term in terms))
+        return Subexpression(tree, interval, any(term.weighted for term in terms))
 
     return reduce(applied, given) if function.more else applied(*given)
+
+
+def unwieldy(body: ast.expr) -> str:
+    """Return why an expression is too deep or too large, or an empty text; a chain of sums is one level.
+
+    Examples
+    --------
+    >>> unwieldy(ast.parse("a + b + c*d", mode="eval").body)
+    ''
+    """
+    waiting, nodes = [(body, 1)], 0
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > MOST_LEVELS:
+            return f"this expression nests more than {MOST_LEVELS} levels deep"
+        nodes += 1
+        deeper = max(1, len(node.args) - 1) if isinstance(node, ast.Call) else 1  # max takes two at a time
+        waiting += [(child, depth + deeper) for child in _below(node)]
+    if nodes > MOST_NODES:
+        return f"this expression has {nodes} numbers, names and operations, and {MOST_NODES} are read at most"
+    return ""
+
+
+def chain(node: ast.expr) -> tuple[ast.expr, list[ast.BinOp]]:
+    """Return the first operand of a chain of sums and differences, and the nodes that add the others to it."""
+    links: list[ast.BinOp] = []
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        links.append(node)
+        node = node.left
+    return node, links[::-1]
+
+
+def _below(node: ast.expr) -> list[ast.expr]:
+    """Return the expressions directly below a node; a chain of sums and differences is one node."""
+    first, links = chain(node)
+    if links:
+        return [first, *(link.right for link in links)]
+    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]

@@ -20,7 +20,7 @@ from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, P
 from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
-    from perfmodel.hooks.device_code import DeviceCode
+    from perfmodel.hooks.predicted_times import DeviceCode
     from perfmodel.predict import FittedModel
 
 
@@ -173,7 +173,7 @@ class Guide(Lazy):
         HookError
             If `arguments` has a name that the kernel does not have.
         """
-        from perfmodel.hooks.device_code import made_arguments
+        from perfmodel.hooks.predicted_times import made_arguments
 
         first = self._code(self.ranked[0][0])
         unit = self.times.unit(self._own(self.ranked[0][0]))
@@ -210,7 +210,7 @@ class Guide(Lazy):
         return {}
 
     def _code(self, configuration: Configuration) -> DeviceCode:
-        from perfmodel.hooks.device_code import device_code
+        from perfmodel.hooks.predicted_times import device_code
 
         own = self._own(configuration)
         key = in_order(own)

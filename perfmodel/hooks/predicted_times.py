@@ -1,4 +1,4 @@
-"""Predicted times of a tuner's configurations, each built and counted once."""
+"""A tuner's configurations: predicted times, each built and counted once, and the code that the tuner runs itself."""
 
 from __future__ import annotations
 
@@ -120,8 +120,81 @@ def in_order(configuration: Configuration) -> str:
 
 def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...], frozenset[str]] | None:
     """Return the names that ``build`` takes, and those of them that it needs; None where it takes any name."""
-    own = inspect.signature(build).parameters.values()
-    if any(one.kind is one.VAR_KEYWORD for one in own):
+    parameters = inspect.signature(build).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    named = [one for one in own if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
-    return tuple(one.name for one in named), frozenset(one.name for one in named if one.default is one.empty)
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return tuple(p.name for p in named), frozenset(p.name for p in named if p.default is p.empty)
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCode:
+    """The one device kernel of a translation unit, at given sizes.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel in `text`.
+    text : str
+        OpenCL C.
+    arguments : tuple of str
+        Their names, in the order of the kernel's parameters.
+    global_size : tuple of int
+        Work-items along each axis.
+    """
+
+    name: str
+    text: str
+    arguments: tuple[str, ...]
+    global_size: tuple[int, ...]
+
+
+def device_code(
+    unit: TranslationUnit, counts: KernelCounts, sizes: Mapping[str, int], configuration: str
+) -> DeviceCode:
+    """Return the code that Loopy generates, and how it is launched at these sizes.
+
+    Raises
+    ------
+    ConfigurationError
+        If a run of it is not one launch of one device kernel, or needs memory of its own between launches.
+    """
+    from loopy.schedule.tools import get_subkernel_arg_info
+    from pymbolic import evaluate
+
+    from perfmodel.counts.reading.schedule import schedule
+    from perfmodel.measuring.generated_code import GeneratedCode
+
+    if len(counts.launch_table) != 1 or (launches := counts.launches()(**sizes)) != 1:
+        found = len(counts.launch_table) if len(counts.launch_table) != 1 else launches
+        raise ConfigurationError(configuration, f"takes {found} launches, and the tuner makes one")
+    (launch,) = counts.launch_table
+    scheduled = schedule(unit)
+    kernel = scheduled.default_entrypoint
+    passed = get_subkernel_arg_info(kernel, launch.name)
+    if passed.passed_temporaries or passed.passed_inames:
+        extra = ", ".join((*passed.passed_temporaries, *passed.passed_inames))
+        raise ConfigurationError(configuration, f"needs {extra} beside its arguments, which the tuner cannot give")
+    groups, _ = kernel.get_grid_size_upper_bounds_as_exprs(scheduled.callables_table)
+    global_size = tuple(
+        int(evaluate(number, dict(sizes))) * width
+        for number, width in zip(three_axes(groups), three_axes(launch.group_shape), strict=True)
+    )
+    return DeviceCode(launch.name, GeneratedCode(scheduled).text, tuple(passed.passed_arg_names), global_size)
+
+
+def made_arguments(
+    unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float], seed: int = 0
+) -> dict[str, Any]:
+    """Return values for all arguments by name: arrays with contents in [0.5, 2), shape (elements,), and scalars.
+
+    Raises
+    ------
+    KernelArgumentError
+        If a scalar has no value, or a value no scalar.
+    """
+    from perfmodel.measuring.arguments import array_arguments, host_array, scalar_arguments
+
+    kernel = unit.default_entrypoint
+    arrays = {array.name: host_array(array, seed + place) for place, array in enumerate(array_arguments(kernel, sizes))}
+    return {**arrays, **scalar_arguments(kernel, sizes, scalars)}

@@ -13,8 +13,7 @@ from pymbolic.primitives import Call, Variable
 from perfmodel.display import one_line
 from perfmodel.documents import require
 from perfmodel.errors import ExpressionError
-from perfmodel.expressions.dimensions import weight_units
-from perfmodel.expressions.expression import parse
+from perfmodel.expressions.expression import parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts.fact import FactValue
 from perfmodel.features import matches, unit

@@ -1,4 +1,4 @@
-"""The expression language: values by hand, derivatives beside finite differences, errors that point."""
+"""Values, derivatives, errors and units of expressions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import ExpressionError
-from perfmodel.expressions.expression import linear, parse
+from perfmodel.expressions import linear, parse, weight_units
 
 NAMES = ("x", "y")
 VALUES = {"x": np.array([0.5, 1.5, 3.0]), "y": np.array([2.0, 1.5, 0.25])}
@@ -209,3 +209,19 @@ def test_a_maximum_with_zero_keeps_seconds_up():
 def test_expressions_are_values():
     assert parse("w_a*x", NAMES) == parse("w_a*x", NAMES)
     assert 1 == len({parse("w_a*x", NAMES), parse("w_a*x", NAMES)})
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("w_a*launches", {"w_a": "s/launch"}),
+        ("launches/w_a", {"w_a": "launch/s"}),
+        ("w_a*launches/work_groups", {"w_a": "s*work-group/launch"}),
+        ("w_a + max(w_b*launches, w_c)", {"w_a": "s", "w_b": "s/launch", "w_c": "s"}),
+        ("(w_a if launches > 1 else w_b)*2", {"w_a": "?", "w_b": "?"}),
+        ("w_a*launches**w_b", {"w_a": "?", "w_b": ""}),
+        ("w_a*w_b*launches", {"w_a": "?", "w_b": "?"}),  # only the product of both is known
+    ],
+)
+def test_units(text, units):
+    assert units == weight_units(parse(text))

@@ -7,11 +7,11 @@ import math
 import pytest
 
 from perfmodel.errors import ExpressionError
-from perfmodel.expressions.parsing import Parser, Term
+from perfmodel.expressions.parsing import Parser, Subexpression
 
 
 def term(text):
-    return Parser(text, {"small": Term(1, (1.0, 2.0))}, lambda name: name in ("x", "y")).parse()
+    return Parser(text, {"small": Subexpression(1, (1.0, 2.0))}, lambda name: name in ("x", "y")).parse()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
-"""The parts and variables of trees, by hand."""
+"""The parts, the variables and the derivatives of a tree."""
 
 from __future__ import annotations
 
+import pytest
 from pymbolic import parse
 from pymbolic.primitives import If, LogicalNot, Variable
 
 from perfmodel.expressions.functions import call
-from perfmodel.expressions.trees import children, extent, variables
+from perfmodel.expressions.trees import Derivative, children, extent, product, total, variables
 
 X, Y, Z = map(Variable, "xyz")
 
@@ -29,3 +30,24 @@ def test_a_tree_that_stands_twice_counts_twice_and_is_walked_once():
         tree = call("max", tree, tree)
     assert (301, 2**301 - 1) == extent(tree)
     assert (1, 1) == extent(X) == extent(5)
+
+
+@pytest.mark.parametrize(
+    ("text", "derivative"),
+    [
+        ("5", "0"), ("x", "1"), ("y", "0"), ("x + x*y", "1 + y"), ("3*x*x", "3*(x + x)"), ("y/x", "((-1)*y) / x**2"),
+        ("x/y", "1 / y"), ("x**3", "3*x**2"), ("y**x", "y**x*log(y)"),
+    ],
+)  # fmt: skip
+def test_derivatives_without_zeros_and_ones(text, derivative):
+    assert derivative == str(Derivative("x")(parse(text)))
+
+
+def test_a_function_that_jumps_has_no_slope():
+    assert 0 == Derivative("x")(call("floor", parse("y")))
+
+
+def test_sums_and_products_leave_zeros_and_ones_out():
+    x = parse("x")
+    assert (0, x, x) == (total(0, 0), total(0, x), product(1, x))
+    assert (0, 1) == (product(x, 0), product(1, 1))

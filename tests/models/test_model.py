@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.errors import ExpressionError
-from perfmodel.expressions.dimensions import weight_units
-from perfmodel.expressions.expression import parse
+from perfmodel.expressions.expression import parse, weight_units
 from perfmodel.features import FEATURE_NAMES, nearest_names, unit
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import Weight
