@@ -1,11 +1,20 @@
-"""What a long task reports while it runs; a progress bar, for example, shows it."""
+"""What a long task reports while it runs, and a bar that shows it on standard error: lines where no terminal is."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol
 
+from perfmodel.io import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+
+LINES_EVERY_S = 5.0
 
 class Progress(Protocol):
     """Receives the reports of one task after another."""
@@ -50,3 +59,106 @@ def task(progress: Progress, name: str, total: int, seconds: float = 0.0) -> Ite
         yield
     finally:
         progress.stop()
+
+
+class Bar:
+    """Shows the progress of a task on standard error; a :class:`perfmodel.progress.Progress`.
+
+    The time left is estimated from the expected times of the steps, where they are given. A note
+    on a failure (it contains a colon) stays above the bar.
+
+    Parameters
+    ----------
+    quiet
+        Whether to show nothing.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        from rich.console import Console
+
+        # The command line's stream shows escape codes, of which a bar is made; there is another that sends them.
+        self._console = Console(file=getattr(sys.stderr, "styled", None), stderr=True, quiet=quiet)
+        self._progress: RichProgress | None = None
+        self._task, self._total, self._done, self._failed = "", 0, 0, 0
+        self._expected, self._expected_done = 0.0, 0.0
+        self._began = self._shown = monotonic()
+
+    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
+        """Begin a task of `total` steps, expected to take `seconds` together [s]."""
+        self._task, self._total, self._done, self._failed = visible(task), total, 0, 0
+        self._expected, self._expected_done = seconds, 0.0
+        self._began = self._shown = monotonic()
+        if self._console.is_terminal:
+            self._progress = _rich_progress(self._console)
+            self._progress.start()
+            self._progress.add_task(self._task, total=total, state=self._state(), note="")
+        else:
+            self._line(f"{self._task}: {total} steps")
+
+    def advance(self, note: str = "", seconds: float = 0.0) -> None:
+        """Count one step as done, which was expected to take `seconds` [s]."""
+        self._done += 1
+        self._expected_done += seconds
+        failed = ":" in note
+        self._failed += failed
+        if self._progress is not None:
+            if failed:
+                self.tell(note)
+            name = visible(note.split(":")[0])
+            self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=name)
+        elif failed:
+            self._line(f"{self._task}: {note}")
+        elif monotonic() - self._shown >= LINES_EVERY_S:
+            self._line(f"{self._task}: {self._state()}")
+
+    def tell(self, message: str) -> None:
+        """Show a message and leave it there."""
+        if self._progress is not None:
+            self._progress.console.print(visible(message), markup=False, highlight=False)
+        else:
+            self._line(message)
+
+    def stop(self) -> None:
+        """End the task, if one has begun."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+        elif self._task:
+            spent = monotonic() - self._began
+            failed = f", {self._failed} failed" if self._failed else ""
+            self._line(f"{self._task}: {self._done} of {self._total} done{failed} in {spent:.0f} s")
+
+    def _state(self) -> str:
+        failed = f", {self._failed} failed" if self._failed else ""
+        left = f", about {self._left_s():.0f} s left" if self._done else ""
+        return f"{self._done} of {self._total}{failed}{left}"
+
+    def _left_s(self) -> float:
+        """Return the time that the rest takes if it goes on at the same rate [s]."""
+        spent = monotonic() - self._began
+        if self._expected_done > 0:
+            return spent / self._expected_done * max(self._expected - self._expected_done, 0.0)
+        return spent / self._done * (self._total - self._done)
+
+    def _line(self, text: str) -> None:
+        self._shown = monotonic()
+        if not self._console.quiet:
+            sys.stderr.write(f"{visible(text)}\n")
+            sys.stderr.flush()
+
+
+def _rich_progress(console: Console) -> RichProgress:
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[state]}", markup=False),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=console,
+    )
+
+
+def shown(progress: Progress | bool | None) -> Progress:
+    """Return what receives the reports: a bar for True, nothing for False or None."""
+    return Bar() if progress is True else progress or Silent()

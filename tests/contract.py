@@ -22,7 +22,7 @@ from perfmodel import features
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError, UnknownFeatureError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.keys import KEYS
+from perfmodel.facts.fact import KEYS
 from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
 from perfmodel.models import Family
@@ -198,7 +198,7 @@ def all_has_a_unit(one: Trial) -> None:
         assert weight.lower >= 0, f"{weight.name} may be negative, and then so may the seconds"
         start = weight.start
         assert start is None or weight.lower <= start <= weight.upper, f"{weight.name} starts out of its bounds"
-        assert not weight.fact or weight.fact in KEYS, f"{weight.name}: '{weight.fact}' is not in perfmodel.facts.keys"
+        assert not weight.fact or weight.fact in KEYS, f"{weight.name}: '{weight.fact}' is not in perfmodel.facts.fact"
     for name in one.model.features:
         assert name in family.units or _is_feature(name), f"'{name}' is neither a quantity with a unit nor a feature"
     for name in one.model.weights:
@@ -231,7 +231,7 @@ def missing_facts_are_told(one: Trial) -> None:
             one.family.quantities(case)
         except MissingFactError as error:
             told = error
-        assert told is None or told.key in KEYS, f"'{told.key}' is not in perfmodel.facts.keys"
+        assert told is None or told.key in KEYS, f"'{told.key}' is not in perfmodel.facts.fact"
         assert told is None or told.family == one.family.name
 
 

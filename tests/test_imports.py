@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
-    ("errors",), ("io", "caches", "lazy", "progress", "threads"), ("cluster", "progress_bar"), ("documents",),
+    ("errors",), ("io", "caches", "lazy", "threads"), ("cluster", "progress"), ("documents",),
     ("display",), ("facts",), ("counts",), ("kernels",), ("workers",), ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("predictions",), ("anchors",),
     ("crossovers",), ("ranked",), ("table_files",), ("prediction_table",), ("ranking", "compare"), ("sweeps",),

@@ -45,7 +45,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import print_document, print_text, sizes_text, withheld_document
 from perfmodel.cli.settings import table_width
-from perfmodel.documents.limits import MOST_LANES
+from perfmodel.documents import MOST_LANES
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:

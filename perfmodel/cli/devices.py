@@ -32,7 +32,7 @@ Picture = Annotated[
 def command(folder: Folder = None, picture: Picture = None, json: Json = False) -> None:
     """List the OpenCL devices, with what they report of themselves and what is assumed of them."""
     from perfmodel.errors import NoDeviceError, OptionError
-    from perfmodel.facts.assumed import with_assumed_facts
+    from perfmodel.facts.device_facts import with_assumed_facts
     from perfmodel.opencl import devices
 
     if folder is not None:
@@ -64,7 +64,7 @@ def _show_folder(folder: Path, picture: Path | None, json: bool) -> None:
 
 
 def _print_table(found: tuple[Device, ...]) -> None:
-    from perfmodel.facts.assumed import assumed_facts
+    from perfmodel.facts.device_facts import assumed_facts
     from perfmodel.report.fitted import fitted_text
 
     rows = [HEADER, *map(_cells, found)]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from perfmodel.cli.settings import settings
-from perfmodel.documents.limits import shortened
+from perfmodel.documents import shortened
 from perfmodel.errors import PerfModelWarning
 from perfmodel.io import visible
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from perfmodel import progress_bar
+from perfmodel import progress
 from perfmodel.cli.settings import settings
 
 
-class Bar(progress_bar.Bar):
+class Bar(progress.Bar):
     """Shows the progress of a task on standard error; nothing with ``--quiet``."""
 
     def __init__(self) -> None:

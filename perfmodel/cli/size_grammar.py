@@ -24,7 +24,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import NoReturn
 
-from perfmodel.documents.limits import EXACT, shortened
+from perfmodel.documents import EXACT, shortened
 from perfmodel.errors import SizeOptionError
 
 FORMS = "give NAME=SIZES, as n=1024, n=1e6, n=2**20, n=1Mi, n=256..4096 (doubling) or n=1000:5000:500 (in steps)"

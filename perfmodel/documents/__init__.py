@@ -6,26 +6,21 @@ file makes a reader hang, and only if it has one meaning. :func:`value_of` then 
 :class:`~perfmodel.errors.DocumentError`, to which the reader of a file adds the file and the line.
 """
 
-from perfmodel.documents.json_reading import json_document
-from perfmodel.documents.json_writing import json_text
-from perfmodel.documents.limits import EXACT, LIMITS, MOST_LANES, Limits, is_number, require, shortened
-from perfmodel.documents.schema import Schema
-from perfmodel.documents.values import read_file, reading, value_of
-from perfmodel.documents.yaml_reading import yaml_document
+from perfmodel.documents.texts import (
+    EXACT,
+    LIMITS,
+    MOST_LANES,
+    Limits,
+    is_number,
+    json_document,
+    json_text,
+    require,
+    shortened,
+    yaml_document,
+)  # fmt: skip
+from perfmodel.documents.values import Schema, read_file, reading, value_of
 
 __all__ = [
-    "EXACT",
-    "LIMITS",
-    "MOST_LANES",
-    "Limits",
-    "Schema",
-    "is_number",
-    "json_document",
-    "json_text",
-    "read_file",
-    "reading",
-    "require",
-    "shortened",
-    "value_of",
-    "yaml_document",
-]
+    "EXACT", "LIMITS", "MOST_LANES", "Limits", "Schema", "is_number", "json_document", "json_text", "read_file",
+    "reading", "require", "shortened", "value_of", "yaml_document",
+]  # fmt: skip

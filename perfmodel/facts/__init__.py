@@ -4,8 +4,7 @@ A model reads numbers of the device only from here, so that a prediction can say
 comes from.
 """
 
-from perfmodel.facts.device_facts import SCHEMA, VARYING, DeviceFacts
+from perfmodel.facts.device_facts import SCHEMA, VARYING, DeviceFacts, differences
 from perfmodel.facts.fact import Fact, FactValue
-from perfmodel.facts.identity import differences
 
 __all__ = ["SCHEMA", "VARYING", "DeviceFacts", "Fact", "FactValue", "differences"]

@@ -1,4 +1,9 @@
-"""The facts of a device: a value that is looked up by key, written as JSON, and named safely for files."""
+"""The facts of a device: a value that is looked up by key, written as JSON, and named safely for files.
+
+Also what tells two devices apart, and the facts that no device tells and no kernel measures: these are assumed where
+nobody has written them, since a family that needs one could not be fitted. Each says in its source that it is assumed,
+why, and where to write a better one.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,7 @@ from typing import Any
 from perfmodel.display import one_line
 from perfmodel.documents import Schema
 from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
-from perfmodel.facts.checks import checked_facts
-from perfmodel.facts.fact import Fact
+from perfmodel.facts.fact import Fact, checked_facts
 from perfmodel.lazy import Lazy, cached_property
 
 SCHEMA = "perfmodel.device/1"
@@ -22,6 +26,16 @@ _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
 #: Facts that differ from run to run: PoCL reports the memory that is free at the moment, and the clock of a processor
 #: depends on its load.
 VARYING = frozenset({"clock_mhz", "global_memory_bytes", "max_alloc_bytes"})
+
+#: Facts that tell devices of one name apart, such as virtual machines on processors of one brand.
+TELLING = ("compute_units", "l1_told_bytes", "l2_told_bytes", "l3_told_bytes")
+
+#: The first word of the source of a fact that is assumed.
+ASSUMED = "assumed"
+#: Work-groups that a compute unit of a GPU holds: the least that vendors give for their devices since 2012.
+GROUPS_OF_A_GPU = 16
+#: Work-items that a compute unit of a GPU holds, over those of the largest work-group.
+ITEMS_OVER_GROUP = 2
 
 _PLATFORM_NAMES = {
     "portable computing language": "pocl",
@@ -178,3 +192,54 @@ def _word(document: Mapping[str, Any], part: str) -> str:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9.]*[a-z0-9]", text.lower()) or ["device"]
+
+
+def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
+    """Return what tells a known device from the one in use, in words; what one of them does not say is left out.
+
+    Examples
+    --------
+    >>> differences(DeviceFacts("H200", "NVIDIA CUDA", "570.1", ()), DeviceFacts("H200", "NVIDIA CUDA", "580.2", ()))
+    ("driver '570.1', here '580.2'",)
+    """
+    words = [(part, getattr(known, part), getattr(used, part)) for part in ("name", "platform", "driver")]
+    found = [f"{part} '{one}', here '{other}'" for part, one, other in words if one and other and one != other]
+    both = [(key, known.value(key), used.value(key)) for key in TELLING if key in known and key in used]
+    return (*found, *(f"{key} {one}, here {other}" for key, one, other in both if one != other))
+
+
+def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
+    """Return the facts that are assumed of a device, by key: those that it lacks of the following.
+
+    ``max_groups_per_unit``
+        A CPU's core runs one work-group at a time. Other devices: :data:`GROUPS_OF_A_GPU`.
+    ``max_items_per_unit``
+        On a CPU those of the largest work-group, on other devices :data:`ITEMS_OVER_GROUP` times as many. Not assumed
+        where the largest work-group is not known.
+
+    Nothing is assumed of a device whose type is not known.
+
+    Examples
+    --------
+    >>> device = DeviceFacts("H200", "NVIDIA CUDA", "570.1", (("device_type", Fact("gpu", "", "CL_DEVICE_TYPE")),))
+    >>> {key: fact.value for key, fact in assumed_facts(device).items()}
+    {'max_groups_per_unit': 16}
+    """
+    known = dict(facts.facts)
+    if "device_type" not in known:
+        return {}
+    cpu = known["device_type"].value == "cpu"
+    groups, over = (1, 1) if cpu else (GROUPS_OF_A_GPU, ITEMS_OVER_GROUP)
+    why = "a core of a CPU runs one work-group at a time" if cpu else "as most GPUs do"
+    advice = f"{ASSUMED}: {why}; no query tells it, so write it into facts.yaml where you know better"
+    found = {"max_groups_per_unit": Fact(groups, "", advice)}
+    if "max_work_group_size" in known:
+        largest = int(known["max_work_group_size"].value)  # type: ignore[arg-type]  # checked where it was read
+        items = f"{advice} ({over} x CL_DEVICE_MAX_WORK_GROUP_SIZE)"
+        found["max_items_per_unit"] = Fact(over * largest, "work-items", items)
+    return {key: fact for key, fact in found.items() if key not in known}
+
+
+def with_assumed_facts(facts: DeviceFacts) -> DeviceFacts:
+    """Return a device with the facts that are assumed of it (:func:`assumed_facts`)."""
+    return facts.updated(assumed_facts(facts))

@@ -1,7 +1,7 @@
 """YAML files of facts: the devices of published papers, and the facts that a user writes.
 
 A file has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``. The file of a published device also
-has ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.keys.KEYS`).
+has ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from perfmodel.errors import (
     StoreFormatError,
     UnknownDeviceNameError,
 )
-from perfmodel.facts.checks import checked_facts
 from perfmodel.facts.device_facts import DeviceFacts
-from perfmodel.facts.fact import Fact
+from perfmodel.facts.fact import Fact, checked_facts
 
 FACTS_FILE = "facts.yaml"
 """Name of the file in a store's folder with the facts that a user writes."""
@@ -62,8 +61,8 @@ def published(name: str) -> DeviceFacts:
 def read_facts(path: Path | str) -> Mapping[str, Fact]:
     """Read the facts of a YAML file that a user wrote, by key.
 
-    A key of :data:`perfmodel.facts.keys.KEYS` has a fixed unit. Any other key belongs to a user's own family,
-    and may have any unit of :data:`~perfmodel.facts.keys.UNITS`.
+    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family,
+    and may have any unit of :data:`~perfmodel.facts.fact.UNITS`.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from perfmodel.documents.limits import require
+from perfmodel.documents import require
 from perfmodel.io import write_whole
 
 if TYPE_CHECKING:

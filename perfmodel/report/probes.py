@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.errors import OptionError, PictureFormatError
-from perfmodel.facts.probes.barriers import BARRIERS, barrier_facts
+from perfmodel.facts.probes import probed_facts
 from perfmodel.facts.probes.caches import CHASE, CONFLICTS, LEVELS, LINE, bytes_text, capacities
-from perfmodel.facts.probes.derived import probed_facts
-from perfmodel.facts.probes.lanes import DTYPES, LANES, NESTS
-from perfmodel.facts.probes.overlap import together, triples
+from perfmodel.facts.probes.execution import BARRIERS, DTYPES, LANES, NESTS, barrier_facts, together, triples
 from perfmodel.facts.probes.run import ProbeRun, newest, times
 from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.report.palette import COLOURS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, largest, roof_values, roofline_points
 from perfmodel.display import rate_text
-from perfmodel.documents.limits import require
+from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally

@@ -12,7 +12,7 @@ import numpy as np
 
 from perfmodel.crossovers import Lead
 from perfmodel.display import in_words
-from perfmodel.documents.limits import require
+from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
 from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally

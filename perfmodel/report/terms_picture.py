@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.display import in_words, seconds_text
-from perfmodel.documents.limits import is_number, require
+from perfmodel.documents import is_number, require
 from perfmodel.errors import PictureError
 from perfmodel.prediction import Prediction
 from perfmodel.ranked import RankedVariant

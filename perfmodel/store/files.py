@@ -16,9 +16,9 @@ from perfmodel.errors import (
     StoreMissingError,
 )
 from perfmodel.facts import DeviceFacts
-from perfmodel.facts.assumed import with_assumed_facts
+from perfmodel.facts.device_facts import with_assumed_facts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
-from perfmodel.facts.probes.derived import with_probed_facts
+from perfmodel.facts.probes import with_probed_facts
 from perfmodel.io import replace_file
 from perfmodel.store.hash_index import read_index
 from perfmodel.store.lines import failure, opened, write_line

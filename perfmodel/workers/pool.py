@@ -24,9 +24,8 @@ from perfmodel.errors import (
     WorkerDiedError,
     WorkerDiedWarning,
 )
-from perfmodel.progress import Progress
+from perfmodel.progress import Progress, shown
 from perfmodel.progress import task as reported
-from perfmodel.progress_bar import shown
 from perfmodel.workers.batches import Report, Task, attempt, work
 from perfmodel.workers.counted import CountedVariants
 from perfmodel.workers.parcels import Parcel, Variant, packed, packed_counts

@@ -1,4 +1,4 @@
-"""What is known of a device: look-up, the file-safe name, and the JSON document."""
+"""What is known of a device: look-up, the file-safe name, JSON, what tells devices apart, and what is assumed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import re
 import pytest
 
 from perfmodel.errors import FactsFormatError, PerfModelError, UnknownFactError
-from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts import DeviceFacts, Fact, differences
+from perfmodel.facts.device_facts import assumed_facts, with_assumed_facts
+from perfmodel.facts.fact import KEYS
 
 POCL = "Portable Computing Language"
 
@@ -103,3 +105,46 @@ def test_a_new_fact_replaces_the_one_under_its_key():
     facts = example().updated({"banks": Fact(32, "", "by hand"), "compute_units": Fact(1, "", "by hand")})
     assert ["banks", "compute_units", "max_work_item_sizes"] == list(facts)
     assert Fact(1, "", "by hand") == facts.fact("compute_units")
+
+
+def device(name="D", platform="P", driver="1", **facts):
+    return DeviceFacts.from_mapping(name, platform, driver, {key: Fact(v, "", "told") for key, v in facts.items()})
+
+
+@pytest.mark.parametrize(
+    ("known", "used", "expected"),
+    [
+        (device(), device(), ()),
+        (device("A"), device("B"), ("name 'A', here 'B'",)),
+        (device(platform="A", driver="2"), device(), ("platform 'A', here 'P'", "driver '2', here '1'")),
+        (device(platform="", driver=""), device(), ()),  # a file that keeps only a name
+        (device(compute_units=2), device(compute_units=8), ("compute_units 2, here 8",)),
+        (device(compute_units=2), device(), ()),
+        (device(l2_told_bytes=1, clock_mhz=5), device(l2_told_bytes=2, clock_mhz=6), ("l2_told_bytes 1, here 2",)),
+    ],
+)
+def test_differences(known, used, expected):
+    assert expected == differences(known, used)
+
+
+def typed_device(**facts):
+    return DeviceFacts.from_mapping("d", "p", "1", {key: Fact(value, "", "told") for key, value in facts.items()})
+
+
+@pytest.mark.parametrize(("kind", "groups", "items"), [("cpu", 1, 1024), ("gpu", 16, 2048), ("accelerator", 16, 2048)])
+def test_what_a_compute_unit_holds(kind, groups, items):
+    known = with_assumed_facts(typed_device(device_type=kind, max_work_group_size=1024))
+    assert (groups, items) == (known.value("max_groups_per_unit"), known.value("max_items_per_unit"))
+    for key in ("max_groups_per_unit", "max_items_per_unit"):
+        assert known.fact(key).source.startswith("assumed: ")
+        assert KEYS[key].unit == known.fact(key).unit
+
+
+def test_what_is_known_is_not_assumed():
+    known = typed_device(device_type="cpu", max_groups_per_unit=2, max_work_group_size=8)
+    assert {"max_items_per_unit"} == set(assumed_facts(known))
+    assert {"max_groups_per_unit"} == set(assumed_facts(typed_device(device_type="cpu")))
+
+
+def test_nothing_is_assumed_of_a_device_of_unknown_type():
+    assert {} == assumed_facts(typed_device(max_work_group_size=1024))

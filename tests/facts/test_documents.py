@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.errors import FactsFileError, FactsFormatError, MissingFactError, PerfModelError, UnknownDeviceNameError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import published, published_devices, read_facts
-from perfmodel.facts.keys import KEYS
+from perfmodel.facts.fact import KEYS
 from perfmodel.models import Family
 from perfmodel.models.binding import known_weights
 from perfmodel.models.model import Weight

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.keys import KEYS
+from perfmodel.facts.fact import KEYS
 from perfmodel.fitting.choice.candidates import chooser
 from perfmodel.measuring import Campaign, measure, measure_twice, session
 from perfmodel.measuring.bench import Bench

@@ -104,4 +104,4 @@ def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tu
 
 
 def _mixed(key: tuple[Setting, ...]) -> bool:
-    return any(isinstance(one, str) for one in key)
+    return any(isinstance(part, str) for part in key)

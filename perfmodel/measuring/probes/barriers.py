@@ -1,4 +1,4 @@
-"""The cost of barriers: one group loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probes.barriers`)."""
+"""The cost of barriers: one group loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probes.execution`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probes.barriers import BARRIERS
+from perfmodel.facts.probes.execution import BARRIERS
 from perfmodel.facts.probes.run import Point
 from perfmodel.measuring.probes.instrument import Instrument
 from perfmodel.measuring.probes.probe import Earlier, Probe, Settings

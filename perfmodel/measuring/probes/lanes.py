@@ -1,4 +1,4 @@
-"""The order of lanes: two loops, and each lane makes all its trips in one (:mod:`perfmodel.facts.probes.lanes`)."""
+"""The order of lanes: two loops, and each lane makes all its trips in one (:mod:`perfmodel.facts.probes.execution`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probes.lanes import LANES
+from perfmodel.facts.probes.execution import LANES
 from perfmodel.facts.probes.run import Point
 from perfmodel.measuring.probes.instrument import DTYPES, Instrument
 from perfmodel.measuring.probes.probe import Earlier, Probe, Settings

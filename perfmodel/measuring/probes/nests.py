@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.facts.probes.lanes import NESTS
+from perfmodel.facts.probes.execution import NESTS
 from perfmodel.facts.probes.run import Point
 from perfmodel.measuring.probes.instrument import DTYPES, Instrument
 from perfmodel.measuring.probes.probe import Earlier, Probe, Settings

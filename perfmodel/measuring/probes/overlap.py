@@ -1,4 +1,4 @@
-"""Memory and arithmetic, alone and together (:mod:`perfmodel.facts.probes.overlap`).
+"""Memory and arithmetic, alone and together (:mod:`perfmodel.facts.probes.execution`).
 
 Each work-item loads one number, takes it through a chain of operations and stores it in a cell that neighbouring
 groups share, so that it stays in the cache of a core. In ``compute`` these groups load the same numbers; in ``memory``
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probes.overlap import OVERLAP, triples
+from perfmodel.facts.probes.execution import OVERLAP, triples
 from perfmodel.facts.probes.run import Point
 from perfmodel.measuring.probes.instrument import Instrument
 from perfmodel.measuring.probes.probe import Earlier, Probe, Settings

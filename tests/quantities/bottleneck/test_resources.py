@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.facts.keys import KEYS
+from perfmodel.facts.fact import KEYS
 from perfmodel.features import FEATURE_NAMES
 from perfmodel.quantities.bottleneck.resources import QUANTITIES, RESOURCES
 

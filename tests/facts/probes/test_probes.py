@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.keys import KEYS
-from perfmodel.facts.probes.derived import probed_facts, with_probed_facts
-from tests.facts.probes.test_barriers import barriers
+from perfmodel.facts.fact import KEYS
+from perfmodel.facts.probes import probed_facts, with_probed_facts
 from tests.facts.probes.test_caches import capacity, conflicts, pairs
-from tests.facts.probes.test_lanes import nests
-from tests.facts.probes.test_overlap import overlap
+from tests.facts.probes.test_execution import barriers, nests, overlap
 from tests.probed import lanes
 
 RUNS = (capacity(), pairs(64), conflicts(12, 4096), lanes(1), nests(8.0), barriers(1e-9, 1e-10), overlap(3.0))

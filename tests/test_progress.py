@@ -1,16 +1,50 @@
-"""The bar: plain lines, a terminal, the time left, and who sees it."""
+"""A task is started, and stopped however its block ends; a bar: lines, a terminal, the time left, who sees it."""
 
 from __future__ import annotations
 
 import pytest
 
-from perfmodel import progress_bar
-from perfmodel.progress import Silent
-from perfmodel.progress_bar import Bar, shown
+from perfmodel import progress
+from perfmodel.progress import Bar, Progress, Silent, shown, task
+
+
+class Notes(Silent):
+    """Notes the start and the stop of each task."""
+
+    def __init__(self) -> None:
+        self.found: list[object] = []
+
+    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
+        self.found.append((task, total, seconds))
+
+    def stop(self) -> None:
+        self.found.append("stop")
+
+
+def test_a_task_is_started_and_stopped():
+    notes = Notes()
+    with task(notes, "measuring", 3, 1.5):
+        assert [("measuring", 3, 1.5)] == notes.found
+    assert [("measuring", 3, 1.5), "stop"] == notes.found
+
+
+def test_a_task_that_fails_is_stopped():
+    notes = Notes()
+    with pytest.raises(KeyboardInterrupt), task(notes, "measuring", 3):
+        raise KeyboardInterrupt
+    assert [("measuring", 3, 0.0), "stop"] == notes.found
+
+
+def test_silence_is_a_progress():
+    silent: Progress = Silent()
+    silent.start("task", 1)
+    silent.advance("step", 1.0)
+    silent.tell("message")
+    silent.stop()
 
 
 def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(progress_bar, "LINES_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "LINES_EVERY_S", 0.0)
     bar = Bar()
     bar.start("measuring", 2)
     bar.advance("copy")
@@ -46,8 +80,8 @@ def test_a_bar_on_a_terminal(capsys):
 
 def test_what_is_left_follows_what_the_steps_were_thought_to_take(capsys, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(progress_bar, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(progress_bar, "LINES_EVERY_S", 1.0)
+    monkeypatch.setattr(progress, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(progress, "LINES_EVERY_S", 1.0)
     bar = Bar()
     bar.start("measuring", 2, seconds=10.0)
     clock[0] = 2.0

@@ -1,0 +1,246 @@
+"""JSON and YAML within limits, and with one meaning: no key twice, no number beyond doubles, no alias and no tag."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import yaml
+
+from perfmodel.errors import ArgumentError, DocumentError, NotFiniteError
+
+#: Up to here, every integer is a double; sizes are not larger.
+EXACT = 2**53
+#: No device has larger sub-groups.
+MOST_LANES = 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a document may be at most."""
+
+    bytes: int = 64 * 2**20  # of a file of one document, and of a line of a store
+    yaml_bytes: int = 64 * 2**10  # its reader is slow: a second for this much
+    depth: int = 64  # lists and mappings inside of each other
+    digits: int = 100  # of an integer
+
+
+LIMITS = Limits()
+
+
+def require(holds: bool, argument: str, value: object, allowed: str) -> None:
+    """Refuse an argument of a function of the interface.
+
+    Raises
+    ------
+    ArgumentError
+        If `holds` is false; it shows the value's type, and a short value.
+    """
+    if not holds:
+        kind = type(value).__name__
+        short = isinstance(value, (str, bytes, int, float)) and not isinstance(value, bool)
+        raise ArgumentError(argument, str(value) if value is None or isinstance(value, bool) else
+                            f"{shortened(value, 40)} ({kind})" if short else f"of the type {kind}", allowed)
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
+    """Return a value for a message: the middle of a long one is left out.
+
+    Examples
+    --------
+    >>> shortened("a" * 50, 21), shortened(17)
+    ("'aaaaaaaa...aaaaaaaa'", '17')
+    """
+    try:
+        text = repr(value) if quoted else str(value)
+    except (ValueError, RecursionError):  # an integer of too many digits for Python
+        text = f"{type(value).__name__} that is too long to show"
+    head = (most - 3) // 2
+    return text if len(text) <= most else f"{text[:head]}...{text[head + 3 - most :]}"
+
+
+def json_document(content: bytes) -> Any:
+    """Return the document of a JSON text in UTF-8.
+
+    Raises
+    ------
+    DocumentError
+        If it is no JSON, has a key twice, ``NaN``, a number beyond doubles, or is beyond :data:`LIMITS`.
+
+    Examples
+    --------
+    >>> json_document(b'{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+    """
+    try:
+        text = content.decode()
+        found = _DECODER.decode(text)
+        if "\\ud" in text.lower():
+            json.dumps(found, ensure_ascii=False).encode()
+    except DocumentError:
+        raise
+    except UnicodeError as error:
+        raise DocumentError("holds bytes or characters that are not UTF-8") from error
+    except ValueError as error:
+        raise DocumentError(f"is no JSON ({error})") from error
+    except RecursionError:
+        raise _too_deep() from None
+    _check_depth(found)
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise DocumentError(f"has the key {shortened(_first_twice(name for name, _ in pairs))} twice")
+    return found
+
+
+def _first_twice(names: Iterable[str]) -> str:
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+
+
+def _integer(text: str) -> int:
+    if len(text) > LIMITS.digits:
+        raise DocumentError(f"holds an integer of {len(text)} digits; {LIMITS.digits} are read at most")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise DocumentError(f"holds {shortened(text, 40, quoted=False)}, which is beyond every double")
+    return value
+
+
+def _no_number(text: str) -> float:
+    raise DocumentError(f"holds {text}, which is no number of JSON")
+
+
+def _check_depth(document: Any) -> None:
+    level, depth = [document], 0
+    while level:
+        if depth >= LIMITS.depth:
+            raise _too_deep()
+        depth += 1
+        level = [
+            child
+            for node in level if isinstance(node, (dict, list))
+            for child in (node.values() if isinstance(node, dict) else node) if isinstance(child, (dict, list))
+        ]  # fmt: skip
+
+
+def _too_deep() -> DocumentError:
+    return DocumentError(f"nests lists and objects more than {LIMITS.depth} levels deep")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_no_number
+)
+
+
+def json_text(document: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
+    """Return a document as JSON.
+
+    Raises
+    ------
+    NotFiniteError
+        If it holds a number that is NaN or infinite; the message says where.
+
+    Examples
+    --------
+    >>> json_text({"a": [1, 2.5]})
+    '{"a": [1, 2.5]}'
+    """
+    try:
+        return json.dumps(document, indent=indent, separators=separators, allow_nan=False)
+    except ValueError:
+        place, number = _not_finite(document, "")
+        if not place:
+            raise
+        raise NotFiniteError(place, str(number)) from None
+
+
+def _not_finite(node: Any, place: str) -> tuple[str, float]:
+    """Return where the first number is that is not finite, and the number; no place where there is none."""
+    if isinstance(node, float):
+        return ("" if math.isfinite(node) else place or "the document"), node
+    parts = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list | tuple) else ()
+    for key, part in parts:
+        inner = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}".lstrip(".")
+        found = _not_finite(part, inner)
+        if found[0]:
+            return found
+    return "", math.nan
+
+
+def yaml_document(content: bytes) -> Any:
+    """Return the document of a YAML text in UTF-8.
+
+    Raises
+    ------
+    DocumentError
+        If it is no YAML, has a key twice, an alias or a tag, or is beyond :data:`LIMITS`.
+    """
+    if len(content) > LIMITS.yaml_bytes:
+        raise DocumentError(f"has more than {LIMITS.yaml_bytes} bytes, the most that is read")
+    try:
+        return yaml.load(content.decode(), _Loader)
+    except UnicodeDecodeError as error:
+        raise DocumentError("holds bytes that are not UTF-8") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        if isinstance(error, DocumentError):
+            raise
+        raise DocumentError(f"is no YAML: {shortened(' '.join(str(error).split()), quoted=False)}") from error
+
+
+class _Loader(yaml.SafeLoader):
+    level = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Refuse what may make a document large or give it another type, before its content is read."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise DocumentError(f"uses an anchor or alias in line {line}; write the value out")
+        if event.tag is not None:
+            raise DocumentError(f"uses the tag {event.tag!r} in line {line}; leave it out")
+        if self.level > LIMITS.depth:
+            raise DocumentError(f"nests lists and mappings more than {LIMITS.depth} levels deep")
+        self.level += 1
+        node = super().compose_node(parent, index)
+        self.level -= 1
+        return node
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        """Refuse a key that is no word, or that is there already."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+                raise DocumentError(f"has a key that is no word in line {line}")
+            if key.value in seen:
+                raise DocumentError(f"has the key '{key.value:.40}' twice, again in line {line}")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: Any) -> Any:
+        """Refuse a number of base 60, and one of too many digits."""
+        if ":" in node.value:  # YAML 1.1 reads 1:30 as 90
+            raise DocumentError(f"holds {node.value:.40} in line {node.start_mark.line + 1}, which is no number")
+        if len(node.value) > LIMITS.digits:
+            raise DocumentError(f"holds an integer of {len(node.value)} digits; {LIMITS.digits} are read at most")
+        return super().construct_yaml_int(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
