@@ -3,6 +3,7 @@
 `counts` times counting by perfmodel and by loopy.statistics, in total and without Loopy's preprocessing and scheduling;
 `predict` times predictions on one core, beside the measured times of 30 runs, or of a weights file at new sizes.
 `scale` times the ranking of many variants in several processes, beside a plain loop (an hour on two idle cores).
+`repeatability` measures a sample of a device's kernels twice and says how far the times differ; nothing is kept.
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
 """
 
@@ -36,12 +37,16 @@ def main(argv: list[str] | None = None) -> int:
     scale.add_argument("--variants", type=int, nargs="+", default=[64, 512, 4096], help="numbers of variants")
     scale.add_argument("--repeats", type=int, default=3, help="runs of each; the median counts")
     scale.add_argument("--from", dest="recorded", type=Path, help="print this result of --json, and time nothing")
-    for command in (counts, predict, tuner, scale):
+    repeat = commands.add_parser("repeatability", help="measure a sample of kernels twice")
+    repeat.add_argument("--device", help="part of the device's name; the first of all by default")
+    repeat.add_argument("--kernels", type=Path, help="folder of kernel classes; the measurement kernels by default")
+    repeat.add_argument("--quick", action="store_true", help="with shorter runs")
+    for command in (counts, predict, tuner, scale, repeat):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
-    run = {"counts": _counts, "predict": _predict, "scale": _scale, "tuner": _tuner}[arguments.command]
-    result, text = run(arguments, parser)
+    commands_by_name = {"counts": _counts, "predict": _predict, "repeatability": _repeatability, "scale": _scale}
+    result, text = (commands_by_name | {"tuner": _tuner})[arguments.command](arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
 
@@ -68,6 +73,25 @@ def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     except PerfModelError as error:
         parser.error(str(error))
     return result, kind.table(result)
+
+
+def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
+    from perfmodel.calibration.kernel_choice import chosen_campaign, discovered
+    from perfmodel.cli.progress import Bar
+    from perfmodel.errors import PerfModelError
+    from perfmodel.measuring import pin_threads
+    from perfmodel.opencl import find
+    from scripts.lab import repeatability
+
+    try:
+        campaign, kernels = chosen_campaign(arguments.quick, False, None, None), discovered(arguments.kernels)
+        pin_threads()
+        device = find(arguments.device)
+        twice = repeatability.measure_twice(kernels, device, Bar(), campaign)
+    except PerfModelError as error:
+        parser.error(str(error))
+    result = repeatability.document_of(twice, device.name, campaign.name)
+    return result, "\n".join(repeatability.lines_of(result))
 
 
 def _scale(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from perfmodel.calibration import study_pages as pages
-from perfmodel.calibration.study_runs import facts_of, measure_study, study_data, weights_folder
 from perfmodel.cli.progress import Bar
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads
 from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.opencl import find
-from perfmodel.studies import Study, claims_text
-from scripts.experiments import studies
+from scripts.lab import study_pages as pages
+from scripts.lab.experiments import studies
+from scripts.lab.studies import Study, claims_text
+from scripts.lab.study_runs import facts_of, measure_study, study_data, weights_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.calibration.pages import draw_choice, draw_isolation, draw_probes
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare
 from perfmodel.errors import PerfModelError
@@ -19,6 +18,7 @@ from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predict import fit, load
 from perfmodel.report import error_table, picture_predicted_measured, weights_table
 from perfmodel.store import read
+from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
 from tests import notebooks
 from tests.papers import karsin_2018, stevens_kloeckner_2016
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from perfmodel.calibration import scoreboard as scores
 from perfmodel.cli.progress import Bar
-from perfmodel.compare.scoring import SCORED, Stamp
 from perfmodel.errors import PerfModelError
-from scripts.commits import commit_name, tags
+from scripts.lab.commits import commit_name, tags
+from scripts.lab.scoreboard import board as scores
+from scripts.lab.scoreboard.scoring import SCORED, Stamp
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from math import nan
 from typing import Any
 
-from perfmodel.compare.ideas import Idea
-from perfmodel.compare.scored_device import ScoredDevice
-from perfmodel.compare.scoring import Scoring, Stamp
 from perfmodel.facts import DeviceFacts
 from perfmodel.models import find_family
+from scripts.lab.scoreboard.ideas import Idea
+from scripts.lab.scoreboard.scored_device import ScoredDevice
+from scripts.lab.scoreboard.scoring import Scoring, Stamp
 from tests.compare.test_protocols import MEASURED, TESTS
 from tests.standins import Row, Rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -17,7 +17,7 @@ ORDER = (
     ("display",), ("facts",), ("counts",), ("kernels",), ("workers",), ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("predictions",), ("anchors",),
     ("crossovers",), ("ranked",), ("table_files",), ("prediction_table",), ("ranking", "compare"), ("sweeps",),
-    ("analyses",), ("studies",), ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
+    ("analyses",), ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {
@@ -39,6 +39,7 @@ def name_of(path: Path) -> str:
 
 
 FILES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+LABORATORY = {name_of(path): path for path in sorted((ROOT / "scripts" / "lab").rglob("*.py"))}
 
 
 def package_of(module: str) -> str:
@@ -62,14 +63,14 @@ def imported(path: Path, *, deferred: bool = True) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def dependences(module: str) -> set[str]:
-    """The project's modules that a module needs.
+def dependences(module: str, files: Mapping[str, Path] = FILES) -> set[str]:
+    """Those of `files` that a module among them needs.
 
     A name that is no module comes from its package's ``__init__``. What a package's ``__init__``
     gives on to others does not make it depend on them.
     """
-    wanted = set(imported(FILES[module]))
-    return {name for name in wanted & set(FILES) if name != module and not module.startswith(f"{name}.")}
+    wanted = set(imported(files[module]))
+    return {name for name in wanted & set(files) if name != module and not module.startswith(f"{name}.")}
 
 
 @pytest.mark.parametrize("module", [name for name in FILES if name != "perfmodel"])
@@ -85,8 +86,9 @@ def test_imports_point_to_the_left(module: str) -> None:
     assert set() == used - allowed
 
 
-def test_modules_have_no_circle() -> None:
-    graph = {module: dependences(module) for module in FILES}
+@pytest.mark.parametrize("files", [FILES, LABORATORY], ids=["perfmodel", "laboratory"])
+def test_modules_have_no_circle(files: Mapping[str, Path]) -> None:
+    graph = {module: dependences(module, files) for module in files}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -142,9 +144,20 @@ def test_only_two_packages_touch_a_device() -> None:
     assert {"opencl", "measuring"} == {package_of(module) for module in users("pyopencl")}
 
 
-def test_nothing_imports_the_kernel_folders() -> None:
-    folders = {"measurement_kernels", "test_kernels"}
+def test_nothing_imports_the_kernel_folders_or_the_laboratory() -> None:
+    folders = {"measurement_kernels", "test_kernels", "scripts", "tests"}
     assert set() == {n for path in FILES.values() for n in imported(path) if n.split(".")[0] in folders}
+
+
+def test_the_laboratory_imports_perfmodel_and_the_kernels_of_papers_alone() -> None:
+    """No command of ``scripts`` and no test, so that it reads as a library on top of the library."""
+    wrong = {
+        (module, name)
+        for module, path in LABORATORY.items() for name in imported(path)
+        if name.startswith(("tests", "measurement_kernels"))
+        or (name.startswith("scripts.") and not f"{name}.".startswith("scripts.lab."))
+    }  # fmt: skip
+    assert set() == wrong
 
 
 def test_no_folder_of_counts_is_crowded() -> None:

@@ -12,9 +12,11 @@ PACKAGE = TESTS.parent / "perfmodel"
 ROW = re.compile(r"^\| `(?P<module>[\w/]+\.py)` \| (?P<tests>.+) \|$", re.MULTILINE)
 DEFINITION = re.compile(r"^(def|class) (?!__getattr__|__dir__)", re.MULTILINE)
 README = (TESTS / "README.md").read_text(encoding="utf-8")
+#: Both kinds of modules, below their folders in tests/.
 MODULES = {
-    path.relative_to(PACKAGE).as_posix()
-    for path in PACKAGE.rglob("*.py")
+    path.relative_to(root).as_posix()
+    for root, folder in ((PACKAGE, PACKAGE), (PACKAGE.parent / "scripts", PACKAGE.parent / "scripts" / "lab"))
+    for path in folder.rglob("*.py")
     if path.name != "__init__.py" or DEFINITION.search(path.read_text(encoding="utf-8"))
 }
 ROWS = {row["module"]: re.findall(r"`([^`]+)`", row["tests"]) for row in ROW.finditer(README)}
@@ -45,5 +47,5 @@ def test_a_test_has_a_module() -> None:
         relative = path.relative_to(TESTS)
         module = relative.parent / f"{path.stem.removeprefix('test_')}.py"
         package = PACKAGE / relative.parent / "__init__.py"
-        mirrors = (PACKAGE / module).is_file() or (package.is_file() and path.stem == f"test_{relative.parent.name}")
+        mirrors = module.as_posix() in MODULES or (package.is_file() and path.stem == f"test_{relative.parent.name}")
         assert mirrors or f"`{relative.as_posix()}`" in README, relative

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.measure_summary import (
-    campaign_document,
-    campaign_lines,
-    repeatability_document,
-    repeatability_lines,
-)
+from perfmodel.cli.measure_summary import campaign_document, campaign_lines
 from perfmodel.cli.options import (
     Budget,
     Classes,
@@ -42,10 +37,6 @@ if TYPE_CHECKING:
 Store = Annotated[
     Path | None,
     typer.Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default."),
-]
-Repeat = Annotated[
-    bool,
-    typer.Option("--repeatability", help="Measure a sample twice and say how far the times differ; keep nothing."),
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only classes with this tag; repeat for more.")]
 For = Annotated[
@@ -76,7 +67,6 @@ def command(
     quick: Quick = False,
     full: Full = False,
     budget: Budget = None,
-    repeatability: Repeat = False,
     classes: Classes = None,
     tags: Tags = None,
     seed: Seed = None,
@@ -93,8 +83,6 @@ def command(
     if size and wanted is None:
         raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
     part = share(choose)
-    if part is not None and repeatability:
-        raise OptionError("--choose and --repeatability were both given", "give one of them")
     run_for_each_device(context, scheduler, device, {"--store": store is not None, "--json": json})
     supervise_command(context)
     from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
@@ -107,9 +95,6 @@ def command(
     pin_threads()
     with target_device(scheduler, device) as target:
         job, path = _Job(chosen, target, campaign), store or Path("fitted_weights") / target.slug
-        if repeatability:
-            _show(_repeated(job), json, repeatability_lines)
-            return
         if wanted is not None:
             job = _needed(job, wanted, sizes(size), path)
             if not job.kernels:
@@ -128,15 +113,6 @@ def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:
     choice = None if part is None else chooser(part)
     found = measuring.measure(job.kernels, job.device, path, Bar(), job.campaign, choice)
     return campaign_document(found, path, job.campaign.name, monotonic() - began)
-
-
-def _repeated(job: _Job) -> dict[str, Any]:
-    """Measure a sample of the campaign twice, and keep nothing."""
-    from perfmodel import measuring
-    from perfmodel.cli.progress import Bar
-
-    found = measuring.measure_twice(job.kernels, job.device, Bar(), job.campaign)
-    return repeatability_document(found, job.device.name, job.campaign.name)
 
 
 def _needed(job: _Job, file: Path, at: dict[str, int], store: Path) -> _Job:

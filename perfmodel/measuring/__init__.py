@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, QUICK_STUDY, STUDY, Campaign
     from perfmodel.measuring.pinning import pin_threads
     from perfmodel.measuring.progress import Progress, Silent
-    from perfmodel.measuring.repeatability import Repeatability, measure_twice
     from perfmodel.measuring.run import measure
 
 _HOMES = {
@@ -27,10 +26,8 @@ _HOMES = {
         ("CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign"), "campaign"
     ),
     "Progress": "progress",
-    "Repeatability": "repeatability",
     "Silent": "progress",
     "measure": "run",
-    "measure_twice": "repeatability",
     "pin_threads": "pinning",
 }
 
@@ -44,10 +41,8 @@ __all__ = [
     "STUDY",
     "Campaign",
     "Progress",
-    "Repeatability",
     "Silent",
     "measure",
-    "measure_twice",
     "pin_threads",
 ]
 

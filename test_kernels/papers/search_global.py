@@ -28,7 +28,6 @@ from perfmodel.kernels.builders.search import (
     searched,
     spaced_keys,
 )
-from perfmodel.studies.search import scanned_share
 
 ARRAYS = {"keys": "n", "tree": "n", "nodes": f"m, {WARP}"}
 SIZES = ("n", "m", "depth", "height", "roots")
@@ -86,6 +85,20 @@ INNER = {
     "scan": (f"{{[key]: 0 <= key < {WARP - 1}}}",),
     "staged": (f"{{[probe]: 0 <= probe < {BITS}}}", f"{{[row]: 0 <= row < {WARP}}}"),
 }
+
+
+def scanned_share(children: int) -> float:
+    """Return the share of a node's keys that a scan looks at [1], for random queries.
+
+    A node has `children` - 1 keys.  Child j is taken after j + 1 keys, the last one after all of them.
+
+    Examples
+    --------
+    >>> scanned_share(4)  # (1 + 2 + 3 + 3) / 4 of 3 keys
+    0.75
+    """
+    keys = children - 1
+    return (keys * (keys + 1) / 2 + keys) / (children * keys)
 
 
 def build(layout: str = "sorted", cached: int = 0, node: str = "halves") -> lp.TranslationUnit:

@@ -118,18 +118,6 @@ def test_a_budget_says_what_it_leaves_out(tmp_path, kernels):
     assert ": 0 configurations measured" in result.stdout
 
 
-def test_repeatability_is_told_and_nothing_kept(tmp_path, kernels, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = perfmodel("--quick", "--repeatability", "--kernels", kernels)
-    assert 0 == result.exit_code, result.output
-    assert "median of |t1 - t2|/t1: " in result.stdout
-    result = perfmodel("--quick", "--repeatability", "--kernels", kernels, "--json")
-    document = json.loads(result.stdout)
-    assert document["configurations"] == len(document["rows"]) > 0
-    assert {"0.50", "0.95"} <= document["quantiles"].keys()
-    assert [kernels] == list(tmp_path.iterdir())
-
-
 def test_failures_are_in_the_summary(tmp_path):
     folder = tmp_path / "kernels"
     folder.mkdir()

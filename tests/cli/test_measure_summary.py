@@ -1,4 +1,4 @@
-"""The summary of a campaign and of measuring twice, from records made by hand."""
+"""The summary of a campaign, from records made by hand."""
 
 from __future__ import annotations
 
@@ -6,22 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.measure_summary import (
-    WORST,
-    campaign_document,
-    campaign_lines,
-    repeatability_document,
-    repeatability_lines,
-)
-from perfmodel.measuring import Repeatability
+from perfmodel.cli.measure_summary import campaign_document, campaign_lines
 from perfmodel.store import Measurements
 from tests.store.test_files import measurement
 
 SAMPLES = (9.0, 8.0, 2.0, 2.0, 2.0)
-
-
-def twice(n: int, first: float, second: float):
-    return tuple(measurement(parameters={"n": n}, samples_s=(9.0, 8.0, *[t] * 3)) for t in (first, second))
 
 
 def test_a_campaign_with_failures_and_flags() -> None:
@@ -52,23 +41,3 @@ def test_a_campaign_with_failures_and_flags() -> None:
 def test_a_campaign_without_trouble_is_one_line() -> None:
     found = campaign_document(Measurements((measurement(samples_s=SAMPLES),), {}), Path("s"), "full", 0.0)
     assert ["D: 1 configurations measured in 1 visits, in s, after 0 s"] == list(campaign_lines(found))
-
-
-def test_changes_between_two_times() -> None:
-    # changes of 0, 25, 50, 75 and 100 %, and 10 %
-    pairs = tuple(twice(n, 4.0, 4.0 + change) for n, change in enumerate((0.0, 1.0, -2.0, 3.0, -4.0 + 1e-9, 0.4)))
-    found = repeatability_document(Repeatability(pairs, failed=2), "D", "quick")
-    assert [0.0, 0.25, 0.5, 0.75, 1.0, 0.1] == [round(row["change"], 6) for row in found["rows"]]
-    assert 0.375 == round(found["quantiles"]["0.50"], 6)  # between the third and the fourth of 0, 10, 25, 50, ...
-    head, median, quantiles, *worst = repeatability_lines(found)
-    assert "D: 6 configurations in two campaigns (2 failed)" == head
-    assert "median of |t1 - t2|/t1: 37.50%, 95th percentile: 93.75%" == median  # a quarter of the way from 100 to 75
-    assert quantiles.endswith("100% below 100.00%")
-    assert WORST == len(worst)
-    assert ["100.0%", "75.0%", "50.0%", "25.0%", "10.0%"] == [line.partition(":")[0] for line in worst]
-    assert worst[1].endswith("{'n': 3}: 4000 ms, 7000 ms")
-
-
-def test_nothing_measured_twice() -> None:
-    found = repeatability_document(Repeatability((), failed=3), "D", "quick")
-    assert ["D: 0 configurations in two campaigns (3 failed)"] == list(repeatability_lines(found))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perfmodel.studies.gemm import best_tile, matmul
-from perfmodel.studies.karsin import PLATFORMS, Gpu, gpu
-from perfmodel.studies.sorting import PRINTED, RECOVERED, pairwise, sort_seconds
+from scripts.lab.studies.gemm import best_tile, matmul
+from scripts.lab.studies.karsin import PLATFORMS, Gpu, gpu
+from scripts.lab.studies.sorting import PRINTED, RECOVERED, pairwise, sort_seconds
 
 __all__ = ["PLATFORMS", "best_each", "gpu", "lines", "mergesort"]
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.calibration.study_runs import kernels_of
 from perfmodel.measuring import QUICK_STUDY
 from perfmodel.store import read
 from scripts import papers
-from scripts.experiments import studies
+from scripts.lab.experiments import studies
+from scripts.lab.study_runs import kernels_of
 from tests.recorded import INTEL, POCL
 
 MEASURED = sorted(name for name, study in studies().items() if study.kernels)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.report.scoreboard import read_log, read_scoreboard
-from scripts import commits, scoreboard
+from scripts import scoreboard
+from scripts.lab import commits
+from scripts.lab.scoreboard.log import read_log, read_scoreboard
 from tests.recorded import INTEL
 
 

@@ -1,0 +1,54 @@
+"""Every test kernel below the roofs of its device, and both sides of its balance inequality."""
+
+from __future__ import annotations
+
+from perfmodel.analyses.roofline import largest, roofline_points
+from perfmodel.report.roofline_picture import roofline_figure
+from scripts.lab.curves import Panel, Series, curves_figure
+from scripts.lab.studies import Findings, Study, StudyData
+from scripts.lab.studies.roofline import BalancedKernel, balance_claim, balanced_kernels, roofs_claim
+
+
+def examine(data: StudyData) -> Findings:
+    points, kernels = largest(roofline_points(data.tests)), balanced_kernels(data)
+    shown = "kernel", "form", "sizes", "operations", "bytes", "intensity", "seconds", "rate", "attainable", "share"
+    return Findings(
+        (roofs_claim(points), balance_claim(kernels)),
+        {
+            "roofs": [{name: getattr(one, name) for name in (*shown, "bound")} for one in points],
+            "balance": [
+                {
+                    "kernel": one.kernel, "form": one.form, "sizes": one.sizes, "machine_nodes_per_byte":
+                    one.machine_side, "kernel_nodes_per_byte": one.kernel_side, "rate": one.rate,
+                    "verdict": one.balance.verdict,
+                }
+                for one in kernels
+            ],
+        },
+        {
+            "roofs": roofline_figure(points, data.facts, f"{data.facts.name}: test kernels below their roofs"),
+            "balance": curves_figure([_panel([one for one in kernels if one.drawable])], data.facts.name),
+        },
+    )  # fmt: skip
+
+
+def _panel(kernels: list[BalancedKernel]) -> Panel:
+    series = []
+    for name in dict.fromkeys(one.kernel for one in kernels):
+        own = [one for one in kernels if one.kernel == name]
+        sides = [one.machine_side for one in own], [one.kernel_side for one in own]
+        series.append(Series(name, *sides, "points"))
+    every = [side for one in kernels for side in (one.machine_side, one.kernel_side)]
+    ends = [min(every, default=1.0), max(every, default=1.0)]
+    return Panel(
+        (*series, Series("both alike", ends, ends, "fit")), "machine: balance x (1 + Little's law) [nodes/B]",
+        "kernel: intensity x (1 + Amdahl's law) [nodes/B]", "above the line Eq. 2.4 holds", ("log", "log"),
+    )  # fmt: skip
+
+
+STUDY = Study(
+    "roofline", "Roofline and balance of every test kernel",
+    "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W.-m. Hwu, Performance Analysis and Tuning for General "
+    "Purpose Graphics Processing Units, 2012, "
+    "sections 2.5 and 4.2.4, figures 2.7 and 4.8", (), examine,
+)  # fmt: skip

@@ -1,0 +1,64 @@
+"""Sorting: predicted time against E and K for each platform, the share of each operation, and a measured merge step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scripts.lab.curves import Panel, Series, curves_figure, shares_figure
+from scripts.lab.studies import Findings, Study, StudyData
+from scripts.lab.studies.choices import choice_records
+from scripts.lab.studies.karsin import PLATFORMS, SPT, gpu
+from scripts.lab.studies.karsin_device import core_at_hand
+from scripts.lab.studies.merge_step_claims import STAGED, device_claims, largest, round_sums
+from scripts.lab.studies.sorting_claims import claim_at_hand, published_claims
+from scripts.lab.studies.sorting_tables import ALGORITHMS, best_shares, records, throughput_lines
+
+AT_HAND = 2.0**24
+
+
+def examine(data: StudyData) -> Findings:
+    cases, (core, hidden) = data.cases(), core_at_hand(data)
+    theirs = [row for name in PLATFORMS for row in records(name, gpu(name))]
+    here = records("here", core, AT_HAND, hidden)
+    tables = {
+        "": [case.record() for case in cases], "predicted": [*theirs, *here], "choices": choice_records(data),
+        "rounds": round_sums(list(cases)),
+    }
+    return Findings((*published_claims(), *device_claims(data), claim_at_hand(core, AT_HAND, hidden)), tables, {
+        **{f"platforms-{letter}": curves_figure([
+            _panel([row for row in theirs if row["algorithm"] == name], "device", f"{name}, N = {one.elements:.3g}")
+            for name, one in ALGORITHMS.items() if one.letter == letter
+        ]) for letter in "EK"},
+        "here": curves_figure([
+            _panel([row for row in here if row["parameter"] == letter], "algorithm", f"{data.facts.name}, N = 2^24")
+            for letter in "EK"
+        ]),
+        "shares": shares_figure(best_shares([*theirs, *here]), "share of the time [%]", "At the best E or K"),
+        "merge-step": curves_figure([
+            _merging(data, family) for family in dict.fromkeys((data.recommended, SPT)) if family in data.families
+        ]),
+    })  # fmt: skip
+
+
+def _panel(rows: Sequence[dict[str, Any]], label: str, title: str) -> Panel:
+    series = (Series(name, *line, "predicted") for name, line in throughput_lines(rows, label).items())
+    letter = rows[0]["parameter"]
+    return Panel(tuple(series), letter, "10^6 elements a second", title, ("log" if letter == "K" else "linear", "log"))
+
+
+def _merging(data: StudyData, family: str) -> Panel:
+    cases, series = sorted(largest(list(data.cases(family))), key=lambda case: int(case.variant["each"])), []
+    for form in (STAGED, "direct"):
+        line = [(case.variant["each"], 1e3 * case.measured) for case in cases if case.variant["form"] == form]
+        known = [(c.variant["each"], 1e3 * c.predicted) for c in cases if c.variant["form"] == form and c.predicted]
+        series += [Series(form, [x for x, _ in one], [y for _, y in one], kind)
+                   for kind, one in (("measured", line), ("predicted", known)) if one]
+    return Panel(tuple(series), "E", "time of a round [ms]", f"{data.facts.name}\n{family}", ("log", "log"))
+
+
+STUDY = Study(
+    "sort", "Sorting",
+    "B. Karsin, Performance-Driven Analysis for Massively Parallel Architectures, dissertation, University of Hawaii, "
+    "2018, chapter 7, figures 7.1 to 7.8", ("merge_step",), examine,
+)  # fmt: skip

@@ -1,0 +1,125 @@
+"""Measured kernels below their roofs, and their balance: Kim et al. (2012), Eq. 4.31 and 2.4, figures 4.8 and 2.7."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perfmodel.analyses.balance import FAMILY, Balance, judge_balance
+from perfmodel.compare.comparison import in_words, volume
+from perfmodel.display import rate_text
+from scripts.lab.studies.claim import Claim
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfmodel.analyses.roofline import KernelPoint
+    from perfmodel.store import Measurement
+    from scripts.lab.studies.study import StudyData
+
+#: A kernel may run this much faster than its roof, which was measured too [1].
+NOISE = 1.05
+
+
+@dataclass(frozen=True)
+class BalancedKernel:
+    """A measured kernel, with both sides of its balance inequality.
+
+    Parameters
+    ----------
+    kernel, form, sizes
+        Its class, variant and sizes in words.
+    balance
+        What the inequality holds against each other.
+    rate
+        Nodes of its dataflow a second, as measured: W over the measured time.
+    """
+
+    kernel: str
+    form: str
+    sizes: str
+    balance: Balance
+    rate: float
+
+    @property
+    def machine_side(self) -> float:
+        r"""Left side of Eq. 2.4, :math:`(p C_0/\beta)(1 + (\alpha\beta/L)/(Q/D))` [nodes/B]."""
+        one = self.balance
+        waits = one.hidden / one.memory_parallelism if one.memory_parallelism else math.inf
+        return one.machine * (1 + waits) if one.machine else 0.0
+
+    @property
+    def kernel_side(self) -> float:
+        """Right side of Eq. 2.4, :math:`(W/(QL))(1 + (p - 1)/(W/D))` [nodes/B]."""
+        one = self.balance
+        return one.intensity * (1 + (one.cores - 1) / one.parallelism) if one.parallelism else 0.0
+
+    @property
+    def holds_by_kung(self) -> bool:
+        r"""Whether Eq. 2.5 holds, which knows neither latency nor depth: :math:`p C_0/\beta \le W/(QL)`."""
+        return self.balance.machine <= self.balance.intensity
+
+    @property
+    def drawable(self) -> bool:
+        """Whether it has a place on logarithmic axes."""
+        return 0 < self.machine_side < math.inf and 0 < self.kernel_side < math.inf
+
+
+def balanced_kernels(data: StudyData) -> tuple[BalancedKernel, ...]:
+    """Return each variant of the device's test kernels at its largest measured sizes, by the fitted work-depth model.
+
+    Raises
+    ------
+    WeightsFileError
+        If the device's folder has no weights of ``work_depth``.
+    MissingFactError
+        As of :func:`perfmodel.analyses.balance.judge_balance`.
+    """
+    rows = sorted(data.tests, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
+    last = {(row.kernel, in_words(row.variant)): row for row in rows}
+    return tuple(_balanced(data, row) for row in last.values())
+
+
+def _balanced(data: StudyData, row: Measurement) -> BalancedKernel:
+    counts = data.tests.counts[row.counts_hash]
+    found = judge_balance(data.model(FAMILY), counts, row.parameters)
+    return BalancedKernel(row.kernel, in_words(row.variant), in_words(row.parameters), found, found.work / row.seconds)
+
+
+def highest_rates(kernels: Iterable[BalancedKernel]) -> tuple[float, float]:
+    """Return the highest measured rate of kernels for which Eq. 2.4 holds, and of the others [nodes/s]."""
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    for one in kernels:
+        rates[one.balance.holds].append(one.rate)
+    holds, others = (max(rates[side], default=math.nan) for side in (True, False))
+    return holds, others
+
+
+def roofs_claim(points: Sequence[KernelPoint]) -> Claim:
+    """Return whether no kernel runs above its lowest roof, where the roofs are known."""
+    known = [one for one in points if not math.isnan(one.share)]
+    above = [one for one in known if one.share > NOISE]
+    first = max(known, key=lambda one: one.share, default=None)
+    found = f"{len(above)} of {len(known)} kernels run more than {NOISE - 1:.0%} above their roof"
+    if first:
+        found += f"; the one nearest to it, or highest above it, is {first.kernel} {first.form} at {first.share:.0%}"
+    return Claim("Eq. 4.31, Fig. 4.8", "no kernel runs above its roof", found, not above if known else None)
+
+
+def balance_claim(kernels: Sequence[BalancedKernel]) -> Claim:
+    """Return whether Eq. 2.4 holds for the fastest kernel: only one for which it does can run at the machine's peak."""
+    holds, others = highest_rates(kernels)
+    count = sum(one.balance.holds for one in kernels)
+    changed = sum(one.balance.holds != one.holds_by_kung for one in kernels)
+    found = f"it holds for {count} of {len(kernels)} kernels"
+    if count and count < len(kernels):
+        rates = rate_text(holds, "node/s"), rate_text(others, "node/s")
+        found += f", the fastest of which runs at {rates[0]}, and the fastest of the others at {rates[1]}"
+    found += f"; Eq. 2.5, without latency and depth, says otherwise of {changed}"
+    agrees = holds > others if count and count < len(kernels) else None
+    if agrees is None:
+        found += ": nothing to hold against each other"
+    paper = "only a kernel for which the balance inequality holds can run at the machine's peak rate"
+    return Claim("Eq. 2.4, section 2.5", paper, found, agrees)

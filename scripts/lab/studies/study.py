@@ -1,0 +1,139 @@
+"""A study: an experiment of a paper, what was measured for it, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from perfmodel import predict
+from perfmodel.compare import compare
+from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
+from perfmodel.lazy import Lazy
+from perfmodel.models import families
+from perfmodel.store import TESTS_FILE, Measurement, read
+from scripts.lab.studies.claim import Claim
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from perfmodel.compare.comparison import Comparisons
+    from perfmodel.facts import DeviceFacts
+    from perfmodel.predict import FittedModel
+    from perfmodel.prediction import Prediction
+    from perfmodel.store import Measurements
+
+#: Records of one table: what stands in each column, by the column's name.
+Records = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData(Lazy):
+    """What a study looks at: its own measurements on a device, and that device's fitted models.
+
+    Parameters
+    ----------
+    facts
+        What is known of the device, with what can be read off its measurements.
+    measured
+        The study's measurements, those that failed left out, with these facts; None of a study without kernels.
+    failed
+        Records of configurations that could not run, each with its status and message.
+    folder
+        The device's folder, with its measurement kernels, test kernels and weights.
+    recommended
+        The family that predictions of this device should use.
+    """
+
+    facts: DeviceFacts
+    measured: Measurements | None
+    failed: tuple[Measurement, ...]
+    folder: Path
+    recommended: str
+    _models: dict[str, FittedModel] = field(default_factory=dict, repr=False)
+    _cases: dict[str, Comparisons] = field(default_factory=dict, repr=False, init=False)  # of these measurements
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families that the folder has weights of."""
+        return tuple(name for name in families() if (self.folder / f"{name}.json").is_file())
+
+    @cached_property
+    def tests(self) -> Measurements:
+        """The measured test kernels of the device's folder."""
+        return read(self.folder / TESTS_FILE).with_facts(self.facts)
+
+    def model(self, family: str = "") -> FittedModel:
+        """Return a fitted model of the folder; by default of the recommended family."""
+        name = family or self.recommended
+        if name not in self._models:
+            self._models[name] = predict.load(self.folder / f"{name}.json")
+        return self._models[name]
+
+    def cases(self, family: str = "") -> Comparisons:
+        """Return measured beside predicted times of all configurations that ran."""
+        from perfmodel.compare.comparison import Comparisons
+
+        if self.measured is None:
+            return Comparisons()
+        name = family or self.recommended
+        if name not in self._cases:
+            self._cases[name] = compare(self.model(name), self.measured)
+        return self._cases[name]
+
+
+def predictions(kernel: Any, sizes: Mapping[str, int], models: Mapping[str, FittedModel]) -> dict[str, Prediction]:
+    """Return what models, by their families, predict of a kernel or its counts; one that withholds it is missing."""
+    found = {}
+    for name, model in models.items():
+        with suppress(MissingFactError, UnmeasuredFeatureError):
+            found[name] = model.predict(kernel, sizes)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What comes out of a study on one device.
+
+    Parameters
+    ----------
+    claims
+        The paper's claims, each with what was found here.
+    tables
+        By name the records of each table, which is written as CSV. The name "" gives a file of the study's name.
+    pictures
+        By name the figures.
+    """
+
+    claims: tuple[Claim, ...]
+    tables: Mapping[str, Records]
+    pictures: Mapping[str, Figure] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """An experiment of a paper that can be run again.
+
+    Parameters
+    ----------
+    name
+        Its name on the command line, and of its files.
+    title
+        What it is about, in one line.
+    source
+        The paper, its sections and figures.
+    kernels
+        Names of its classes in ``test_kernels/papers``; none where it looks at what is measured already.
+    examine
+        Makes the tables, pictures and claims of what was measured.
+    """
+
+    name: str
+    title: str
+    source: str
+    kernels: tuple[str, ...]
+    examine: Callable[[StudyData], Findings]

@@ -1,0 +1,135 @@
+"""What a study found, written below a folder of docs: CSV and pictures of each device, and the study's page.
+
+A page is ``experiments/<study>.md``; what stands below its marker is drawn from ``data/experiments/<device>``.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perfmodel.display import cell_text
+from perfmodel.io import write_whole
+from perfmodel.report.drawing import write_figure
+from perfmodel.report.tables import below_marker, csv_text, markdown_table
+from scripts.lab.studies import Claim
+
+if TYPE_CHECKING:
+    from scripts.lab.studies import Findings, Study, StudyData
+
+FOLDER = "experiments"
+MARKER = "<!-- what follows is drawn by scripts/papers -->"
+VERDICT, DEVICE = "verdict", "device"
+SKIPPED = ("kernel", "variant", "sizes", "status", "reason")
+
+
+def data_folder(docs: Path, slug: str) -> Path:
+    """Return the folder of one device's measurements and tables."""
+    return docs / "data" / FOLDER / slug
+
+
+def measured_devices(docs: Path) -> list[str]:
+    """Return the names of the folders of all devices that studies were run on."""
+    return sorted({path.parent.name for path in (docs / "data" / FOLDER).glob("*/*-claims.csv")})
+
+
+def examined(docs: Path, slug: str, studies: Iterable[Study]) -> list[Study]:
+    """Return those of the studies that were run on a device."""
+    return [one for one in studies if (data_folder(docs, slug) / f"{_file(one, 'claims')}.csv").is_file()]
+
+
+def write(docs: Path, slug: str, study: Study, data: StudyData, found: Findings) -> str:
+    """Write a study's tables, claims, skipped configurations and pictures, and its page; return what was written.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written.
+    """
+    folder, pictures = data_folder(docs, slug), docs / FOLDER / slug
+    tables = {name: list(records) for name, records in found.tables.items()}
+    tables["claims"] = [{DEVICE: data.facts.name, **_record(one)} for one in found.claims]
+    if data.failed:
+        tables["skipped"] = [_skipped(row) for row in data.failed]
+    for name, records in tables.items():
+        names = list(dict.fromkeys(key for record in records for key in record))
+        write_whole(folder / f"{_file(study, name)}.csv", csv_text(names, records).encode())
+    for name, figure in found.pictures.items():
+        write_figure(figure, pictures / f"{_file(study, name)}.png")
+    path = docs / FOLDER / f"{study.name}.md"
+    text = path.read_text() if path.is_file() else f"# {study.title}\n\n{study.source}\n\n"
+    write_whole(path, below_marker(text, MARKER, _sections(docs, study)).encode())
+    _write_index(docs)
+    return f"{len(tables)} tables in {folder}, {len(found.pictures)} pictures in {pictures}, and {path}"
+
+
+def _file(study: Study, name: str) -> str:
+    return "-".join(filter(None, (study.name, name)))
+
+
+def _record(one: Claim) -> dict[str, Any]:
+    return {**{field.name: getattr(one, field.name) for field in fields(one)}, VERDICT: one.verdict}
+
+
+def _skipped(row: Any) -> dict[str, str]:
+    from perfmodel.display import in_words
+
+    return dict(zip(
+        SKIPPED, (row.kernel, in_words(row.variant), in_words(row.parameters), row.status, row.message), strict=True
+    ))  # fmt: skip
+
+
+def _sections(docs: Path, study: Study) -> list[str]:
+    """Return a section for each device that the study was run on: its claims, what was skipped, its pictures."""
+    found = []
+    for path in sorted((docs / "data" / FOLDER).glob(f"*/{study.name}-claims.csv")):
+        claims, slug = _rows(path), path.parent.name
+        heading = ("claim of the paper", "found here", "")
+        rows = [(f"{one['source']}: {one['paper']}", one["found"], one[VERDICT]) for one in claims]
+        text = [f"## {claims[0][DEVICE]}", markdown_table([heading, ("---", "---", "---"), *map(_escaped, rows)])]
+        skipped = path.with_name(f"{study.name}-skipped.csv")
+        if skipped.is_file():
+            left = [(one["kernel"], one["variant"], one["reason"]) for one in _rows(skipped)]
+            table = markdown_table([("kernel", "variant", "skipped, because"), ("---",) * 3, *map(_escaped, left)])
+            text.append(f"Configurations that this device cannot run:\n\n{table}")
+        pictures = sorted((docs / FOLDER / slug).glob(f"{study.name}[-.]*png"))
+        text += [f"![{one.stem} on {slug}]({slug}/{one.name})" for one in pictures]
+        found.append("\n\n".join(text) + "\n")
+    return found
+
+
+def _write_index(docs: Path) -> None:
+    """Draw the tables of ``experiments/index.md``: how well each family chooses, in each study, on each device."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    for path in sorted((docs / "data" / FOLDER).glob("*/*-choices.csv")):
+        study, records = path.name.removesuffix("-choices.csv"), _rows(path)
+        cells = found.setdefault(path.parent.name, {}).setdefault(study, {})
+        most = max(records, key=lambda one: int(one["variants"]))
+        cells[""] = f"{study}: {most['variants']} variants, {most['choices']} choices"
+        for one in records:
+            cell = f"{float(one['regret']):.2f}, {float(one['rank']):.1f}" if one["regret"] else "withheld"
+            if int(one["withheld"]) and one["regret"]:
+                cell += f" ({one['withheld']} withheld)"
+            cells[one["family"]] = cell
+    sections = []
+    for slug, studies in found.items():
+        families = sorted({name for cells in studies.values() for name in cells if name})
+        rows = [("family", *(cells[""] for cells in studies.values())), ("---",) * (1 + len(studies))]
+        rows += [(f"`{name}`", *(cells.get(name, "") for cells in studies.values())) for name in families]
+        sections.append(f"### {slug}\n\n{markdown_table(rows)}\n")
+    path = docs / FOLDER / "index.md"
+    text = path.read_text() if path.is_file() else "# The papers' experiments\n\n"
+    write_whole(path, below_marker(text, MARKER, sections).encode())
+
+
+def _rows(path: Path) -> list[Mapping[str, str]]:
+    with path.open(newline="") as file:
+        return [{name: cell_text(cell) for name, cell in one.items()} for one in csv.DictReader(file)]
+
+
+def _escaped(cells: tuple[str, ...]) -> tuple[str, ...]:
+    """Return cells without what ends a cell of a table or begins a tag."""
+    return tuple(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells)

@@ -1,0 +1,68 @@
+"""Figures held against goals: each limit from both sides."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from scripts.lab.scoreboard.goals import MEASURED, SIMULATED, hold
+from tests.scored import scoring
+
+
+def met(found):
+    return {one.name: one.met for one in found}
+
+
+def test_a_good_model_meets_every_goal():
+    found = hold(scoring())
+    names = ["error", "factor - 1", "regret", "top-1", "tau", "coverage", "width", "withheld", "fit", "predict"]
+    assert names == [one.name for one in found]
+    assert {True} == set(met(found).values())
+    assert 0.1 == found[0].found
+    assert "at most 12.0 %" == found[0].goal
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "missed"),
+    [
+        ("error", {"error": 0.12}, {"error": 0.121}),
+        ("factor - 1", {"factor": 0.15}, {"factor": math.inf}),
+        ("regret", {"regret": 1.05}, {"regret": 1.051}),
+        ("top-1", {"top1_tied": 0.7, "top1": 0.1}, {"top1_tied": 0.69, "top1": 0.9}),
+        ("tau", {"tau": 0.8}, {"tau": 0.79}),
+        ("coverage", {"inside": 0.85}, {"inside": 0.96}),
+        ("coverage", {"inside": 0.95}, {"inside": 0.84}),
+        ("width", {"width": 1.99}, {"width": 2.0}),
+        ("withheld", {"withheld": 0}, {"withheld": 1}),
+        ("fit", {"fit_s": 29.0}, {"fit_s": 30.0}),
+        ("predict", {"predict_s": 9.9e-5}, {"predict_s": 1e-4}),
+        ("error", {"error": 0.05}, {"error": math.nan}),
+    ],
+)
+def test_limits(name, kept, missed):
+    assert met(hold(scoring(**kept)))[name]
+    assert not met(hold(scoring(**missed)))[name]
+
+
+def test_the_error_may_be_half_as_large_again_as_what_oracle_factors_leave():
+    assert not met(hold(scoring(error=0.14)))["error"]
+    found = hold(scoring(error=0.14), floor=0.1)[0]
+    assert (True, "at most 15.0 %") == (found.met, found.goal)
+    assert "at most 12.0 %" == hold(scoring(), floor=0.05)[0].goal
+
+
+def test_intervals_of_groups_left_out_have_goals_too():
+    found = met(hold(scoring(), groups=scoring(protocol="groups", kernels="measured", inside=0.99, width=1.2)))
+    assert (False, True) == (found["coverage, groups"], found["width, groups"])
+
+
+def test_without_choices_there_are_no_goals_for_them():
+    names = [one.name for one in hold(scoring(choices=0, regret=math.nan, tau=math.nan, top1_tied=math.nan))]
+    assert not {"regret", "top-1", "tau"} & set(names)
+
+
+def test_a_simulated_gpu_has_its_own_limits_for_choices():
+    easier = scoring(regret=1.09, tau=0.72)
+    assert (False, False) == tuple(met(hold(easier, goals=MEASURED))[name] for name in ("regret", "tau"))
+    assert (True, True) == tuple(met(hold(easier, goals=SIMULATED))[name] for name in ("regret", "tau"))

@@ -1,0 +1,96 @@
+"""Rows of the scoreboard on planted times: which kernels they see, and their figures by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from perfmodel.models import Family
+from perfmodel.models.model import Weight
+from scripts.lab.scoreboard.ideas import Idea
+from scripts.lab.scoreboard.scored_device import ALL, MEASURED, PAPER, TESTS
+from scripts.lab.scoreboard.scoring import SCORED, score
+from tests.scored import IDEA, STAMP, device, tagged
+from tests.standins import Rows
+
+NEEDY = Family(
+    "needy", "by hand", quantities=lambda case: {"speed": case.fact("unheard_of")}, units={"speed": ""},
+    weights=(Weight("w_a", "s"),), expression="w_a * speed",
+)  # fmt: skip
+
+
+def rows(found):
+    return {(one.protocol, one.kernels): one for one in found}
+
+
+def test_the_tests_are_those_that_are_not_the_papers():
+    own = device()
+    assert {"adding", "copying"} == own.kernels_of(TESTS)
+    assert {"other"} == own.kernels_of(PAPER)
+    found = rows(score(own, IDEA, STAMP))
+    assert [("groups", MEASURED), *((name, TESTS) for name in SCORED)] == list(found)
+    assert (16, 4, 4) == (found["groups", MEASURED].cases, found["A", TESTS].cases, found["B", TESTS].cases)
+
+
+def test_figures_by_hand():
+    found = rows(score(device(noise={"adding": 0.03}), IDEA, STAMP))
+    a, b, groups = found["A", TESTS], found["B", TESTS], found["groups", MEASURED]
+    # The fit is exact (which counts as 0.1 %), but for one of four cases, which was planted twice as slow.
+    assert pytest.approx((1e-3**3 * 0.5) ** 0.25) == a.error
+    assert pytest.approx((1e-3**3 * 1.0) ** 0.25) == a.factor
+    # Both orders of "adding" are predicted alike: the first of them is chosen, which is the faster one.
+    assert (1, 1.0, 1.0, 1.0, 0.0) == (a.choices, a.regret, a.top1, a.top1_tied, a.tau)
+    assert pytest.approx(1e-3) == a.oracle  # only "copying" has two sizes
+    assert (0, 2) == (a.withheld, b.withheld)  # without sums nothing adds
+    assert (0, True) == (groups.choices, math.isnan(groups.regret))
+    assert a.weights > 0
+    assert all(one.fit_s > 0 and one.predict_s > 0 and one.score_s > one.fit_s for one in found.values())
+    assert ("2026-01-02", "abc1234", "toy", False) == (a.date, a.commit, a.device, a.simulated)
+
+
+def test_the_papers_kernels_change_nothing_unless_they_are_asked_for():
+    plain = device()
+    slower = tuple(replace(row, seconds=row.seconds * (1 + 9 * (row.kernel == "other"))) for row in plain.tests.rows)
+    changed = replace(plain, tests=type(plain.tests)(slower, plain.tests.counts))
+
+    def figures(own):
+        return [replace(one, fit_s=0, predict_s=0, score_s=0) for one in score(own, IDEA, STAMP)]
+
+    assert repr(figures(plain)) == repr(figures(changed))  # NaN is not equal to itself
+
+
+def test_the_papers_kernels_when_they_are_asked_for():
+    found = rows(score(device(), IDEA, STAMP, paper=True))
+    assert [(name, kernels) for name in SCORED for kernels in (PAPER, ALL)] == list(found)
+    assert (1, 5) == (found["A", PAPER].cases, found["A", ALL].cases)
+    assert pytest.approx(1e-3) == found["A", PAPER].error
+    assert pytest.approx((1e-3**4 * 0.5) ** 0.2) == found["A", ALL].error
+
+
+def test_without_protocols_no_test_kernel_is_looked_at():
+    own = device()
+    broken = replace(own, tests=type(own.tests)(tuple(tagged(row, seconds=-1.0) for row in own.tests.rows), {}))
+    assert [("groups", MEASURED)] == list(rows(score(broken, IDEA, STAMP, ())))
+
+
+def test_a_model_that_cannot_be_fitted_has_its_problem():
+    (only,) = score(device(), Idea("needy", NEEDY), STAMP)
+    assert "unheard_of" in only.problem
+    assert ("needy", "", True) == (only.model, only.protocol, math.isnan(only.error))
+
+
+def test_a_simulated_device_is_known_by_its_name():
+    assert device(called="GTX480 (simulated)").simulated
+    assert not device().simulated
+
+
+def test_a_black_box_has_no_weights():
+    found = score(device(), Idea("box", IDEA.family, black_box=True), STAMP, ("A",))
+    assert [0, 0] == [one.weights for one in found]
+    assert all(math.isfinite(one.error) for one in found)
+
+
+def test_rows_are_a_stand_in():
+    assert isinstance(device().tests, Rows)

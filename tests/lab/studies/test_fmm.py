@@ -1,0 +1,192 @@
+"""The U-list of the fast multipole method: the paper's numbers, its search, and counts by hand."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import isnan, nan, prod
+
+import numpy as np
+import pytest
+
+from perfmodel.analyses.benefits import Benefits
+from perfmodel.calibration.kernel_choice import TEST_KERNELS, kernel_folder
+from perfmodel.counts import count
+from perfmodel.facts.documents import published
+from perfmodel.kernels import discover
+from perfmodel.quantities.case import Case
+from perfmodel.quantities.traffic import global_bytes
+from scripts.lab.studies import fmm
+from tests.standins import Row, Rows
+
+(KERNEL,) = (one for one in discover(kernel_folder(TEST_KERNELS) / "papers") if one.name == "fmm")
+SIZES = {"boxes": 4, "q": 256}
+INTERACTIONS = 4 * 256 * 27 * 256
+
+
+def taken(*names):
+    return frozenset(names)
+
+
+def counted(*names):
+    return count(KERNEL.build(**dict.fromkeys(names, True)), subgroup_size=32)
+
+
+def told(seconds=10.0, **benefits):
+    values = dict.fromkeys(("itilp_s", "memlp_s", "fp_s", "serial_s"), 0.0) | benefits
+    return Benefits(seconds, 0.0, 0.0, 0.0, 0.0, **values)
+
+
+def made(times, benefits=lambda names: told()):
+    return {
+        taken(*names): fmm.Combination(taken(*names), seconds, {"model": 2 * seconds}, benefits(names))
+        for names, seconds in times.items()
+    }
+
+
+# {{{ section 3.3
+
+
+def test_words_and_operations_as_printed():
+    assert 116 == fmm.words_moved()  # "Q(n; Z = 8q) = 116n words"
+    assert 464 == fmm.WORD_BYTES * fmm.words_moved()  # "(464 bytes)"
+    assert 422 == round(10 * 464 / 11)  # section 3.5, by the printed kappa q / 116
+    assert pytest.approx(10, rel=1e-3) == fmm.intensity(422) / 27
+    assert pytest.approx(10) == fmm.intensity(fmm.least_q(10))
+
+
+def test_a_box_moves_and_computes_as_counted_by_hand():
+    """27 boxes of q sources for each of q targets, 11 operations each; the bytes are those of the counted arrays."""
+    counts = counted("shmem", "vecpack")
+    assert 11 * INTERACTIONS == counts.operations(dtype="float32")(**SIZES)
+    case = Case(counts, SIZES, published("tesla-c2050"), "gpuperf")
+    # every particle and potential once, and the U-list: 4 * 256 * (16 + 4) + 4 * 27 * 4 bytes
+    assert 4 * 256 * 20 + 4 * 27 * 4 == global_bytes(case)
+
+
+# }}}
+
+
+# {{{ the kernel
+
+
+def test_there_are_48_combinations_without_both_pref_and_tight():
+    names = [taken(*one) for one in KERNEL.variants if "room" not in one]
+    every = [taken(*(n for n, t in zip(fmm.TOGGLES, c, strict=True) if t)) for c in product((0, 1), repeat=6)]
+    assert 48 == len(names) == len(set(names))
+    assert {one for one in every if not {"pref", "tight"} <= one} == set(names)
+
+
+@pytest.mark.parametrize(
+    ("names", "loads", "staged", "stride"),
+    [
+        ((), INTERACTIONS, 0, 4),  # every work-item loads every source
+        (("vecpack",), INTERACTIONS, 0, 1),
+        (("ujam",), INTERACTIONS // 4, 0, 4),
+        (("tight",), INTERACTIONS, 0, 4),
+        (("pref",), INTERACTIONS, 0, 4),
+        (("shmem",), INTERACTIONS // 64, INTERACTIONS, 4),  # a group of 64 loads it once
+        (("vecpack", "rsqrt", "shmem", "ujam", "pref"), INTERACTIONS // 256, INTERACTIONS // 4, 1),
+    ],
+)
+def test_what_is_loaded_for_an_interaction(names, loads, staged, stride):
+    counts = counted(*names)
+    words, own = fmm.WORDS, 3 * 4 * 256  # a source, and the coordinates of all targets
+    assert words * loads + own == counts.accesses("global", "load", "particle")(**SIZES)
+    assert words * staged == counts.accesses("local", "load")(**SIZES)
+    rows = [row for row in counts.access_table if row.array == "particle"]
+    assert not any(row.indirect for row in rows)
+    shared = {row.stride(**SIZES) for row in rows}
+    assert ({stride} if "shmem" in names else {0, stride}) == shared
+    special = {"rsqrt": 1} if "rsqrt" in names else {"sqrt": 1, "div": 1}
+    for kind, amount in {"add": 6, "mul": 4 if "rsqrt" in names else 3, **special}.items():
+        assert amount * INTERACTIONS == counts.operations(dtype="float32", kind=kind)(**SIZES)
+
+
+def test_neighbours_are_those_of_a_torus():
+    lists = KERNEL.contents["neighbour"](np.random.default_rng(1), (128, 27))  # 4 by 4 by 8 boxes
+    assert (128, 27) == lists.shape
+    assert [27] * 128 == [len(set(row)) for row in lists.tolist()]
+    assert (np.bincount(lists.ravel()) == 27).all()
+    assert all(box in lists[other] for box in range(128) for other in lists[box])
+    place = np.array(np.unravel_index(np.arange(128), (4, 4, 8)))
+    apart = np.abs(place[:, lists] - place[:, :, np.newaxis])
+    sides = np.array([4, 4, 8])[:, np.newaxis, np.newaxis]
+    assert (np.minimum(apart, sides - apart) <= 1).all()
+
+
+def test_the_reference_leaves_out_a_particle_itself():
+    particle = np.zeros((1, 2, 4), np.float32)
+    particle[0, 1] = (3, 4, 0, 7)
+    particle[0, 0, 3] = 5
+    found = KERNEL.reference({"particle": particle, "neighbour": np.zeros((1, 1), np.int32)})
+    np.testing.assert_allclose(found["potential"], [[7 / 5, 5 / 5]])
+
+
+# }}}
+
+
+# {{{ combinations
+
+
+def test_combinations_are_compared_at_the_largest_sizes_of_most_of_them():
+    counts = counted()
+    rows = [
+        Row("fmm", {"boxes": 4, "q": 256}, 1.0, "0", {}), Row("fmm", {"boxes": 16, "q": 256}, 4.0, "0", {}),
+        Row("fmm", {"boxes": 4, "q": 256}, 0.5, "0", {"ujam": True}),
+        Row("fmm", {"boxes": 16, "q": 256}, 2.0, "0", {"ujam": True}),
+        Row("fmm", {"boxes": 64, "q": 256}, 9.0, "0", {}), Row("fmm", {"boxes": 16, "q": 256}, 1.0, "0", {"room": 9}),
+    ]  # fmt: skip
+    found, sizes = fmm.combinations(Rows(tuple(rows), {"0": counts}), {})
+    assert {"boxes": 16, "q": 256} == sizes
+    assert {"baseline": 4.0, "ujam": 2.0} == {one.name: one.measured for one in found.values()}
+    assert {taken(): 1.0, taken("ujam"): 2.0} == fmm.speedups(found)
+    assert ({}, {}) == fmm.combinations(None, {}) == fmm.combinations(Rows((), {}), {})
+    assert 11 == fmm.operations_each(Rows(tuple(rows), {"0": counts}))
+    assert isnan(fmm.operations_each(None))
+
+
+def test_speedups_gains_and_pairs():
+    found = made({(): 8.0, ("shmem",): 4.0, ("rsqrt",): 6.0, ("rsqrt", "shmem"): 2.0})
+    assert [1.0, 2.0, pytest.approx(4 / 3), 4.0] == list(fmm.speedups(found, "model").values())
+    assert {} == fmm.speedups(found, "another")
+    pairs = fmm.added(found, "shmem")
+    assert [("baseline", "shmem"), ("rsqrt", "rsqrt+shmem")] == [(a.name, b.name) for a, b in pairs]
+    assert [0.5, pytest.approx(2 / 3)] == [fmm.gain(*pair) for pair in pairs]
+    assert ["baseline", "rsqrt", "rsqrt+shmem"] == [one.name for one in fmm.steps(found)]
+    assert () == fmm.steps(made({("rsqrt",): 1.0}))
+    rows = fmm.toggle_records(found, ("model", "another"))
+    assert ["rsqrt", "shmem"] == [row["optimisation"] for row in rows]
+    assert {"pairs": 2, "measured_saves": pytest.approx(7 / 12), "another_saves": None}.items() <= rows[1].items()
+
+
+def test_the_search_of_section_3_5_2():
+    """The paper's path: shmem first, then rsqrt, then vecpack, which gains nothing before."""
+    gflops = {(): 75, ("shmem",): 190, ("rsqrt",): 75, ("vecpack",): 75, ("shmem", "rsqrt"): 260,
+              ("shmem", "vecpack"): 185, ("shmem", "rsqrt", "vecpack"): 300, ("rsqrt", "vecpack"): 400}  # fmt: skip
+    path = fmm.search({taken(*names): 1 / rate for names, rate in gflops.items()})
+    assert ["baseline", "shmem", "rsqrt+shmem", "vecpack+rsqrt+shmem"] == [fmm.named(one) for one in path]
+
+
+def test_benefits_are_shares_of_a_predicted_time():
+    base = fmm.Combination(taken(), 1.0, {}, told(20.0, itilp_s=5.0, fp_s=10.0))
+    assert (0.25, 0.5, 0.0) == tuple(fmm.share(base, name) for name in ("itilp", "fp", "serial"))
+    after = fmm.Combination(taken("ujam"), 1.0, {}, told(10.0, fp_s=4.0))
+    assert (0.4, 0.2) == (fmm.share(after, "fp"), fmm.share(after, "fp", base))
+    assert isnan(fmm.share(fmm.Combination(taken(), nan, {}, None), "fp"))
+    (row, _) = fmm.records({one.taken: one for one in (base, after)}, ("model",))
+    assert (5.0, 10.0, None) == (row["B_itilp_s"], row["B_fp_s"], row["model_s"])
+
+
+def test_the_points_of_figure_4_3():
+    one = Benefits(0.003, 0.002, 0.0015, 0.001, 0.0001, itilp_s=0, memlp_s=0, fp_s=0, serial_s=0)
+    memory, computation = fmm.costs(one)
+    assert ((2.0, 0.5, 0.1), (3.0, 3.0, 1.0)) == tuple(tuple(round(x, 9) for x in of) for of in (memory, computation))
+
+
+def test_sizes_grow_in_both_parameters():
+    rungs = [KERNEL.sizes.at(e)[0] for e in KERNEL.sizes.exponents(KERNEL.sizes.start)]
+    assert [(4, 256), (16, 256), (32, 512), (128, 512)] == [(one["boxes"], one["q"]) for one in rungs]
+    assert [4**k * 1024 for k in range(4)] == [prod(one.values()) for one in rungs]
+
+
+# }}}

@@ -1,0 +1,124 @@
+"""What is found of the claims of Kim et al., with times and benefits that are made up."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from perfmodel.facts.documents import published
+from scripts.lab.experiments.fmm import STUDY
+from scripts.lab.studies import StudyData, fmm
+from scripts.lab.studies.fmm_claims import fmm_claims
+from tests.lab.studies.test_fmm import KERNEL, SIZES, counted, made, taken, told
+from tests.recorded import SIMULATED
+from tests.standins import Row, Rows
+
+#: Times [s] by which all of the study's claims hold: shmem first, pref gains nothing.
+STUDY_TIMES = {
+    (): 8.0, ("shmem",): 4.0, ("rsqrt",): 8.0, ("vecpack",): 7.9, ("ujam",): 6.0, ("pref",): 7.0, ("tight",): 8.1,
+    ("rsqrt", "shmem"): 3.0, ("shmem", "vecpack"): 4.1, ("vecpack", "rsqrt"): 7.9, ("tight", "shmem"): 7.9,
+    ("vecpack", "rsqrt", "shmem"): 2.0, ("vecpack", "rsqrt", "shmem", "ujam"): 2.05,
+    ("vecpack", "rsqrt", "shmem", "ujam", "pref"): 2.1,
+}  # fmt: skip
+
+
+def by_benefit(names):
+    """B_itilp is what shmem gains in the times above, and B_fp falls along the path of figure 4.5 up to pref."""
+    fp = 5.0 - len(names) + ("pref" in names) * 1.1
+    return told(10.0, itilp_s=0.0 if "shmem" in names else 4.8, fp_s=fp)
+
+
+def claims(times=STUDY_TIMES, benefits=by_benefit, operations=11.0, families=("model",), other=()):
+    found = fmm_claims(made(times, benefits), families, operations, other)
+    return {one.source: one for one in found}
+
+
+def test_times_and_benefits_as_in_the_study_agree_with_its_claims():
+    found = fmm_claims(made(STUDY_TIMES, by_benefit), ("model",), 11.0)
+    assert [False, True, True, True, True, True, True, True] == [one.agrees for one in found]
+    told_of = claims()
+    assert "27 times as high" in told_of["Sections 3.3 and 3.5"].found
+    assert "q >= 16" in told_of["Sections 3.3 and 3.5"].found
+    assert (
+        "the fastest is vecpack+rsqrt+shmem (speedup 4.00, predicted 4.00), at place 1" in told_of["Figure 4.2"].found
+    )
+    assert "shmem 2.00, ujam 1.33" in told_of["Figure 3.5(a)"].found
+    searched = told_of["Section 3.5.2, figure 3.5"].found
+    assert "It goes baseline -> shmem -> rsqrt+shmem -> vecpack+rsqrt+shmem -> " in searched
+    assert "The best on its way is vecpack+rsqrt+shmem, 4.00 times as fast as the baseline" in searched
+    assert "B_itilp 48.0 %, B_memlp 0.0 %, B_fp 50.0 %" in told_of["Section 4.1.3"].found
+    # gains: 1/2 on the baseline, 5/8 on rsqrt, 1 - 4.1/7.9 on vecpack, 1 - 2/7.9 on both; on tight 1 - 7.9/8.1
+    gains = [0.5, 5 / 8, 1 - 4.1 / 7.9, 1 - 2 / 7.9]
+    apart = sorted(abs(one - 0.48) for one in gains)
+    assert f"by {(apart[1] + apart[2]) / 2:.2f} without tight and 0.46 with tight" in told_of["Figure 4.4"].found
+
+
+def test_other_times_do_not_agree():
+    slow = {names: time * (2 if "shmem" in names else 1) for names, time in STUDY_TIMES.items()}
+    found = claims(slow)
+    assert found["Figure 3.5(a)"].agrees is False
+    assert found["Figure 4.4"].agrees is False
+    rising = claims(benefits=lambda names: told(10.0, fp_s=1.0 + len(names), serial_s=5.0))
+    assert rising["Section 4.1.3"].agrees is False
+    assert rising["Figure 4.4"].agrees is None  # no B_itilp
+    assert claims(operations=12.0)["Sections 3.3 and 3.5"].agrees is False
+
+
+def test_a_model_that_chooses_badly_does_not_agree():
+    found = made(STUDY_TIMES, by_benefit)
+    upside = {
+        names: fmm.Combination(names, one.measured, {"model": 1 / one.measured}, one.benefits)
+        for names, one in found.items()
+    }
+    one = fmm_claims(upside, ("model",), 11.0)[1]
+    assert one.agrees is False
+    assert f"at place {len(found)} of the predictions. Chosen is tight, which takes 4.05 times as long" in one.found
+
+
+def test_too_few_combinations_decide_nothing():
+    for times in ({}, {("rsqrt",): 1.0}):
+        assert {None, False} == {one.agrees for one in claims(times).values()}
+    mute = claims(benefits=lambda names: None)
+    assert [mute[at].agrees for at in ("Section 4.1.3", "Figure 4.4")] == [None, None]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("devices") / "own"
+    found.mkdir()
+    shutil.copy(SIMULATED / "gpuperf.json", found)
+    return found
+
+
+def data(folder, variants):
+    rows = tuple(
+        Row("fmm", SIZES, STUDY_TIMES[names], str(place), dict.fromkeys(names, True), "boxes")
+        for place, names in enumerate(variants)
+    )
+    measured = Rows(rows, {str(place): counted(*names) for place, names in enumerate(variants)})
+    return StudyData(published("gtx-480"), measured, (), folder, "gpuperf")
+
+
+def test_three_combinations_are_examined(folder):
+    found = STUDY.examine(data(folder, [(), ("rsqrt",), ("shmem",)]))
+    assert ["baseline", "rsqrt", "shmem"] == [row["combination"] for row in found.tables[""]]
+    assert [1.0, 1.0, 2.0] == [row["speedup"] for row in found.tables[""]]
+    assert 3 == found.tables["choices"][0]["variants"]
+    assert {"fig4-2", "fig4-3", "fig4-4", "fig4-5"} == found.pictures.keys()
+    assert all(one.found for one in found.claims)
+
+
+def test_nothing_measured_is_examined(folder):
+    found = STUDY.examine(StudyData(published("gtx-480"), Rows((), {}), (), folder, "gpuperf"))
+    assert {None, False} == {one.agrees for one in found.claims}
+
+
+def test_a_gpu_beside_the_device_is_predicted(folder):
+    shutil.copytree(SIMULATED, folder.parent / "gpgpu-sim-gtx480")
+    found = STUDY.examine(data(folder, [(), ("vecpack",)]))
+    assert (
+        "With the weights of the simulated GTX 480" in {one.source: one for one in found.claims}["Section 4.1.3"].found
+    )
+    assert KERNEL.name in STUDY.kernels
+    assert taken() == fmm.BASELINE

@@ -1,0 +1,115 @@
+"""The closed forms of the matrix product, against Karsin's printed numbers, loops, and the kernel's counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.lab.studies.gemm import (
+    TILES,
+    amounts,
+    bandwidth_bound,
+    best_tile,
+    matmul,
+    multiplicity,
+    operation_shares,
+    platform_records,
+    shared_reads,
+    spilled_matmul,
+)
+from scripts.lab.studies.karsin import PLATFORMS, gpu
+from tests.lab.studies.products import counted, kernel
+
+
+@pytest.mark.parametrize(("platform", "seconds"), [("ALGOPARC", 1.444), ("GIBSON", 1.542), ("UHHPC", 1.159)])
+def test_matrix_product_of_section_5_3(platform, seconds):
+    assert seconds == pytest.approx(sum(matmul(gpu(platform)).values()), abs=5e-4)
+
+
+def test_matrix_product_grows_with_its_depth_and_has_a_best_tile():
+    device = gpu("ALGOPARC")
+    times = [sum(matmul(device, k=k).values()) for k in (1e4, 2e4, 4e4)]
+    assert times[2] - times[1] == pytest.approx(2 * (times[1] - times[0]))
+    by_tile = {tile: sum(matmul(device, tile=tile).values()) for tile in TILES}
+    assert 128 == min(by_tile, key=by_tile.__getitem__) == best_tile(device)  # as printed in 5.3.2
+    # Up to there registers are at their bandwidth, and what is left falls with 1/tile; then M_o is too small.
+    global_memory = [matmul(device, tile=tile)["g"] for tile in (32, 64, 128)]
+    assert [2, 2] == pytest.approx([global_memory[0] / global_memory[1], global_memory[1] / global_memory[2]], rel=0.01)
+    assert matmul(device, tile=64)["r"] == matmul(device, tile=128)["r"] < matmul(device, tile=160)["r"]
+
+
+def test_registers_beyond_255_spill_into_local_memory():
+    device = gpu("ALGOPARC")
+    assert matmul(device, tile=224) == spilled_matmul(device, 224)  # 224 registers
+    held = (256**2 + 2 * 256 * 16) / 256
+    expected = 1e12 / 1664 * (held - 255) / held / 0.233 / 780e6
+    assert expected == pytest.approx(spilled_matmul(device, 256)["s"] - matmul(device, tile=256)["s"])
+
+
+def test_amounts_are_those_of_loops():
+    """Walk over the tiles of C and the batches of k; each staged element is taken out of shared memory once."""
+    n, m, k, tile, depth = 8, 12, 6, 4, 2
+    found = dict.fromkeys("gsry", 0)
+    for _ in range(0, n, tile):
+        for _ in range(0, m, tile):
+            for _ in range(0, k, depth):
+                staged = tile * depth + depth * tile
+                found["g"] += staged
+                found["s"] += staged + staged
+                found["r"] += tile * tile * depth
+                found["y"] += 2
+            found["g"] += tile * tile
+    assert found == amounts(1, n, m, k, tile, depth)
+    assert found == pytest.approx({key: 7 * value for key, value in amounts(7, n, m, k, tile, depth).items()})
+
+
+@pytest.mark.parametrize(("tile", "depth", "group"), [(48, 16, (16, 16)), (32, 8, (16, 16))])
+def test_the_kernel_does_what_the_closed_forms_count(tile, depth, group):
+    counts, sizes = counted(tile, depth, group), {"n": 192, "m": 384, "k": 96}
+    rows, columns = tile // group[1], tile // group[0]
+    closed = amounts(1, **sizes, tile=tile, depth=depth)
+    assert closed["g"] == counts.accesses("global")(**sizes)
+    assert closed["r"] == counts.operations(dtype="float32", kind="add")(**sizes)
+    assert closed["y"] * group[0] * group[1] == counts.barriers("local")(**sizes)
+    assert closed["s"] / 2 == counts.accesses("local", direction="store")(**sizes)
+    assert shared_reads(**sizes, rows=rows, columns=columns) == counts.accesses("local", direction="load")(**sizes)
+    assert 8 * tile * depth == counts.launch.local_bytes
+
+
+def test_reads_of_shared_memory_are_those_of_loops():
+    """2 x 2 work-items form 2 x 3 elements of C each, with k = 5: 2 + 3 reads for 6 products."""
+    reads = sum(2 + 3 for _ in range(2 * 2) for _ in range(5))
+    assert reads == pytest.approx(shared_reads(4, 6, 5, rows=2, columns=3))
+
+
+def test_multiplicity_is_that_of_registers_times_what_a_thread_moves():
+    device = gpu("GIBSON")
+    held = (96 * 96 + 96 * 16 + 16 * 96) / 256
+    threads = 512 * 1024 / held / 1536
+    moved = 2 * 96 * 16 / 256
+    expected = {"g": threads * moved, "s": threads * moved, "r": threads, "y": threads}
+    assert expected == pytest.approx(multiplicity(device))
+
+
+def test_what_waits_for_its_latency():
+    """ALGOPARC: M_o = 512/48 = 10.7 and M_g = 128, against 8.1, 20, 6 and 11.5 in flight; others need 10 of 7.1."""
+    assert {"g": True, "s": True, "r": True, "y": False} == bandwidth_bound(gpu("ALGOPARC"))
+    assert {"g": True, "s": True, "r": False, "y": False} == bandwidth_bound(gpu("GIBSON"))
+
+
+def test_rows_of_the_platforms_add_up():
+    rows = platform_records()
+    assert len(PLATFORMS) * len(TILES) == len(rows)
+    for row in rows:
+        parts = [row[f"{name}_s"] for name in ("global", "shared", "register", "barrier", "launch")]
+        assert row["seconds"] == pytest.approx(sum(parts))
+        assert (row["spilled_seconds"] > row["seconds"]) == (row["registers"] > 255)
+    assert 1 == pytest.approx(sum(operation_shares(gpu("UHHPC")).values()))
+
+
+def test_one_variant_is_too_large_for_common_devices_and_all_fit_the_sizes():
+    (large,) = [one for one in kernel().variants if one["group"][0] * one["group"][1] > 8192]
+    assert large not in (kernel().variants[0], kernel().variants[-1])
+    for one in kernel().variants:
+        for sizes in (point for e in range(3) for point in kernel().sizes.at(e)):
+            assert [0, 0, 0] == [sizes["n"] % one["tile"], sizes["m"] % one["tile"], sizes["k"] % one["depth"]]
+            assert [0, 0] == [one["tile"] % side for side in one["group"]]

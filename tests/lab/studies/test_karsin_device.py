@@ -1,0 +1,78 @@
+"""A device's facts and weights in the units of Table 4.2."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from perfmodel.errors import UnknownFactError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts.documents import published
+from perfmodel.fitting.facts.throughput import throughput
+from perfmodel.store import read
+from scripts.lab.studies.karsin import PLATFORMS, gpu
+from scripts.lab.studies.karsin_device import core_at_hand, core_of, oversubscribed
+from scripts.lab.study_runs import facts_of
+from tests.recorded import SIMULATED
+
+WEIGHTS = {
+    "w_launch": 1e-5, "w_memory_latency": 4e-7, "w_memory_rate": 8e9, "w_local_latency": 2e-8, "w_local_rate": 16e9,
+    "w_register_latency": 1e-9, "w_register_rate": 32e9, "w_barrier_latency": 3e-7, "w_barrier_rate": 1e9,
+}  # fmt: skip
+
+
+def facts(**known):
+    known = {"compute_units": 2, "lanes_per_unit": 4, "local_memory_bytes": 1024, **known}
+    made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
+    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_published_platform_is_that_of_table_4_2(platform):
+    assert gpu(platform) == core_of(published(PLATFORMS[platform]))
+
+
+def test_weights_stand_in_for_missing_facts_and_cycles_are_seconds_without_a_clock():
+    core = core_of(facts(memory_latency_s=5e-7), WEIGHTS)
+    assert (8, 512, float("inf"), 1.0, 1e-5) == (
+        core.cores, core.shared_words, core.registers, core.clock_hz, core.launch
+    )  # fmt: skip
+    assert {"g": 5e-7, "s": 2e-8, "r": 1e-9, "y": 3e-7} == core.latency  # the fact is taken before the weight
+    assert {"g": 8e9 / 4 / 8, "s": 16e9 / 4 / 8, "r": 32e9 / 2 / 8, "y": 1e9 / 8} == core.bandwidth
+
+
+def test_a_clock_makes_cycles():
+    core = core_of(facts(clock_hz=1e9), WEIGHTS)
+    assert {"g": 400, "s": 20, "r": 1, "y": 300} == pytest.approx(dict(core.latency))
+    assert 0.25 == pytest.approx(core.bandwidth["g"])
+
+
+def test_what_nothing_tells_is_named():
+    with pytest.raises(UnknownFactError, match="memory_latency_s"):
+        core_of(facts())
+
+
+def test_a_cpu_is_not_oversubscribed_unless_it_was_measured():
+    assert [True, False, True, False] == [
+        oversubscribed(facts()), oversubscribed(facts(device_type="cpu")),
+        oversubscribed(facts(device_type="cpu", oversubscription=1)), oversubscribed(facts(oversubscription=0)),
+    ]  # fmt: skip
+
+
+def test_a_recorded_device():
+    """Its latencies are those of its microbenchmarks; of barriers it has none, so the weights tell."""
+    model = SimpleNamespace(weights=WEIGHTS)
+    data = SimpleNamespace(
+        facts=facts_of(SIMULATED), families=("synchronous_parallel_throughput",), model=lambda family: model
+    )
+    core, hidden = core_at_hand(data)
+    measurements = read(SIMULATED)
+    found = {one.operation: one for one in throughput(measurements)}
+    known = measurements.known_facts
+    assert known.value("compute_units") * known.value("lanes_per_unit") == core.cores == 480  # a GTX 480
+    assert found["memory"].latency_s * core.clock_hz == pytest.approx(core.latency["g"])
+    assert found["local"].latency_s * core.clock_hz == pytest.approx(core.latency["s"])
+    assert "barrier" not in found
+    assert WEIGHTS["w_barrier_rate"] == pytest.approx(core.bandwidth["y"] * core.cores * core.clock_hz)
+    assert hidden == found["memory"].oversubscription

@@ -1,0 +1,135 @@
+"""Saxpy over warps: what is made of measurements, and the claims, on times that are known by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.kernels import discover
+from perfmodel.store import Measurements, read
+from scripts.lab.experiments.saxpy import STUDY
+from scripts.lab.studies import StudyData
+from scripts.lab.studies.saxpy import ALL_WARPS, CACHED, PLAIN, Point, families_of, saxpy_points
+from scripts.lab.studies.saxpy_claims import (
+    coalesced_claim,
+    few_claim,
+    many_claim,
+    reading_claim,
+    stride_claim,
+    within_claim,
+)
+from tests.machine import ROOT
+from tests.recorded import INTEL
+
+GROUP = 128
+THREE = (PLAIN, CACHED, ALL_WARPS)
+
+
+def kernel():
+    (found,) = (one for one in discover(ROOT / "test_kernels" / "papers") if one.name == "saxpy")
+    return found
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Strides 1 and 16 with 1, 2 and 64 work-groups on a recorded device: 1 us for each and its stride."""
+    stored = read(INTEL)
+    some = stored.current[0]
+    counts = {stride: count(kernel().build(stride=stride), subgroup_size=16) for stride in (1, 16)}
+    rows = [
+        some.model_copy(update={
+            "kernel": "saxpy", "variant": {"stride": stride}, "parameters": {"n": GROUP * groups}, "visits": (),
+            "kernel_hash": f"{stride}", "counts_hash": counts[stride].hash, "dropped": 0, "status": "ok",
+            "samples_s": (groups * stride * 1e-6,) * 2, "device_samples_s": (), "flags": (),
+        })
+        for stride in (16, 1)
+        for groups in (64, 2, 1)
+    ]  # fmt: skip
+    documents = {one.hash: one.to_json() for one in counts.values()}
+    facts = stored.known_facts
+    return StudyData(facts, Measurements(tuple(rows), documents).with_facts(facts), (), INTEL, "bottleneck")
+
+
+def test_the_guard_changes_no_count():
+    """Every work-item passes the guard of the paper's code: 3 accesses, an addition and a multiplication each."""
+    found = count(kernel().build(stride=4), subgroup_size=32)
+    for n in (GROUP, 8 * GROUP):
+        assert 3 * n == found.accesses(space="global")(n=n)
+        assert 2 * n == found.operations(dtype="float32")(n=n)
+        assert (n // GROUP, n // 32) == (found.work_groups()(n=n), found.sub_groups()(n=n))
+
+
+def test_all_strides_have_the_same_sizes_from_few_to_many():
+    sizes = kernel().sizes
+    groups = sorted(one["n"] // GROUP for e in sizes.exponents(sizes.start) for one in sizes.at(e))
+    assert [2**e for e in range(16)] == groups
+    assert "overhead" in kernel().tags  # its sizes begin at the start of the ladder, however short a run is
+    assert {1, 4, 8, 16} == {one["stride"] for one in kernel().variants}
+
+
+def test_points_are_the_launches_with_warps_for_each_unit(data):
+    """8 sub-groups of 16 in a group, dealt to 2 units that hold one group at once."""
+    points = saxpy_points(data)
+    units = data.facts.value("compute_units")
+    assert [(1, 1), (1, 2), (1, 64), (16, 1), (16, 2), (16, 64)] == [(p.stride, p.groups) for p in points]
+    assert [8, 8 * 2 / min(2, units), 8 * 64 / units] == [p.warps for p in points[:3]]
+    assert {8} == {p.at_once for p in points}
+    assert pytest.approx([1e-6, 2e-6, 64e-6, 16e-6, 32e-6, 1024e-6]) == [p.measured for p in points]
+    assert {*THREE, "bottleneck"} == {*families_of(data)} == {*points[0].predicted}
+    for name in families_of(data):
+        expected = {(one.variant["stride"], one.parameters["n"]): one.predicted for one in data.cases(name)}
+        assert expected == {(one.stride, GROUP * one.groups): one.predicted[name] for one in points}
+
+
+def test_findings_of_a_recorded_device(data):
+    found = STUDY.examine(data)
+    assert 6 == len(found.tables[""])
+    assert {"time", "error", "card"} == found.pictures.keys()
+    assert all(one.found for one in found.claims)
+    stride = next(one for one in found.claims if one.source == "Section 3.2")
+    assert "a stride of 16 takes 16 times as long as one of 1" in stride.found
+
+
+def points(*rows):
+    """Launches of stride, groups, warps, measured, and the predictions of both settings."""
+    return [Point(s, g, w, 8, t, {PLAIN: plain, CACHED: cached}) for s, g, w, t, plain, cached in rows]
+
+
+GOOD = points(
+    (1, 1, 8, 1.0, 1.05, 0.95), (1, 64, 512, 10.0, 20.0, 10.5),
+    (4, 64, 512, 20.0, 40.0, 21.0), (4, 1, 8, 1.0, 1.05, 0.95),
+)  # fmt: skip
+
+
+def test_claims_agree_where_the_paper_s_are_met():
+    assert few_claim(GOOD, 0.5).agrees
+    assert "the model takes 50.0 % for the launch" in few_claim(GOOD, 0.5).found
+    assert many_claim(GOOD, (PLAIN, CACHED)).agrees
+    assert "`mwp_cwp` 100.0 %, `mwp_cwp_l2` 5.0 %" in many_claim(GOOD, (PLAIN, CACHED)).found
+    assert within_claim(GOOD, (PLAIN, CACHED)).agrees
+    found = within_claim(GOOD, (PLAIN, CACHED)).found
+    assert "`mwp_cwp` 2 of 4, the largest error 100.0 %; `mwp_cwp_l2` 4 of 4" in found
+    coalesced = coalesced_claim(GOOD, (PLAIN, CACHED))
+    assert coalesced.agrees
+    assert "2 launches; median error: `mwp_cwp` 52.5 %, `mwp_cwp_l2` 5.0 %" in coalesced.found
+    assert stride_claim(GOOD, (PLAIN, CACHED)).agrees
+
+
+def test_claims_do_not_agree_where_errors_are_large():
+    bad = points((4, 1, 8, 1.0, 2.0, 2.0), (1, 64, 512, 10.0, 20.0, 11.5), (4, 64, 512, 50.0, 40.0, 21.0))
+    assert [False] * 5 == [
+        coalesced_claim(bad, THREE).agrees, few_claim(bad).agrees,
+        many_claim([*bad, *bad[2:]], THREE).agrees, within_claim(bad, THREE).agrees,
+        stride_claim(bad, THREE).agrees,
+    ]  # fmt: skip
+
+
+def test_what_was_not_measured_cannot_be_shown():
+    only = GOOD[:1]
+    assert [None] * 5 == [
+        coalesced_claim(GOOD[2:], THREE).agrees, few_claim(GOOD[:3]).agrees,
+        many_claim(only, THREE).agrees, stride_claim(only, THREE).agrees,
+        within_claim([], THREE).agrees,
+    ]  # fmt: skip
+    assert reading_claim().agrees is None
+    assert "at most 1.00" in reading_claim().found

@@ -1,0 +1,110 @@
+"""Claims of chapter 6: from the formulas, and from made-up times."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from scripts.lab.experiments.search import STUDY
+from scripts.lab.studies.karsin import SPT, gpu
+from scripts.lab.studies.search_claims import counted_claims, measured_claims
+from scripts.lab.studies.search_points import (
+    GLOBAL,
+    LOCAL,
+    Point,
+    block_records,
+    conflict_records,
+    platform_records,
+)
+from tests.lab.studies.searches import searches
+from tests.recorded import INTEL
+
+NS = 1e-9
+
+
+def points(**times):
+    """Points with these times of a query [ns]; a form's name has no space."""
+    return tuple(
+        Point(LOCAL if form in ("naive", "free", "limited") else GLOBAL, form, 64, 1000, 1000 * time * NS,
+              {SPT: 1500 * time * NS})
+        for form, time in times.items()
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def counted():
+    return counted_claims(platform_records(), block_records(warps=10), conflict_records(gpu("GIBSON"), warps=20))
+
+
+def by_source(claims, source):
+    return [one for one in claims if one.source == source]
+
+
+def test_layouts_and_conflicts_are_as_the_chapter_derives_them(counted):
+    for source in ("Section 6.1.4", "Section 6.2.2", "Corollary 6.2.1", "Section 6.2.3"):
+        (one,) = by_source(counted, source)
+        assert one.agrees, one
+    assert "24 (sorted), 14 (bst), 3 (btree)" in by_source(counted, "Section 6.1.4")[0].found
+    assert "take 319 serialised" in by_source(counted, "Corollary 6.2.1")[0].found  # 31 + 32*9 for 2^14 words
+    assert "take 31 there" in by_source(counted, "Section 6.2.3")[0].found
+
+
+def test_which_form_is_slowest_depends_on_powers_of_two(counted):
+    powers, odd = by_source(counted, "Figure 6.7, GIBSON")
+    assert (False, True) == (powers.agrees, odd.agrees)
+
+
+def test_times_decide_which_layout_is_fastest():
+    claims = measured_claims(points(sorted=30, bst=20, btree=10), (SPT,), is_cpu=False)
+    assert by_source(claims, "Figures 6.1 to 6.3")[0].agrees
+    assert "1.50 and 3.00 times" in by_source(claims, "Figures 6.1 to 6.3")[0].found
+    claims = measured_claims(points(sorted=30, bst=40, btree=10), (SPT,), is_cpu=False)
+    assert False is by_source(claims, "Figures 6.1 to 6.3")[0].agrees
+
+
+def test_predictions_half_too_long_are_worse_than_the_dissertations():
+    (one,) = by_source(measured_claims(points(sorted=30, bst=20), (SPT,), is_cpu=False), "Section 6.1.4")
+    assert False is one.agrees
+    assert "50.0% (sorted), 50.0% (bst)" in one.found
+
+
+def test_local_forms_are_compared_where_there_are_banks():
+    times = points(naive=30, free=20, limited=10)
+    (gpu_one,) = by_source(measured_claims(times, (), is_cpu=False), "Figure 6.7")
+    (cpu_one,) = by_source(measured_claims(times, (), is_cpu=True), "Figure 6.7")
+    assert gpu_one.agrees
+    assert cpu_one.agrees is None
+    assert "3.00 times" in gpu_one.found
+    assert "no such banks" in cpu_one.found
+
+
+def test_what_was_not_measured_decides_nothing():
+    for one in measured_claims(points(sorted=30), (), is_cpu=False):
+        assert one.agrees is None
+
+
+def test_findings_of_measured_variants(tmp_path):
+    """A query takes 1 ns for each level in the list, half of that in the trees; lists in local memory take 1 ns."""
+
+    def seconds(variant, sizes):
+        return sizes["q"] * NS * (sizes.get("depth", 1) / (1 if variant.get("layout") == "sorted" else 2))
+
+    for name in ("bottleneck", SPT):
+        shutil.copy(INTEL / f"{name}.json", tmp_path)
+    found = STUDY.examine(searches(seconds, folder=tmp_path))
+    assert 3 * 4 + 3 == len(found.tables[""])
+    (row,) = [one for one in found.tables[""] if one["form"] == "btree" and one["keys"] == 2**20]
+    assert 10.0 == pytest.approx(row["measured_ns_per_query"])
+    (layouts,) = by_source(found.claims, "Figures 6.1 to 6.3")
+    assert "2.00 and 2.00 times" in layouts.found
+    assert {4} == {one["choices"] for one in found.tables["choices"]}  # of layouts alone, at four numbers of keys
+    assert {3} == {one["variants"] for one in found.tables["choices"]}
+    assert {"global", "local", "conflicts"} == set(found.pictures)
+
+
+@pytest.mark.parametrize("places", [(), (3, 4)])
+def test_findings_of_few_variants(places):
+    found = STUDY.examine(searches(lambda variant, sizes: 1e-3, places))
+    assert None is by_source(found.claims, "Figures 6.1 to 6.3")[0].agrees
+    assert all(one.found for one in found.claims)

@@ -1,0 +1,74 @@
+"""Measured searches as points, and the tables that need no device."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from scripts.lab.studies.karsin import SPT, gpu
+from scripts.lab.studies.search_points import (
+    GLOBAL,
+    LOCAL,
+    Point,
+    block_records,
+    conflict_records,
+    curves,
+    platform_records,
+    quickest,
+)
+
+
+def point(form, keys, measured, queries=100, kernel=GLOBAL, predicted=None):
+    return Point(kernel, form, keys, queries, measured, {SPT: predicted})
+
+
+POINTS = (
+    point("sorted", 64, 8e-6), point("sorted", 32, 4e-6), point("sorted", 32, 9e-6, queries=200),
+    point("btree, scan", 64, 5e-6), point("btree, staged", 64, 3e-6), point("btree, staged", 128, 4e-6),
+    point("naive", 8, 1e-6, kernel=LOCAL),
+)  # fmt: skip
+
+
+def test_a_curve_goes_over_the_keys_at_the_most_queries():
+    found = curves(POINTS, GLOBAL)
+    assert [(32, 45.0), (64, 80.0)] == [(one.keys, pytest.approx(one.nanoseconds())) for one in found["sorted"]]
+    assert ["naive"] == list(curves(POINTS, LOCAL))
+
+
+def test_the_quickest_of_each_layout_is_at_the_most_keys_of_all():
+    found = quickest(POINTS, GLOBAL)
+    assert {"sorted": ("sorted", 64), "btree": ("btree, staged", 64)} == {
+        layout: (one.form, one.keys) for layout, one in found.items()
+    }
+    assert {} == quickest((), GLOBAL)
+
+
+def test_a_withheld_prediction_has_no_time_and_no_error():
+    assert math.isnan(point("sorted", 64, 1e-6).nanoseconds(SPT))
+    assert point("sorted", 64, 1e-6).error(SPT) is None
+    assert pytest.approx(0.5) == point("sorted", 64, 1e-6, predicted=1.5e-6).error(SPT)
+
+
+def test_a_b_tree_is_seven_times_as_fast_by_the_formulas():
+    seconds = {(one["platform"], one["layout"]): one["seconds"] for one in platform_records()}
+    for platform in ("ALGOPARC", "GIBSON", "UHHPC"):
+        assert pytest.approx(24 / 14, rel=0.02) == seconds[platform, "sorted"] / seconds[platform, "bst"]
+        assert 7 < seconds[platform, "sorted"] / seconds[platform, "btree"] < 8
+
+
+def test_blocks_are_counted_down_the_layouts():
+    """2^15 keys: 15 steps, of which the last five and the block of the first are shared; 15 levels; 3 nodes."""
+    found = {one["layout"]: one for one in block_records(2**15, warps=20)}
+    assert [10, 3] == [round(found[layout]["own_blocks"]) for layout in ("sorted", "btree")]
+    assert 3 * 32 >= found["btree"]["warp_blocks"] > 2 * 24
+    assert 10 < found["bst"]["own_blocks"] < 12  # the first five levels lie in one block
+
+
+def test_conflicts_are_between_one_for_each_access_and_the_worst_case():
+    for one in conflict_records(gpu("GIBSON"), warps=10):
+        assert one["counted"] >= one["accesses"]
+        if one["form"] != "printed":
+            assert one["counted"] <= one["worst"]
+        assert one["seconds"] > 0
+        assert one["keys"] % 2 == (one["form"] == "printed")

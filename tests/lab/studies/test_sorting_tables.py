@@ -1,0 +1,46 @@
+"""Tables over E and K, and the shares of operations at the best of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.lab.studies.karsin import gpu
+from scripts.lab.studies.sorting import OPERATIONS
+from scripts.lab.studies.sorting_tables import ALGORITHMS, best_choice, best_shares, records, throughput_lines
+
+GIBSON = gpu("GIBSON")
+
+
+def test_a_record_for_each_choice_with_shares_that_add_up():
+    rows = records("GIBSON", GIBSON)
+    assert 2 * 62 + 2 * 5 == len(rows)  # E from 3 to 64, K = 2, 4, 8, 16, 32
+    assert {"printed": 10**8, "recovered": 10**8, "Koike": 2**29, "GPU-MMS": 2**28} == {
+        row["algorithm"]: row["elements"] for row in rows
+    }
+    for row in rows:
+        assert 1 == pytest.approx(sum(row.get(name, 0.0) for name in OPERATIONS.values()))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_best_choice_has_the_least_time(algorithm):
+    rows = [row for row in records("GIBSON", GIBSON, 2.0**24) if row["algorithm"] == algorithm]
+    assert min(rows, key=lambda row: row["seconds"])["value"] == best_choice(GIBSON, algorithm, 2.0**24)
+
+
+def row(device, algorithm, value, seconds, **parts):
+    return {
+        "device": device, "algorithm": algorithm, "parameter": "K", "value": value, "elements": 10**6,
+        "seconds": seconds, **parts,
+    }  # fmt: skip
+
+
+def test_lines_and_bars_by_hand():
+    rows = [
+        row("a", "GPU-MMS", 2, 0.5, registers=0.75), row("a", "GPU-MMS", 4, 0.25, registers=0.5, barriers=0.5),
+        row("b", "Koike", 2, 2.0, registers=1.0),
+    ]  # fmt: skip
+    assert {"a": ([2, 4], [2.0, 4.0]), "b": ([2], [0.5])} == throughput_lines(rows, "device")
+    assert ["Koike", "GPU-MMS"] == list(throughput_lines(reversed(rows), "algorithm"))
+    bars = best_shares(rows)
+    assert ["Koike, b, K=2", "GPU-MMS, a, K=4"] == list(bars)  # in the order of the algorithms
+    assert (50, 50, 0) == tuple(bars["GPU-MMS, a, K=4"][name] for name in ("registers", "barriers", "launches"))

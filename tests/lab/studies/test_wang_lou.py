@@ -1,0 +1,73 @@
+"""Wang and Lou's equations in cycles: against numbers by hand, and against the tests of the model families."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.lab.studies.wang_lou import (
+    LATENCIES,
+    MOST,
+    STRIDES,
+    Multiprocessors,
+    cache_effects,
+    card_records,
+    issue_where_computing_exceeds,
+    readings_apart,
+    saxpy_cycles,
+    titan_x,
+)  # fmt: skip
+from tests.models.test_mwp_cwp import printed
+
+ONE, FOUR, HUNDRED = (Multiprocessors(400.0, issue, 336.5, 24) for issue in (1.0, 4.0, 100.0))
+#: Eq. 6: 336.5 bytes a cycle over 128 bytes for each of 24 multiprocessors in 400 cycles.
+MWP = 336.5 * 400 / (128 * 24)
+
+
+@pytest.mark.parametrize("stride", STRIDES)
+@pytest.mark.parametrize("warps", [1, 4, 16, 43, 44, 64])
+def test_as_the_families(stride, warps):
+    plain, cached, _ = printed(stride, warps)
+    assert pytest.approx(plain) == saxpy_cycles(ONE, stride, warps, cached=False)
+    assert pytest.approx(cached) == saxpy_cycles(ONE, stride, warps)
+
+
+@pytest.mark.parametrize(
+    ("card", "warps", "expected"),
+    [
+        # Mem 1200, Comp 15: plain by Eq. 1, with the cache by Eq. 21
+        (ONE, 64, (1200 * 64 / MWP + 5 * (MWP - 1), 1200 + 120 * (64 / MWP - 1) + 5 * (MWP - 1), None)),
+        (FOUR, 64, (400 + 60 * 64, 40 * 64 + 40, 400 + 60 * 64)),  # Comp 60, First 40, CWP 21: Eq. 2, and 22
+        (HUNDRED, 8, (1200 + 500 * 7, 1200 + 500 * 7, 400 + 1500 * 8)),  # Comp 1500 > Mem: Eq. 1, 21, and 2
+        (HUNDRED, 1, (2700, 2700, None)),  # Eq. 4 and 20
+    ],
+)
+def test_by_hand(card, warps, expected):
+    plain, cached, read = expected
+    assert pytest.approx(plain) == saxpy_cycles(card, 1, warps, cached=False)
+    assert pytest.approx(cached) == saxpy_cycles(card, 1, warps)
+    assert pytest.approx(cached if read is None else read) == saxpy_cycles(card, 1, warps, all_warps=True)
+
+
+def test_without_a_cache_section_2_2_has_eq_2_too():
+    assert 400 + 1500 * 8 == saxpy_cycles(HUNDRED, 1, 8, cached=False, all_warps=True)
+
+
+def test_the_paper_s_card():
+    assert Multiprocessors(500.0, 2.0, pytest.approx(336.5), 24, 0.1, pytest.approx(1.0)) == titan_x(500.0, 2.0)
+    assert 80 == issue_where_computing_exceeds(400)
+
+
+def test_what_the_paper_s_numbers_decide():
+    """With 1 cycle to issue both readings are alike; with more Eq. 2 leaves the cache without effect."""
+    assert 1 == readings_apart((1.0,))
+    assert readings_apart((4.0,)) > 1.5
+    few, most = cache_effects((1.0,), 4), cache_effects((1.0,), MOST)
+    assert len(few) == len(LATENCIES) * len(STRIDES)
+    assert max(few) < 1.05 < min(most)
+    assert {1.0} == set(cache_effects((4.0,), MOST, all_warps=True))
+    assert min(cache_effects((4.0,), MOST)) > 1.5
+
+
+def test_records_hold_both_readings():
+    (one,) = (r for r in card_records() if (r["stride"], r["issue_cycles"], r["warps"]) == (1, 4.0, 64))
+    assert pytest.approx((4240, 2600, 4240)) == (one["without_l2"], one["with_l2_printed"], one["with_l2_section_2_2"])

@@ -1,0 +1,71 @@
+"""Pages of the documentation, drawn again from committed data."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from perfmodel.report.isolation import BEGIN
+from perfmodel.store import read
+from perfmodel.store.isolation import FILE
+from perfmodel.store.probes import append_probe
+from scripts.lab.pages import draw_isolation, draw_probes, trial_seconds
+from tests.facts.probes.test_caches import capacity
+from tests.recorded import DEVICES, POCL
+from tests.store.test_isolation import isolation, keep
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "isolation.md"
+
+
+def test_the_committed_page_is_what_the_committed_proofs_give(tmp_path):
+    again = tmp_path / "isolation.md"
+    again.write_text(PAGE.read_text())
+    for device in DEVICES:
+        (tmp_path / device.name).mkdir()
+        shutil.copy(device / FILE, tmp_path / device.name)
+    draw_isolation(tmp_path, again)
+    assert PAGE.read_text() == again.read_text()
+
+
+def test_all_devices_of_a_folder_are_drawn(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(BEGIN)
+    for name in ("one", "two"):
+        keep(tmp_path / name, isolation(device=name))
+    draw_isolation(tmp_path, page)
+    assert ["## one", "## two"] == [line for line in page.read_text().splitlines() if line.startswith("##")]
+
+
+def test_every_probed_device_has_a_picture(tmp_path):
+    append_probe(tmp_path / "devices" / "one", capacity())
+    (tmp_path / "devices" / "two").mkdir()
+    draw_probes(tmp_path / "devices", tmp_path)
+    assert ["probes-one.png"] == [path.name for path in tmp_path.glob("*.png")]
+
+
+def test_each_member_of_a_team_has_its_own_time_at_each_size(tmp_path):
+    plan = {
+        "schema": "perfmodel.plan/2",
+        "key": json.dumps([["d", "p", "1"], [["adds", {"form": "chain"}, "h1"], ["adds", {"form": "tree"}, "h2"]], []]),
+        "parameters": [{"n": 16}, {"n": 32}],
+        "seconds": [0.25, 0.5],
+    }
+    (tmp_path / "measurements.plan.jsonl").write_text(json.dumps(plan) + "\n")
+    expected = {
+        ("d", "p", "adds", '{"form":"chain"}', '{"n":16}', "1", "h1"): 0.25,
+        ("d", "p", "adds", '{"form":"chain"}', '{"n":32}', "1", "h1"): 0.5,
+        ("d", "p", "adds", '{"form":"tree"}', '{"n":16}', "1", "h2"): 0.25,
+        ("d", "p", "adds", '{"form":"tree"}', '{"n":32}', "1", "h2"): 0.5,
+    }
+    assert expected == trial_seconds(tmp_path)
+
+
+def test_without_plans_there_are_no_trials(tmp_path):
+    assert {} == trial_seconds(tmp_path)
+
+
+def test_committed_plans_belong_to_committed_records():
+    keys = {row.key for row in read(POCL).rows}
+    assert len(keys & trial_seconds(POCL).keys()) > 1000

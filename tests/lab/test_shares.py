@@ -1,0 +1,106 @@
+"""Shares of measurements, chosen and at random, on a part of the committed measurements."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from perfmodel.compare import evaluate
+from perfmodel.predict import fit
+from perfmodel.store import read
+from perfmodel.store.measurement import canonical
+from scripts.lab.shares import shares
+from scripts.redraw import main
+from tests.recorded import POCL
+
+CLASSES = ("stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Some 200 rows of seven classes, and matrix products to predict."""
+    path = tmp_path_factory.mktemp("devices") / "device"
+    path.mkdir()
+    for name, kept in (("measurements", CLASSES), ("test", ("matmul_skinny", "matmul_variants"))):
+        lines = (POCL / f"{name}.jsonl").read_text().splitlines(keepends=True)
+        (path / f"{name}.jsonl").write_text("".join(line for line in lines if json.loads(line)["kernel"] in kept))
+    for name in ("counts.jsonl", "device.json"):
+        (path / name).write_bytes((POCL / name).read_bytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def found(folder):
+    return shares(read(folder), read(folder / "test.jsonl"), {}, wanted=(0.1, 0.25, 0.5), draws=15, seed=4)
+
+
+def test_everything_is_what_protocol_a_says(found, folder):
+    a, _ = evaluate(read(folder), read(folder / "test.jsonl"), level=None, protocols=("A", "B"))
+    assert pytest.approx(a.figures.error, rel=1e-9) == found.full
+    assert (len(read(folder)), len(a.rows)) == (found.rows, found.tests)
+    assert (1.0, found.rows, 1.0) == (found.points[-1].share, found.points[-1].rows, found.points[-1].time)
+
+
+def test_rows_times_and_draws(found):
+    assert [0.1, 0.25, 0.5, 1.0] == [point.share for point in found.points]
+    for point in found.points[:-1]:
+        features = 20  # at least as many rows as features are measured, whatever the share
+        assert int(point.share * found.rows) <= point.rows <= max(int(point.share * found.rows), features)
+        assert 15 == len(point.random)
+        assert sorted(point.random) == list(point.random)
+        assert 0 < point.time < 1
+        assert 0 <= point.withheld < 1
+    times = [point.time for point in found.points]
+    assert sorted(times) == times
+    assert 8 == np.searchsorted(found.points[1].random, found.points[1].quantile(0.5)) + 1
+
+
+def test_seeds_change_the_draws_and_nothing_else(found, folder):
+    measured, tests = read(folder), read(folder / "test.jsonl")
+    same, other = (shares(measured, tests, {}, wanted=(0.25,), draws=15, seed=seed).points[0] for seed in (4, 5))
+    assert same.random != other.random
+    assert (same.rows, same.chosen, same.time) == (other.rows, other.chosen, other.time)
+    assert same.chosen == found.points[1].chosen
+
+
+def test_residuals_are_split_by_what_rows_share(found, folder):
+    measured = read(folder)
+    model = fit(measured)
+    rows = [
+        (row.kernel, canonical(row.variant), row.seconds, 1 - predicted.seconds / row.seconds)
+        for row in measured
+        for predicted in [model.predict(measured.counts[row.counts_hash], row.parameters)]
+    ]
+    products = {"one variant": [], "one class": [], "two classes": []}
+    for (kernel, variant, seconds, residual), (kernel2, variant2, seconds2, residual2) in combinations(rows, 2):
+        if 0.5 < seconds / seconds2 < 2:
+            kind = "two classes" if kernel != kernel2 else "one class" if variant != variant2 else "one variant"
+            products[kind].append(residual * residual2)
+    for kind, of_kind in products.items():
+        assert pytest.approx(max(np.mean(of_kind), 0) ** 0.5, rel=1e-6) == found.deviations[kind]
+    of_variant = {}
+    for kernel, variant, _, residual in rows:
+        of_variant.setdefault((kernel, variant), []).append(residual)
+    left = [residual - np.mean(own) for own in of_variant.values() for residual in own]
+    assert pytest.approx(np.std(left), rel=1e-6) == found.deviations["within a variant"]
+
+
+def test_the_script_draws_a_picture_and_tables(folder, tmp_path, capsys):
+    page = tmp_path / "choosing.md"
+    page.write_text("# Kept\n\n<!-- what follows is drawn by scripts/redraw choice -->\n\nold\n")
+    picture = tmp_path / "choice.png"
+    assert 0 == main(["choice", "--devices", str(folder.parent), "--draws", "3", "--out", str(tmp_path)])
+    text = page.read_text()
+    assert text.startswith("# Kept\n")
+    assert "old" not in text
+    assert 9 == sum(line.startswith("| ") and "%" in line.split("|")[1] for line in text.splitlines())
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.strip() in text
+
+
+def test_the_script_names_a_folder_without_measurements(tmp_path, capsys):
+    assert 2 == main(["choice", "--devices", str(tmp_path)])
+    assert str(tmp_path) in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""Pages of studies: what is written of a device, and what stands there of others stays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from perfmodel.facts import DeviceFacts
+from scripts.lab import study_pages
+from scripts.lab.curves import Panel, Series, curves_figure
+from scripts.lab.studies import Claim, Findings, Study
+
+CLAIM = Claim("Fig. 2", "a < b | c", "b is 3", False)
+CHOICES = [
+    {"family": "f", "regret": 1.25, "rank": 2.0, "variants": 4, "choices": 2, "withheld": 0},
+    {"family": "g", "regret": None, "rank": None, "variants": 0, "choices": 0, "withheld": 8},
+]
+
+
+@dataclass(frozen=True)
+class Data:
+    facts: DeviceFacts
+    failed: tuple = field(default=())
+
+
+@pytest.fixture
+def study():
+    return Study("apsp", "All pairs", "Ma et al.", (), lambda data: None)
+
+
+def findings():
+    figure = curves_figure([Panel((Series("s", (1, 2), (1, 2)),), "x", "y")])
+    return Findings((CLAIM,), {"": [{"n": 1}, {"n": 2, "m": 3}], "choices": CHOICES}, {"figure3": figure})
+
+
+def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, study):
+    page = tmp_path / "experiments" / "apsp.md"
+    page.parent.mkdir()
+    page.write_text(f"# All pairs\n\nwords of ours\n\n{study_pages.MARKER}\n\nold")
+    row = SimpleNamespace(kernel="k", variant={"b": 512}, parameters={}, status="constraint", message="too large")
+    for name, failed in (("one", (row,)), ("two", ())):
+        data = Data(DeviceFacts(f"Device {name}", "P", "1", ()), failed)
+        study_pages.write(tmp_path, name, study, data, findings())
+    text = page.read_text()
+    assert text.startswith("# All pairs\n\nwords of ours\n")
+    assert "old" not in text
+    first, second = text.split("## Device two")
+    assert "| Fig. 2: a &lt; b \\| c | b is 3 | does not agree |" in first
+    assert "| k | b=512 | too large |" in first
+    assert "too large" not in second
+    assert "![apsp-figure3 on two](two/apsp-figure3.png)" in second
+    assert b"\x89PNG" == (page.parent / "one" / "apsp-figure3.png").read_bytes()[:4]
+    folder = tmp_path / "data" / "experiments" / "one"
+    assert "n,m\n1,\n2,3\n" == (folder / "apsp.csv").read_text()
+    assert {"apsp.csv", "apsp-claims.csv", "apsp-skipped.csv", "apsp-choices.csv"} == {p.name for p in folder.iterdir()}
+    assert ["one", "two"] == study_pages.measured_devices(tmp_path)
+    other = Study("fmm", "", "", (), study.examine)
+    assert [study] == study_pages.examined(tmp_path, "one", [study, other])
+
+
+def test_the_index_shows_how_each_family_chooses(tmp_path, study):
+    for one in (study, Study("fmm", "", "", (), study.examine)):
+        study_pages.write(tmp_path, "here", one, Data(DeviceFacts("D", "P", "1", ())), findings())
+    lines = (tmp_path / "experiments" / "index.md").read_text().splitlines()
+    assert "### here" in lines
+    assert "| family | apsp: 4 variants, 2 choices | fmm: 4 variants, 2 choices |" in lines
+    assert "| `f` | 1.25, 2.0 | 1.25, 2.0 |" in lines
+    assert "| `g` | withheld | withheld |" in lines

@@ -1,0 +1,60 @@
+"""Studies on a device: what is measured, where, and what a study then sees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from perfmodel.compare import compare
+from perfmodel.errors import NoWeightsError, StoreMissingError
+from perfmodel.predict import load
+from perfmodel.store import read
+from scripts.lab import study_runs
+from scripts.lab.studies import Findings, Study
+from tests.campaigns import SCALE, TINY
+from tests.machine import device
+from tests.recorded import INTEL, POCL
+
+
+@pytest.fixture
+def study():
+    return Study("scaling", "Scaling", "nobody", ("scale",), lambda data: Findings((), {}))
+
+
+@pytest.mark.device
+def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path, study):
+    kernel = replace(SCALE, variants=({"factor": 2}, {"factor": 3}), ranked=True)
+    study_runs.measure_study(study, device(), tmp_path, TINY, kernels=[kernel])
+    data = study_runs.study_data(study, tmp_path, POCL)
+    assert 6 == len(data.measured) == len(read(tmp_path / "scaling.jsonl"))
+    assert () == data.failed
+    assert data.model().family.name == data.recommended == "bottleneck"
+    assert "stevens_kloeckner_2016" in data.families
+    model = load(POCL / "overlap.json")
+    assert [row.predicted for row in compare(model, data.measured)] == [row.predicted for row in data.cases("overlap")]
+    assert data.facts.value("compute_units") == data.measured.facts.value("compute_units")
+
+
+def test_without_measurements_or_weights(tmp_path, study):
+    with pytest.raises(StoreMissingError, match="scaling"):
+        study_runs.study_data(study, tmp_path, INTEL)
+    with pytest.raises(NoWeightsError, match="holds no weights"):
+        study_runs.study_data(study, tmp_path, tmp_path)
+
+
+def test_a_study_without_kernels_looks_at_the_devices_test_kernels(tmp_path, study):
+    data = study_runs.study_data(replace(study, kernels=()), tmp_path, INTEL)
+    assert data.measured is None
+    assert () == data.cases()
+    assert len(read(INTEL / "test.jsonl")) == len(data.tests)
+    assert (INTEL.name, INTEL) == (data.folder.name, study_runs.weights_folder(INTEL.name))
+    study_runs.measure_study(replace(study, kernels=()), "no device", tmp_path, TINY)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_every_study_finds_its_kernels():
+    from scripts.lab.experiments import studies
+
+    for one in studies().values():
+        assert one.kernels == tuple(kernel.name for kernel in study_runs.kernels_of(one))
