@@ -1,6 +1,6 @@
 """The command line: ``perfmodel <command> [--json]``.
 
-A command is one module of this folder with a function ``command``; its docstring is its help.
+A command is a function of a module of this folder; its docstring is its help. It parses, calls the library and prints.
 Modules import what they need inside that function, so that ``perfmodel --help`` stays quick.
 """
 
@@ -19,9 +19,8 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from perfmodel.caches import cache_folder, settle_caches
-from perfmodel.cli.notes import as_notes
-from perfmodel.cli.refusals import print_refusal
-from perfmodel.cli.settings import taken_settings, using, with_settings
+from perfmodel.cli.program import COMMANDS, Command, Program, flattened
+from perfmodel.cli.settings import Settings, as_notes, print_refusal, using
 from perfmodel.cli.streams import careful_streams
 from perfmodel.cli.supervision import tell_status
 from perfmodel.errors import (
@@ -35,11 +34,7 @@ from perfmodel.errors import (
 )
 from perfmodel.io import FULL, output_error
 
-COMMANDS = (
-    "doctor", "devices", "count", "calibrate", "measure", "isolate", "fit", "predict", "time", "rank", "tune",
-    "evaluate", "compare", "outliers", "roofline", "report", "export", "import", "recount", "worker",
-)  # fmt: skip
-#: Modules of the commands that Python cannot name as they are.
+#: Modules of commands that have another name than their module.
 MODULES = {"import": "import_results"}
 
 USER_ERROR = 2
@@ -85,35 +80,37 @@ def application() -> typer.Typer:
         A callable that reads ``sys.argv`` and ends with :class:`SystemExit`.
     """
     app = typer.Typer(
+        cls=Program,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         help="Count what an OpenCL kernel does, fit what that costs on a device, predict run times.",
     )
-    app.callback()(_options)
+    app.callback()(flattened(_options))
     for name in COMMANDS:
-        app.command(name)(_guarded(import_module(f"perfmodel.cli.{MODULES.get(name, name)}").command))
+        app.command(name, cls=Command)(_guarded(_function(name)))
     return app
 
 
+def _function(name: str) -> Callable[..., None]:
+    """Return the function of a command."""
+    module = import_module(f"perfmodel.cli.{MODULES.get(name, name)}")
+    command: Callable[..., None] = getattr(module, f"{name}_command", None) or module.command
+    return command
+
+
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Print a :class:`PerfModelError`, or a file that cannot be used, on standard error, and end with a status.
+    """Print a :class:`PerfModelError`, or a file that cannot be used, on standard error, and end with a status."""
+    called = flattened(command)
 
-    The command gets the options that every command has (:mod:`perfmodel.cli.settings`).
-    """
-
-    @functools.wraps(command)
-    def guarded(*args: Any, **kwargs: Any) -> None:
-        with using(taken_settings(kwargs)):
-            if sys.flags.optimize > 1:
-                _refuse(NoDocstringsError())
-            run(*args, **kwargs)
-
-    def run(*args: Any, **kwargs: Any) -> None:
+    @functools.wraps(called)
+    def guarded(**options: Any) -> None:
+        if sys.flags.optimize > 1:
+            _refuse(NoDocstringsError())
         try:
             settle_caches()
             with as_notes():
-                command(*args, **kwargs)
+                called(**options)
         except PerfModelError as error:
             _refuse(error)
         except OSError as error:
@@ -130,9 +127,6 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
             print("perfmodel: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
 
-    signature = with_settings(command)
-    vars(guarded).update(__signature__=signature)
-    guarded.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
     return guarded
 
 
@@ -165,9 +159,12 @@ def _show_version(wanted: bool) -> None:
 
 
 def _options(
+    context: typer.Context,
+    asked: Settings,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Options of the program, without a command."""
+    """Options of the program, before the name of a command."""
+    context.with_resource(using(asked))

@@ -97,7 +97,7 @@ def ranked_jobs(
     statistics: Mapping[str, float] | None,
 ) -> tuple[tuple[RankedVariant, ...], Mapping[str, PerfModelError]]:
     """Rank a kernel file's variants in several processes, behind a progress bar; return the errors of others too."""
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.ranking import rank_each
 
     found = rank_each(
@@ -125,7 +125,7 @@ def run_anchors(
     statistics: Mapping[str, float] | None = None,
 ) -> dict[str, Anchor]:
     """Run each of a kernel's variants once at a small size; for the errors see :func:`perfmodel.tuning.anchor`."""
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.measuring import pin_threads
     from perfmodel.tuning import anchor_variants
 

@@ -84,7 +84,7 @@ def _calibrate(
     from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
     from perfmodel.calibration.found_weights import data_folder
     from perfmodel.cli.known_facts import show_facts
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.store import read
 
     folder = (out or data_folder()) / target.slug

@@ -69,7 +69,7 @@ def command(
 def _judged(
     folder: Path, names: tuple[str, ...], given_facts: bool, given: Mapping[str, Fact]
 ) -> tuple[Contender, ...]:
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.compare.contenders import contenders
 
     bar = Bar()

@@ -82,7 +82,7 @@ def command(
 def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact], json: bool) -> None:
     from perfmodel.calibration.fitted_device import files_of_all, fit_device
     from perfmodel.cli.calibrate import fitted_document
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
 
     if not folder.is_dir():
         raise OptionError(f"--all was given with '{folder}', which is no folder", "give a device's folder with --from")

@@ -27,7 +27,7 @@ def command(
     It takes a few minutes. A class that fails stays in the table, as not proved; docs/isolation.md has the details.
     """
     from perfmodel.calibration.kernel_choice import chosen_classes, discovered
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.measuring import pin_threads
     from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find

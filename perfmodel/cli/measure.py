@@ -106,7 +106,7 @@ def command(
 def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:
     """Run the campaign, on a share of its configurations if that is given."""
     from perfmodel import measuring
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.fitting.choice.candidates import chooser
 
     began = monotonic()

@@ -326,7 +326,7 @@ def counted_variants(
 
 def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
     """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.workers.counting import count_all
 
     return count_all(loaded.builders, jobs, progress=Bar(), subgroup_size=subgroup_size, check=True, **options)

@@ -41,7 +41,7 @@ def command(stores: Stores, kernels: Kernels = None, write: Write = False, json:
     """
     from perfmodel.calibration import recounting
     from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
 
     classes = discovered(kernels) if kernels else (*discovered(None), *discovered(None, TEST_KERNELS))
     found = recounting.recount(stores, classes, Bar())

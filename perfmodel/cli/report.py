@@ -30,7 +30,7 @@ from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_values import ReportData
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.counts import KernelCounts
     from perfmodel.predict import FittedModel
 
@@ -73,7 +73,7 @@ def command(
     It takes about 15 seconds, and a few more for each variant that has not been counted yet.
     """
     from perfmodel.analyses.report_data import report_data, steps_of
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.report.html.page import check_extra, report_page
 
     one_output(json, out=out)

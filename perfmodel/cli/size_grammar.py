@@ -1,4 +1,4 @@
-"""The language of ``-p``: sizes as people write them, parsed and never evaluated as Python.
+"""The language of ``-p``: sizes as people write them, parsed by Python's own parser and never run.
 
 ::
 
@@ -17,12 +17,12 @@ Both ends are included, that of steps where a step meets it. ``k``, ``M``, ``G``
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import islice
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from perfmodel.documents import EXACT, shortened
 from perfmodel.errors import SizeOptionError
@@ -38,18 +38,14 @@ SUFFIXES = {
 }  # fmt: skip
 _TOKEN = re.compile(
     r"""\s*(?:(?P<literal>(?P<digits>\d(?:_?\d)*(?:\.(?!\.)\d*)?)(?:[eE](?P<exponent>[+-]?\d+))?(?P<suffix>[A-Za-z_]\w*)?)
-    |(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|\.\.|[-+*:,=])|(?P<other>\S))""",
+    |(?P<name>[^\W\d]\w*)|(?P<sign>\*\*|\.\.|[-+*:,=])|(?P<other>\S)|(?P<end>$))""",
     re.VERBOSE | re.ASCII,
 )
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str  # the name of the group; "end" after the last one
-    text: str
-    start: int
-    end: int
-    match: re.Match[str] | None = None
+#: The signs of ranges that may follow in a range with these signs.
+_AFTER = {"": (":", ".."), ":": (":",), "::": (), "..": ()}
+_OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b, ast.Mult: lambda a, b: a * b,
+}  # fmt: skip
 
 
 def parse_sizes(text: str) -> dict[str, tuple[int, ...]]:
@@ -65,7 +61,8 @@ def parse_sizes(text: str) -> dict[str, tuple[int, ...]]:
     >>> parse_sizes("n=1Ki,2**11"), parse_sizes("n=256..1500, m = 1000:2000:500")
     ({'n': (1024, 2048)}, {'n': (256, 512, 1024, 1500), 'm': (1000, 1500, 2000)})
     """
-    return _Parser(text).option()
+    option = _Option(text, "-p", FORMS)
+    return {name: option.sizes(ranges) for name, ranges in option.lists().items()}
 
 
 def parse_span(text: str, option: str) -> tuple[str, int, int]:
@@ -81,180 +78,188 @@ def parse_span(text: str, option: str) -> tuple[str, int, int]:
     >>> parse_span("n=16:4Ki", "--crossover")
     ('n', 16, 4096)
     """
-    return _Parser(text, option).span()
+    parsed = _Option(text, option, SPAN)
+    (name, (span, *more)), *others = parsed.lists().items()
+    ends = tuple(map(parsed.size, span))
+    if len(ends) == 1 and not (more or others):
+        parsed.refuse(*_place(span), "one size", SPAN)
+    if len(ends) != 2 or more or others:
+        parsed.refuse(0, len(text.rstrip()), "no single range", SPAN)
+    parsed.check_order(span, *ends)
+    return name, ends[0], ends[1]
 
 
-class _Parser:
-    """Recursive descent over the tokens of one option; each method reads one rule of the grammar."""
+class _Option:
+    """The text of one option.
 
-    def __init__(self, text: str, option: str = "-p") -> None:
-        self.text, self.name_of_option, self.forms = text, option, FORMS
+    Its tokens are checked one after the other, so that an error points to the first that is wrong. Then each list of
+    sizes is parsed as the index of an array, ``_[1:9:2, 4]``, in which names stand for literals.
+    """
+
+    def __init__(self, text: str, name: str, forms: str) -> None:
+        self.text, self.name, self.forms = text, name, forms
         if len(text) > LONGEST:
             self.refuse(0, LONGEST, f"an option of {len(text)} characters", f"give at most {LONGEST}")
-        self.tokens = [*_tokens(text)]
-        self.place = 0
+        self.tokens = [*_TOKEN.finditer(text.rstrip() or " ")]
+        self.literals: dict[int, Fraction] = {}  # by the place where each begins
 
-    def option(self) -> dict[str, tuple[int, ...]]:
-        found: dict[str, tuple[int, ...]] = {}
-        while not found or self.take(","):
-            start, end = self.next.start, self.next.end
-            name = self.name()
+    def lists(self) -> dict[str, list[tuple[ast.expr, ...]]]:
+        """Return by each name its ranges, each as the numbers of which it is made: one, LOW and HIGH, or a step too."""
+        found: dict[str, list[tuple[ast.expr, ...]]] = {}
+        place = 0
+        while place < len(self.tokens) - 1 or not found:
+            name, place = self._name(place)
             if name in found:
+                start, end = self.tokens[place - 2].span("name")
                 self.refuse(start, end, f"'{name}' twice", "give each name once")
-            found[name] = self.list()
-        self.ends()
+            last = self._end_of_list(place)
+            found[name] = self._ranges(place, last)
+            place = last + 1
         return found
 
-    def span(self) -> tuple[str, int, int]:
-        self.forms = SPAN
-        name = self.name()
-        first, low = self.next.start, self.size()
-        if not (self.take(":") or self.take("..")):
-            self.refuse(first, self.last.end, "one size", SPAN)
-        high = self.size()
-        self.ends()
-        if low > high:
-            self.refuse(first, self.last.end, f"a range from {low} down to {high}", "give the lower end first")
-        return name, low, high
+    def _name(self, place: int) -> tuple[str, int]:
+        token, equals = self.tokens[place], self.tokens[min(place + 1, len(self.tokens) - 1)]
+        if not token["name"] or equals["sign"] != "=":
+            start, end = _span(token)
+            self.refuse(start, max(end, _span(equals)[1]), "no name with its sizes", self.forms)
+        return token["name"], place + 2
 
-    def name(self) -> str:
-        name, equals = self.tokens[self.place], self.tokens[min(self.place + 1, len(self.tokens) - 1)]
-        if name.kind != "name" or equals.text != "=":
-            self.refuse(name.start, max(name.end, equals.end), "no name with its sizes", self.forms)
-        self.place += 2
-        return name.text
+    def _end_of_list(self, place: int) -> int:
+        """Return the place of the token that ends a list; each before it must be one that may stand there."""
+        number, signs = True, ""  # whether a number is expected, and the signs of the range so far
+        while True:
+            token = self.tokens[place]
+            text = token[0].strip()
+            if number:
+                begins = self.tokens[place - 1]["sign"] not in ("+", "-", "*", "**")
+                if text == "-" and begins:
+                    place, token = place + 1, self.tokens[place + 1]
+                    text = token[0].strip()
+                if not token["literal"]:
+                    shown = f"'{text}'" if text else "nothing"
+                    self.refuse(*_span(token), f"{shown} where a number is expected", self.forms)
+                self.literals[_span(token)[0]] = self._literal(token)
+                number = False
+            elif not text or (text == "," and [t["sign"] for t in self.tokens[place + 2 : place + 3]] == ["="]):
+                return place
+            elif text in ("+", "-", "*", "**", ",", *_AFTER[signs]):
+                number, signs = True, "" if text == "," else signs + text * (text in (":", ".."))
+            else:
+                advice = "write 2**20 for a power" if text == "^" else self.forms
+                self.refuse(*_span(token), f"'{text}' where a size ends", advice)
+            place += 1
 
-    def ends(self) -> None:
-        if self.next.kind != "end":
-            advice = "write 2**20 for a power" if self.next.text == "^" else self.forms
-            self.refuse(self.next.start, self.next.end, f"'{self.next.text}' where a size ends", advice)
+    def _ranges(self, first: int, last: int) -> list[tuple[ast.expr, ...]]:
+        """Return the ranges between two tokens; every node is as far from the start as its text."""
+        source = [" "] * len(self.text)
+        for token in self.tokens[first:last]:
+            start, end = _span(token)
+            text = token[0].strip()
+            source[start:end] = "_" * len(text) if token["literal"] else "<<" if text == ".." else text
+        index: Any = ast.parse("_[" + "".join(source)[2:] + "]", mode="eval").body
+        parts = index.slice.elts if isinstance(index.slice, ast.Tuple) else [index.slice]
+        return [*map(_numbers, parts)]
 
-    def list(self) -> tuple[int, ...]:
-        first = self.next.start
-        found = [*self.range()]
-        while self.next.text == "," and self.tokens[min(self.place + 2, len(self.tokens) - 1)].text != "=":
-            self.place += 1
-            found += self.range()
+    def sizes(self, ranges: list[tuple[ast.expr, ...]]) -> tuple[int, ...]:
+        """Return all sizes of a list."""
+        found: list[int] = []
+        for numbers in ranges:
+            found += self._range(numbers)
             if len(found) > MOST:
-                self.refuse(first, self.last.end, f"more than {MOST} sizes", "give fewer")
+                self.refuse(_place(ranges[0])[0], _place(numbers)[1], f"more than {MOST} sizes", "give fewer")
         return tuple(found)
 
-    def range(self) -> tuple[int, ...]:
-        first = self.next.start
-        low = self.size()
-        if self.take(".."):
-            high = self.size()
-            if low < 1:
-                self.refuse(first, self.last.end, f"doubling from {low}", "begin at 1 or more")
-            values = _doubled(low, high)
-        elif self.take(":"):
-            high, step = self.size(), self.size() if self.take(":") else 1
-            if step < 1:
-                self.refuse(first, self.last.end, f"steps of {step}", "give LOW:HIGH:STEP with a step of 1 or more")
-            values = iter(range(low, high + 1, step))
-        else:
+    def _range(self, numbers: tuple[ast.expr, ...]) -> tuple[int, ...]:
+        low, *rest = map(self.size, numbers)
+        if not rest:
             return (low,)
-        if low > high:
-            self.refuse(first, self.last.end, f"a range from {low} down to {high}", "give the lower end first")
+        high, step = rest[0], rest[1] if len(rest) > 1 else 1
+        doubled = self.text[_place(numbers[:1])[1] :].lstrip().startswith("..")
+        if doubled and low < 1:
+            self.refuse(*_place(numbers), f"doubling from {low}", "begin at 1 or more")
+        if step < 1:
+            self.refuse(*_place(numbers), f"steps of {step}", "give LOW:HIGH:STEP with a step of 1 or more")
+        self.check_order(numbers, low, high)
+        values = _doubled(low, high) if doubled else iter(range(low, high + 1, step))
         found = tuple(islice(values, MOST + 1))
         if len(found) > MOST:
-            self.refuse(first, self.last.end, f"more than {MOST} sizes", "give fewer, or larger steps")
+            self.refuse(*_place(numbers), f"more than {MOST} sizes", "give fewer, or larger steps")
         return found
 
-    def size(self) -> int:
-        first = self.next.start
-        value = self.number()
+    def check_order(self, numbers: tuple[ast.expr, ...], low: int, high: int) -> None:
+        """Refuse a range that falls."""
+        if low > high:
+            self.refuse(*_place(numbers), f"a range from {low} down to {high}", "give the lower end first")
+
+    def size(self, node: ast.expr) -> int:
+        """Return the integer that a number is."""
+        value = self._value(node)
         if value.denominator != 1:
-            self.refuse(first, self.last.end, f"{_shown(value)}, no integer", "give an integer; 1e6 and 1.5k are")
+            self.refuse(*_place((node,)), f"{float(value):g}, no integer", "give an integer; 1e6 and 1.5k are")
         return int(value)
 
-    def number(self) -> Fraction:
-        first, negative = self.next.start, self.take("-")
-        value = -self.product() if negative else self.product()
-        while self.next.text in ("+", "-"):
-            value = self.within(first, value + self.product() if self.take("+") else value - self.subtrahend())
+    def _value(self, node: ast.expr) -> Fraction:
+        match node:
+            case ast.UnaryOp():
+                return -self._value(node.operand)
+            case ast.BinOp(op=ast.Pow()):
+                value = self._value(node.left) ** self._exponent(node.right)
+            case ast.BinOp():
+                value = _OPERATIONS[type(node.op)](self._value(node.left), self._value(node.right))
+            case _:
+                return self.literals[node.col_offset]
+        return self._exact(value, *_place((node,)))
+
+    def _exact(self, value: Fraction, start: int, end: int) -> Fraction:
+        if abs(value) > EXACT:
+            self.refuse(start, end, "a size above 2**53, which is not exact as a double", "give a smaller one")
         return value
 
-    def subtrahend(self) -> Fraction:
-        self.place += 1
-        return self.product()
-
-    def product(self) -> Fraction:
-        first = self.next.start
-        value = self.power()
-        while self.take("*"):
-            value = self.within(first, value * self.power())
-        return value
-
-    def power(self) -> Fraction:
-        first = self.next.start
-        base = self.literal()
-        if not self.take("**"):
-            return base
-        place = self.next.start
-        exponent = self.power()
+    def _exponent(self, node: ast.expr) -> int:
+        exponent = self._value(node)
         if exponent.denominator != 1:
-            self.refuse(place, self.last.end, f"the power {_shown(exponent)}", "give an integer as the power")
+            self.refuse(*_place((node,)), f"the power {float(exponent):g}", "give an integer as the power")
         if exponent > MOST_POWER:  # not computed: 9**9**9 has 370 million digits
-            self.refuse(place, self.last.end, f"the power {_shown(exponent)}", f"give a power up to {MOST_POWER}")
-        return self.within(first, base ** int(exponent))
+            self.refuse(*_place((node,)), f"the power {float(exponent):g}", f"give a power up to {MOST_POWER}")
+        return int(exponent)
 
-    def literal(self) -> Fraction:
-        token = self.next
-        if token.kind != "literal" or token.match is None:
-            found = f"'{token.text}'" if token.text else "nothing"
-            self.refuse(token.start, token.end, f"{found} where a number is expected", self.forms)
-        self.place += 1
-        digits, exponent, suffix = (token.match[group] or "" for group in ("digits", "exponent", "suffix"))
+    def _literal(self, token: re.Match[str]) -> Fraction:
+        start, end = token.span("literal")
+        digits, exponent, suffix = (token[group] or "" for group in ("digits", "exponent", "suffix"))
         if suffix and suffix not in SUFFIXES:
-            suffix = shortened(suffix, quoted=False)
-            start = token.end - len(token.match["suffix"])
-            known = f"k, M, G, T are powers of 1000 and Ki, Mi, Gi, Ti of 1024, and '{suffix}' is none"
-            self.refuse(start, token.end, f"'{suffix}' after a number", known + "; give one of them")
+            shown = shortened(suffix, quoted=False)
+            known = f"k, M, G, T are powers of 1000 and Ki, Mi, Gi, Ti of 1024, and '{shown}' is none"
+            self.refuse(end - len(suffix), end, f"'{shown}' after a number", known + "; give one of them")
         power = int(exponent or 0)
         if abs(power) > DIGITS and Fraction(digits):
-            advice = f"give a power of ten from -{DIGITS} to {DIGITS}"
-            self.refuse(token.start, token.end, shortened(token.text), advice)
+            self.refuse(start, end, shortened(token["literal"]), f"give a power of ten from -{DIGITS} to {DIGITS}")
         value = Fraction(digits) * Fraction(10) ** max(-DIGITS, min(power, DIGITS)) * SUFFIXES.get(suffix, 1)
-        return self.within(token.start, value)
-
-    # {{{ tokens and errors
-
-    @property
-    def next(self) -> _Token:
-        return self.tokens[self.place]
-
-    @property
-    def last(self) -> _Token:
-        return self.tokens[max(0, self.place - 1)]
-
-    def take(self, sign: str) -> bool:
-        """Step over a sign, if it is the next token."""
-        found = self.next.kind == "sign" and self.next.text == sign
-        self.place += found
-        return found
-
-    def within(self, first: int, value: Fraction) -> Fraction:
-        return value if abs(value) <= EXACT else self.too_large(first)
-
-    def too_large(self, first: int) -> NoReturn:
-        self.refuse(first, self.last.end, "a size above 2**53, which is not exact as a double", "give a smaller one")
+        return self._exact(value, start, end)
 
     def refuse(self, start: int, end: int, problem: str, advice: str) -> NoReturn:
-        raise SizeOptionError(self.text, start, end, problem, advice, self.name_of_option)
+        """Raise the error that underlines a part of the text."""
+        raise SizeOptionError(self.text, start, end, problem, advice, self.name)
 
-    # }}}
+
+def _numbers(part: ast.expr) -> tuple[ast.expr, ...]:
+    """Return the numbers of a range: those of ``a:b:c``, or of ``a..b``, which is parsed as ``a<<b``."""
+    match part:
+        case ast.Slice(lower, upper, step):
+            return tuple(number for number in (lower, upper, step) if number is not None)
+        case ast.BinOp(left, ast.LShift(), right):
+            return left, right
+    return (part,)
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    end = 0
-    while match := _TOKEN.match(text, end):
-        kind, end = match.lastgroup or "", match.end()
-        for group in ("literal", "name", "sign", "other"):  # `lastgroup` may be a part of a literal
-            if match[group] is not None:
-                kind = group
-        yield _Token(kind, match[kind], match.start(kind), end, match)
-    yield _Token("end", "", len(text.rstrip()), len(text.rstrip()) + 1)
+def _span(token: re.Match[str]) -> tuple[int, int]:
+    """Return where a token stands, without the blanks before it; the end of a text is one character behind it."""
+    end = token.end() + (token["end"] is not None)
+    return end - max(1, len(token[0].strip())), end
+
+
+def _place(numbers: tuple[ast.expr, ...]) -> tuple[int, int]:
+    """Return where numbers stand in the text."""
+    return numbers[0].col_offset, numbers[-1].end_col_offset or 0
 
 
 def _doubled(low: int, high: int) -> Iterator[int]:
@@ -262,8 +267,3 @@ def _doubled(low: int, high: int) -> Iterator[int]:
         yield low
         low *= 2
     yield high
-
-
-def _shown(value: Fraction) -> str:
-    return f"{float(value):g}"
-

@@ -116,7 +116,7 @@ def command(
         raise OptionError("--json and --csv both write to standard output", "give one of them")
     points, known = size_points(size, paired), statistics(statistic)
     store = supervised_store(context, keep)
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
     from perfmodel.tuning.trials import TRIALS, Trials

@@ -88,7 +88,7 @@ def command(
         raise OptionError("--json and --csv both write to standard output", "give one of them")
     at, known, matters = sizes(size), statistics(statistic), _share(within)
     store = supervised_store(context, keep)
-    from perfmodel.cli.progress import Bar
+    from perfmodel.cli.settings import Bar
     from perfmodel.measuring import pin_threads
     from perfmodel.tuning.tuning import tune
 

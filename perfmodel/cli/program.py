@@ -1,0 +1,131 @@
+"""How the command line is made of functions: groups of options, the options of every command, and help by subject."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from copy import copy
+from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import wraps
+from itertools import chain
+from typing import Any, get_type_hints
+
+from typer.core import TyperCommand, TyperGroup
+
+from perfmodel.cli.settings import SHARED, set_settings, settings
+
+#: The commands by subject, in the order of the help; what few need stands last.
+SUBJECTS = {
+    "Predict": ("predict", "rank", "time", "tune", "count", "report"),
+    "Device": ("doctor", "devices", "calibrate", "measure", "fit"),
+    "Compare": ("evaluate", "compare", "roofline"),
+    "Data": ("import", "export"),
+    "What few need": ("outliers", "isolate", "recount", "worker"),
+}
+COMMANDS = tuple(chain(*SUBJECTS.values()))
+
+#: Options that went, by command, and what to do instead.
+GONE: dict[tuple[str, str], str] = {}
+
+
+class Command(TyperCommand):
+    """A command; it has the options of every command as it has ``--help``, beside the ``params`` of its own."""
+
+    shared: tuple[Any, ...] = ()
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters: the command's own, those of every command, and ``--help``."""
+        known = {parameter.name for parameter in self.params}
+        shared = [option for option in self.shared if option.name not in known]
+        return [*self.params, *shared, *super().get_params(ctx)[len(self.params) :]]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse a command line; an option that went says what to do instead."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            option = getattr(error, "option_name", None)
+            if advice := GONE.get((self.name or "", option or "")):
+                message = f"{option} is no option of {self.name} any more; {advice}."
+                vars(error).update(message=message, possibilities=())
+            raise
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the options, those of every command under a heading of their own."""
+        sections: dict[str, list[Any]] = {"Arguments": [], "Options": [], "Options of every command": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                every = parameter.name in (*SHARED, "help")
+                kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
+                sections["Options of every command" if every else kind].append(record)
+        _write(formatter, sections)
+
+
+class Program(TyperGroup):
+    """perfmodel itself: its own options are those of every command, and its help has the commands by subject."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        shared = [copy(option) for option in self.params if option.name in SHARED]
+        for option in shared:
+            vars(option).update(expose_value=False, callback=_taken)
+        for command in self.commands.values():
+            if isinstance(command, Command):
+                command.shared = tuple(shared)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the first line of each command's help."""
+        width = formatter.width - 6 - max(map(len, self.commands))
+        _write(formatter, {
+            subject: [(name, self.commands[name].get_short_help_str(width)) for name in names]
+            for subject, names in SUBJECTS.items()
+        })  # fmt: skip
+
+
+def _taken(ctx: Any, option: Any, value: bool) -> None:
+    """Add an option that stands after the command's name to the settings."""
+    if value:
+        set_settings(replace(settings(), **{option.name: True}))
+
+
+def _write(formatter: Any, sections: dict[str, list[Any]]) -> None:
+    for title, rows in sections.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def flattened(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with options of its own for the fields of each parameter that is a group of options.
+
+    A group is a frozen dataclass whose fields are annotated for typer, such as
+    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value.
+    """
+    known = inspect.signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}
+    flat: list[inspect.Parameter] = []
+    for name, parameter in known.items():
+        if name in groups:
+            hints = get_type_hints(groups[name], include_extras=True)
+            flat += [
+                parameter.replace(
+                    name=field.name, kind=parameter.KEYWORD_ONLY, annotation=hints[field.name],
+                    default=parameter.empty if field.default is MISSING else field.default,
+                )
+                for field in fields(groups[name])
+            ]  # fmt: skip
+        else:
+            flat.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def called(**options: Any) -> None:
+        values = {
+            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**options, **values)
+
+    vars(called).update(__signature__=inspect.Signature(flat))
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
+    return called

@@ -1,0 +1,80 @@
+"""Commands are made of functions, groups of options become options, and the help has the commands by subject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from perfmodel.cli import application, program
+from perfmodel.cli.program import COMMANDS, SUBJECTS, Command, Program, flattened
+from perfmodel.cli.settings import Settings, settings, using
+
+
+@dataclass(frozen=True)
+class Place:
+    """A group of options."""
+
+    x: Annotated[int, typer.Argument()]
+    y: Annotated[int, typer.Option("--why")] = 5
+
+
+@pytest.fixture
+def asked():
+    """A program of one command, and what it was asked."""
+    found = []
+
+    def command(place: Place, loud: bool = False) -> None:
+        """Do something."""
+        found.append((place, loud, settings()))
+
+    def options(context: typer.Context, shared: Settings) -> None:
+        context.with_resource(using(shared))
+
+    app = typer.Typer(cls=Program, rich_markup_mode=None)
+    app.callback()(flattened(options))
+    app.command("predict", cls=Command)(flattened(command))
+
+    def run(*arguments: str):
+        result = CliRunner().invoke(app, ["predict", *arguments])
+        return result, found
+
+    return run
+
+
+def test_a_group_is_one_value(asked):
+    _, found = asked("3", "--why", "4")
+    _, found = asked("--loud", "1")
+    assert [(Place(3, 4), False, Settings()), (Place(1, 5), True, Settings())] == found
+
+
+def test_what_every_command_has_is_no_option_of_the_function(asked):
+    _, found = asked("3", "--quiet", "--json")
+    assert [(Place(3), False, Settings(json=True, quiet=True))] == found
+    assert Settings() == settings()
+    assert "Options of every command:" in asked("--help")[0].stdout
+
+
+def test_an_option_that_went_says_what_to_do(asked, monkeypatch):
+    monkeypatch.setitem(program.GONE, ("predict", "--place"), "give --why")
+    result, found = asked("3", "--place")
+    assert (2, []) == (result.exit_code, found)
+    assert "--place is no option of predict any more; give --why." in result.stderr
+
+
+def test_every_command_has_a_subject():
+    group = typer.main.get_group(application())
+    assert list(COMMANDS) == list(group.commands)
+    help_of_all = CliRunner().invoke(application(), ["--help"]).stdout
+    assert sorted(SUBJECTS, key=help_of_all.index) == list(SUBJECTS)
+    assert all(f"\n{subject}:\n" in help_of_all for subject in SUBJECTS)
+
+
+def test_options_are_few():
+    """Those of every command are counted once."""
+    group = typer.main.get_group(application())
+    options = [p for command in group.commands.values() for p in command.params if p.param_type_name == "option"]
+    assert len(options) + len(Settings.__dataclass_fields__) <= 200
