@@ -1,4 +1,4 @@
-"""Hold every model family against the same measurements: a table, CSV, docs/families.png and docs/families.md's tables.
+"""Hold every model family against the same measurements: a table, CSV, and docs/lab/families.md with its picture.
 
 Works from the committed measurements, without a device.
 """
@@ -25,8 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", action="append", default=[], help="part of a device's name; all by default")
     parser.add_argument("--family", action="append", default=[], help="model family; all by default")
     parser.add_argument("--csv", type=Path, default=ROOT / "docs" / "data" / "families.csv")
-    parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "families.png")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "families.md")
+    parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "lab" / "families.png")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "lab" / "families.md")
     options = parser.parse_args(argv)
     try:
         folders = measured_folders(ROOT / "fitted_weights", tuple(options.device))

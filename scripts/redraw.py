@@ -43,16 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--draws", type=int, default=100, help="for choice: random shares of each size")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the pages and pictures")
     options = parser.parse_args(argv)
+    lab = options.out / "lab"
     try:
         if options.part in (None, "quickstart"):
             quickstart(options.data, options.out / "quickstart.png")
         if options.part in (None, "isolation"):
-            draw_isolation(options.devices, options.out / "isolation.md")
+            draw_isolation(options.devices, lab / "isolation.md")
         if options.part in (None, "probes"):
             draw_probes(options.devices, options.out)
         if options.part == "choice":
             folders = measured_folders(options.devices)
-            print(draw_choice(folders, options.out / "choice.png", options.out / "choosing.md", options.draws))
+            print(draw_choice(folders, lab / "choice.png", lab / "choosing.md", options.draws))
         if options.part == "notebooks":
             notebooks.redraw()
         if options.part == "papers":

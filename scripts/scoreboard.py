@@ -1,4 +1,4 @@
-"""Score every family, idea and black box on the measured devices, and draw docs/scoreboard.md and its picture.
+"""Score every family, idea and black box on the measured devices, and draw docs/lab/scoreboard.md and its picture.
 
 Works from the committed measurements, without a device. Figures are added to docs/data/scoreboard.csv.
 """

@@ -159,12 +159,12 @@ def test_every_model_has_a_page_and_every_page_a_model():
 
 
 def test_the_accuracy_page_shows_rows_of_the_comparison():
-    """Each row's figures stand in the table of docs/families.md, which scripts/compare_families draws."""
+    """Each row's figures stand in the table of docs/lab/families.md, which scripts/compare_families draws."""
     text = PAGES["docs/accuracy.md"].text.partition("## Kernels that nobody tuned on")[0]
     own = re.findall(r"^\| .*?`(\w+)` \| (.* % \| .* % \| .* \|) *$", text, re.MULTILINE)
     assert 10 == len(own)
     for name, figures in own:
-        assert f"| `{name}` | {figures}" in PAGES["docs/families.md"].text
+        assert f"| `{name}` | {figures}" in PAGES["docs/lab/families.md"].text
 
 
 def test_every_link_of_the_readme_leads_to_a_file():

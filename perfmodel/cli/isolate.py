@@ -24,7 +24,7 @@ def command(
 ) -> None:
     """Double each isolated count on a device, and see by how much the time rises.
 
-    It takes a few minutes. A class that fails stays in the table, as not proved; docs/isolation.md has the details.
+    It takes a few minutes. A class that fails stays in the table, as not proved; docs/lab/isolation.md has the details.
     """
     from perfmodel.calibration.kernel_choice import chosen_classes, discovered
     from perfmodel.cli.settings import Bar

@@ -144,7 +144,7 @@ def places(count: int, wanted: int) -> tuple[int, ...]:
 SHORT_S = 0.02
 
 #: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 80
-#: seconds on two cores. docs/choosing.md says how it was chosen.
+#: seconds on two cores. docs/lab/choosing.md says how it was chosen.
 QUICK = Campaign(
     "quick", variants=3, from_all=True, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0,
     enough_s=0.25,

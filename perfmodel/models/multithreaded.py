@@ -13,7 +13,7 @@ follows from warp counts; here a p-norm overlaps them, as in section 6.2 (outloo
 Prices are tied, since a few dozen small measurements determine little: a simple operation, half the turn of a loop, a
 pass and a load from local memory take one issue slot each; an instruction on the chain takes ``w_depth`` times its
 issue. The exponents p and q, the ties and the constants of :mod:`perfmodel.quantities.multithreaded` were chosen by
-leaving out one group of measurement kernels at a time on a simulated GTX 480 (docs/families.md).
+leaving out one group of measurement kernels at a time on a simulated GTX 480 (docs/lab/families.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of proofs of isolation, for a terminal and for docs/isolation.md."""
+"""Tables of proofs of isolation, for a terminal and for docs/lab/isolation.md."""
 
 from __future__ import annotations
 

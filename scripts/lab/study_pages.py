@@ -1,6 +1,6 @@
 """What a study found, written below a folder of docs: CSV and pictures of each device, and the study's page.
 
-A page is ``experiments/<study>.md``; what stands below its marker is drawn from ``data/experiments/<device>``.
+A page is ``lab/experiments/<study>.md``; what stands below its marker is drawn from ``data/experiments/<device>``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,11 @@ def data_folder(docs: Path, slug: str) -> Path:
     return docs / "data" / FOLDER / slug
 
 
+def page_folder(docs: Path) -> Path:
+    """Return the folder of the studies' pages, and of a folder of pictures for each device."""
+    return docs / "lab" / FOLDER
+
+
 def measured_devices(docs: Path) -> list[str]:
     """Return the names of the folders of all devices that studies were run on."""
     return sorted({path.parent.name for path in (docs / "data" / FOLDER).glob("*/*-claims.csv")})
@@ -49,7 +54,7 @@ def write(docs: Path, slug: str, study: Study, data: StudyData, found: Findings)
     OutputError
         If a file cannot be written.
     """
-    folder, pictures = data_folder(docs, slug), docs / FOLDER / slug
+    folder, pictures = data_folder(docs, slug), page_folder(docs) / slug
     tables = {name: list(records) for name, records in found.tables.items()}
     tables["claims"] = [{DEVICE: data.facts.name, **_record(one)} for one in found.claims]
     if data.failed:
@@ -59,7 +64,7 @@ def write(docs: Path, slug: str, study: Study, data: StudyData, found: Findings)
         write_whole(folder / f"{_file(study, name)}.csv", csv_text(names, records).encode())
     for name, figure in found.pictures.items():
         write_figure(figure, pictures / f"{_file(study, name)}.png")
-    path = docs / FOLDER / f"{study.name}.md"
+    path = page_folder(docs) / f"{study.name}.md"
     text = path.read_text() if path.is_file() else f"# {study.title}\n\n{study.source}\n\n"
     write_whole(path, below_marker(text, MARKER, _sections(docs, study)).encode())
     _write_index(docs)
@@ -95,7 +100,7 @@ def _sections(docs: Path, study: Study) -> list[str]:
             left = [(one["kernel"], one["variant"], one["reason"]) for one in _rows(skipped)]
             table = markdown_table([("kernel", "variant", "skipped, because"), ("---",) * 3, *map(_escaped, left)])
             text.append(f"Configurations that this device cannot run:\n\n{table}")
-        pictures = sorted((docs / FOLDER / slug).glob(f"{study.name}[-.]*png"))
+        pictures = sorted((page_folder(docs) / slug).glob(f"{study.name}[-.]*png"))
         text += [f"![{one.stem} on {slug}]({slug}/{one.name})" for one in pictures]
         found.append("\n\n".join(text) + "\n")
     return found
@@ -120,7 +125,7 @@ def _write_index(docs: Path) -> None:
         rows = [("family", *(cells[""] for cells in studies.values())), ("---",) * (1 + len(studies))]
         rows += [(f"`{name}`", *(cells.get(name, "") for cells in studies.values())) for name in families]
         sections.append(f"### {slug}\n\n{markdown_table(rows)}\n")
-    path = docs / FOLDER / "index.md"
+    path = page_folder(docs) / "index.md"
     text = path.read_text() if path.is_file() else "# The papers' experiments\n\n"
     write_whole(path, below_marker(text, MARKER, sections).encode())
 

@@ -16,7 +16,7 @@ from tests.recorded import DEVICES, POCL
 from tests.store.test_isolation import isolation, keep
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "isolation.md"
+PAGE = ROOT / "docs" / "lab" / "isolation.md"
 
 
 def test_the_committed_page_is_what_the_committed_proofs_give(tmp_path):

@@ -36,8 +36,8 @@ def findings():
 
 
 def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, study):
-    page = tmp_path / "experiments" / "apsp.md"
-    page.parent.mkdir()
+    page = tmp_path / "lab" / "experiments" / "apsp.md"
+    page.parent.mkdir(parents=True)
     page.write_text(f"# All pairs\n\nwords of ours\n\n{study_pages.MARKER}\n\nold")
     row = SimpleNamespace(kernel="k", variant={"b": 512}, parameters={}, status="constraint", message="too large")
     for name, failed in (("one", (row,)), ("two", ())):
@@ -63,7 +63,7 @@ def test_everything_of_two_devices_is_on_the_page_below_its_marker(tmp_path, stu
 def test_the_index_shows_how_each_family_chooses(tmp_path, study):
     for one in (study, Study("fmm", "", "", (), study.examine)):
         study_pages.write(tmp_path, "here", one, Data(DeviceFacts("D", "P", "1", ())), findings())
-    lines = (tmp_path / "experiments" / "index.md").read_text().splitlines()
+    lines = (tmp_path / "lab" / "experiments" / "index.md").read_text().splitlines()
     assert "### here" in lines
     assert "| family | apsp: 4 variants, 2 choices | fmm: 4 variants, 2 choices |" in lines
     assert "| `f` | 1.25, 2.0 | 1.25, 2.0 |" in lines

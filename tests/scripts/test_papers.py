@@ -70,4 +70,4 @@ def test_an_experiment_is_measured_and_examined(name, tmp_path, monkeypatch, cap
     assert {"ok", "constraint"} >= {row.status for row in rows.current}
     assert out.startswith(f"\n{study.title}\n")
     assert all(part in out for part in ("  paper: ", "  found: ", "agree", f"{name}.md"))
-    assert len(list((tmp_path / "experiments").rglob(f"{name}-*.png"))) > 1
+    assert len(list((tmp_path / "lab" / "experiments").rglob(f"{name}-*.png"))) > 1

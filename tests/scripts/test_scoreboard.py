@@ -43,7 +43,7 @@ def test_one_model_on_a_committed_device(tmp_path, monkeypatch, capsys):
     assert {("groups", "measured"), ("A", "tests"), ("B", "tests")} <= {(one.protocol, one.kernels) for one in rows}
     assert {"v1"} == {one.commit for one in rows}
     assert {"paper", "all"} == {one.kernels for _, one in read_log(tmp_path / "data" / "scorings.csv")}
-    assert "intel-xeon" in (tmp_path / "scoreboard.md").read_text()
+    assert "intel-xeon" in (tmp_path / "lab" / "scoreboard.md").read_text()
     assert 0 == run(tmp_path, "--redraw")
     assert rows == read_scoreboard(tmp_path / "data" / "scoreboard.csv")
 

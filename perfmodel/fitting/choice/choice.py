@@ -48,7 +48,7 @@ class ModelError:
     """Relative errors of a model, and their correlation.
 
     The default values are those of ``stevens_kloeckner_2016`` on the measurement kernels of the device on
-    which its errors are largest (``docs/choosing.md``).
+    which its errors are largest (``docs/lab/choosing.md``).
 
     Parameters
     ----------

@@ -50,8 +50,8 @@ class Board:
     @classmethod
     def below(cls, docs: Path) -> Board:
         """Return the files below a folder of docs."""
-        data = docs / "data"
-        return cls(data / "scoreboard.csv", data / "scorings.csv", docs / "scoreboard.md", docs / "scoreboard.png")
+        data, lab = docs / "data", docs / "lab"
+        return cls(data / "scoreboard.csv", data / "scorings.csv", lab / "scoreboard.md", lab / "scoreboard.png")
 
     def add(self, rows: Iterable[Scoring]) -> None:
         """Add scorings to the table."""

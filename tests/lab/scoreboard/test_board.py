@@ -69,6 +69,7 @@ def test_the_papers_kernels_go_to_the_log_and_not_to_the_table(board):
 
 
 def test_a_page_and_a_picture_are_drawn(board):
+    board.page.parent.mkdir()
     board.page.write_text("# Scoreboard\n")
     score_folders(board, [Path("d")], [IDEA], STAMP)
     board.draw()
