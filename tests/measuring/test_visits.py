@@ -11,11 +11,12 @@ from perfmodel import store
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.fact import KEYS
 from perfmodel.fitting.choice.candidates import chooser
-from perfmodel.measuring import Campaign, measure, measure_twice, session
+from perfmodel.measuring import Campaign, measure, session
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.opencl import Device
+from scripts.lab.repeatability import measure_twice
 from tests.campaigns import SCALE, TINY
 from tests.measuring.test_session import Hears
 
