@@ -89,9 +89,10 @@ def test_residuals_are_split_by_what_rows_share(found, folder):
 
 
 def test_the_script_draws_a_picture_and_tables(folder, tmp_path, capsys):
-    page = tmp_path / "choosing.md"
+    page = tmp_path / "lab" / "choosing.md"
+    page.parent.mkdir()
     page.write_text("# Kept\n\n<!-- what follows is drawn by scripts/redraw choice -->\n\nold\n")
-    picture = tmp_path / "choice.png"
+    picture = tmp_path / "lab" / "choice.png"
     assert 0 == main(["choice", "--devices", str(folder.parent), "--draws", "3", "--out", str(tmp_path)])
     text = page.read_text()
     assert text.startswith("# Kept\n")
