@@ -108,9 +108,3 @@ def test_what_is_no_share_is_one_line(tmp_path, share):
     (line,) = [line for line in result.stderr.splitlines() if line]
     assert f"--choose '{share}' is no share" in line
     assert not (tmp_path / "s").exists()
-
-
-def test_a_sample_for_repeatability_is_not_chosen(tmp_path):
-    result = perfmodel("--quick", "--repeatability", "--choose", "25%", "--store", tmp_path / "s")
-    assert 2 == result.exit_code
-    assert "--choose and --repeatability were both given" in result.stderr

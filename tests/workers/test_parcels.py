@@ -18,6 +18,13 @@ from perfmodel.workers.parcels import counts_as_json, made, packed, packed_count
 from tests.workers.variants import double, write_file
 
 
+@pytest.fixture(autouse=True)
+def no_other_files(monkeypatch):
+    """Kernel files that other tests ran here are forgotten: their names may be in any pickle."""
+    monkeypatch.setattr(execution, "_executed", {})
+    monkeypatch.setattr(execution, "_beside", {})
+
+
 def test_units_and_functions_arrive_as_they_were():
     unit = double(8)
     assert unit == unpacked(packed("unit", unit))
