@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from perfmodel.opencl import devices
     from perfmodel.predict import FittedModel, fit
     from perfmodel.prediction import Prediction
+    from perfmodel.processes.counting import count_all
+    from perfmodel.processes.variants import CountedVariants
     from perfmodel.ranked import RankedVariant, Ranking
     from perfmodel.ranking import rank
     from perfmodel.report.families_picture import plot_families
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from perfmodel.tuning import anchor
     from perfmodel.tuning.tuned import Tuned
     from perfmodel.tuning.tuning import tune
-    from perfmodel.workers.counted import CountedVariants
-    from perfmodel.workers.counting import count_all
 
 _HOMES = {
     "Count": "counts",

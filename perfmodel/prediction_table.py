@@ -16,12 +16,12 @@ from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AssumptionError, OptionError, ParameterError, PerfModelError
 from perfmodel.kernels.space import Space
 from perfmodel.predictions import is_in_a_file, predict_allowed
+from perfmodel.processes.batches import attempt
+from perfmodel.processes.counting import Counting, counts_of
+from perfmodel.processes.pool import Pool
+from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
 from perfmodel.table_files import Predicted, frame, length_of, parquet_file
-from perfmodel.workers.batches import attempt
-from perfmodel.workers.counting import Counting, counts_of
-from perfmodel.workers.parcels import Variant
-from perfmodel.workers.pool import Pool
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

@@ -17,8 +17,8 @@ from perfmodel.fitting.uncertainty.selection import difference_quantile, probabi
 from perfmodel.kernels.space import Space
 from perfmodel.prediction_table import table
 from perfmodel.predictions import predict_each
+from perfmodel.processes.variants import Variant, made
 from perfmodel.ranked import RankedVariant, Ranking
-from perfmodel.workers.parcels import Variant, made
 
 if TYPE_CHECKING:
     from perfmodel.fitting.uncertainty.scatter import Scatter

@@ -17,11 +17,11 @@ from perfmodel.errors import (
     TrialError,
     UnmeasuredFeatureError,
 )
+from perfmodel.processes.batches import attempt
+from perfmodel.processes.pool import Pool
 from perfmodel.ranking import table
-from perfmodel.workers.batches import attempt
-from perfmodel.workers.pool import Pool
 from tests.priced import CUBE, MODEL, SQUARE, adding
-from tests.workers.variants import double
+from tests.processes.variants import double
 
 EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
 VARIANTS = {"cube": CUBE, "square": SQUARE, "even": EVEN, "bad": lambda: 1 / 0}

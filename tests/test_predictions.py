@@ -13,7 +13,7 @@ from perfmodel.errors import AssumptionError, TrialError, UnmeasuredFeatureError
 from perfmodel.predictions import predict_allowed, predict_each
 from perfmodel.ranking import rank
 from tests.priced import CUBE, MODEL, adding
-from tests.workers.variants import double
+from tests.processes.variants import double
 
 VARIANTS = {str(width): partial(double, width) for width in (4, 8, 16)} | {"bad": lambda: 1 / 0}
 SECONDS = pytest.approx(1000 * 1e-12)  # a multiplication for each number

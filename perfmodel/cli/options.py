@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.kernels.files import KernelFile as LoadedFile
     from perfmodel.predict import FittedModel
+    from perfmodel.processes.variants import CountedVariants
     from perfmodel.ranking import RankedVariant
-    from perfmodel.workers.counted import CountedVariants
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -327,7 +327,7 @@ def counted_variants(
 def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
     """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
     from perfmodel.cli.settings import Bar
-    from perfmodel.workers.counting import count_all
+    from perfmodel.processes.counting import count_all
 
     return count_all(loaded.builders, jobs, progress=Bar(), subgroup_size=subgroup_size, check=True, **options)
 
