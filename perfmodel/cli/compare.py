@@ -112,7 +112,7 @@ EvaluatedFamily = Annotated[
         "stevens_kloeckner_2016, without --from the family that is recommended for the device.",
     ),
 ]
-TableCsv = Annotated[str, typer.Option("--csv", metavar="TABLE", help="Print one table as CSV: predictions or weights.")]
+TableCsv = Annotated[str, typer.Option("--csv", metavar="TABLE", help="Print a table as CSV: predictions or weights.")]
 Tests = Annotated[
     str, typer.Option("--tests", metavar="FILE", help="File of the folder with the kernels that are predicted.")
 ]
