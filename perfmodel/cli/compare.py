@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from perfmodel.compare import Contender
     from perfmodel.facts import Fact
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
@@ -246,7 +246,7 @@ def _read(
         If the store holds no times, or those of another device than the weights.
     """
     from perfmodel import store
-    from perfmodel.predict import load
+    from perfmodel.predicting.model import load
 
     given = given_facts_of(facts)
     measured = None if source is None else store.read(source)

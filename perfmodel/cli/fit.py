@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass
     from perfmodel.measuring import Campaign
     from perfmodel.opencl import Device
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 All = Annotated[bool, typer.Option("--all", help="Fit every family, write all weights files and the verdict.")]
 Out = Annotated[

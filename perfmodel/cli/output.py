@@ -14,10 +14,10 @@ from perfmodel.errors import PictureFormatError
 from perfmodel.io import file_part
 
 if TYPE_CHECKING:
-    from perfmodel.anchors import Anchor
     from perfmodel.errors import PerfModelError
-    from perfmodel.predict import FittedModel
-    from perfmodel.ranking import RankedVariant
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.predictions import Anchor
+    from perfmodel.predicting.ranking import RankedVariant
 
 
 def print_document(document: Any) -> None:
