@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Count": "counts",
-    "CountedVariants": "workers.counted",
+    "CountedVariants": "processes.variants",
     "Family": "models",
     "FittedModel": "predicting.model",
     "KernelCounts": "counts",
@@ -51,7 +51,7 @@ _HOMES = {
     "Weight": "models.model",
     "anchor": "tuning",
     "count": "counts",
-    "count_all": "workers.counting",
+    "count_all": "processes.counting",
     "devices": "opencl",
     "families": "models",
     "fit": "predicting.model",
