@@ -12,7 +12,7 @@ from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.compare.verdict import Verdict
 from perfmodel.fitting.uncertainty.scatter import Scatter
-from perfmodel.ranked import Ranking
+from perfmodel.predicting.ranking import Ranking
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"

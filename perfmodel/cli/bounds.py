@@ -12,7 +12,7 @@ from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 
 def bounds_of(

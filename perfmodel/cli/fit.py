@@ -16,7 +16,7 @@ from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.facts import Fact
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 All = Annotated[bool, typer.Option("--all", help="Fit every family, write all weights files and the verdict.")]
 Out = Annotated[

@@ -23,7 +23,7 @@ from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 Store = Annotated[
@@ -88,7 +88,7 @@ def _read(
         If the store holds no times, or those of another device than the weights.
     """
     from perfmodel import store
-    from perfmodel.predict import load
+    from perfmodel.predicting.model import load
 
     given = given_facts_of(facts)
     measured = None if source is None else store.read(source)

@@ -12,10 +12,10 @@ from perfmodel.cli.settings import table_width
 from perfmodel.cli.supervision import begin_result
 
 if TYPE_CHECKING:
-    from perfmodel.anchors import Anchor
     from perfmodel.errors import PerfModelError
-    from perfmodel.predict import FittedModel
-    from perfmodel.ranking import RankedVariant
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.predictions import Anchor
+    from perfmodel.predicting.ranking import RankedVariant
 
 
 def print_document(document: Any) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from perfmodel.analyses.report_values import ReportData
     from perfmodel.cli.settings import Bar
     from perfmodel.counts import KernelCounts
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.report/1"
 
@@ -119,7 +119,7 @@ def _model(
 ) -> tuple[Path, FittedModel]:
     """Return the folder of the device and its model."""
     from perfmodel.calibration.folder_weights import folder_weights
-    from perfmodel.predict import load
+    from perfmodel.predicting.model import load
 
     if source is None:
         found = weights_in_use(device, family, told)

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.measuring import Campaign
     from perfmodel.opencl import Device
-    from perfmodel.predict import FittedModel
-    from perfmodel.sweeps import SweptPoint
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.ranking import SweptPoint
     from perfmodel.tuning.agreement import Agreement
     from perfmodel.tuning.timed import TimedPoint
     from perfmodel.tuning.trials import Trials
@@ -227,7 +227,7 @@ def _predictions(
     allow_unmeasured: bool,
 ) -> tuple[tuple[SweptPoint, ...], dict[str, str]]:
     """Predict the variants that can be at all points; return why the others cannot be."""
-    from perfmodel.sweeps import sweep
+    from perfmodel.predicting.ranking import sweep
 
     withheld: Mapping[str, PerfModelError]
     try:

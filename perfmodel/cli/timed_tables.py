@@ -9,7 +9,7 @@ from perfmodel.cli.output import interval_document, interval_text, sizes_text
 from perfmodel.cli.settings import table_width
 
 if TYPE_CHECKING:
-    from perfmodel.ranked import RankedVariant
+    from perfmodel.predicting.ranking import RankedVariant
     from perfmodel.tuning.agreement import Agreement
     from perfmodel.tuning.timed import TimedPoint, TimedVariant
 

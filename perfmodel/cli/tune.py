@@ -34,7 +34,7 @@ from perfmodel.cli.supervision import begin_result, supervised_store
 from perfmodel.errors import OptionError, TuningError
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.tuning.tuned import Tuned
 
 SCHEMA = "perfmodel.tuning/1"

@@ -17,7 +17,7 @@ from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
 from perfmodel.facts.documents import read_device
 from perfmodel.opencl import find
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from perfmodel.store.probes import read_probes
 from tests.measuring.probes.devices import SHORT
 

@@ -16,7 +16,7 @@ from perfmodel.calibration import found_weights
 from perfmodel.calibration.found_weights import FoundWeights
 from perfmodel.compare import compare
 from perfmodel.facts import DeviceFacts
-from perfmodel.predict import fit, load
+from perfmodel.predicting.model import fit, load
 from tests.cli.test_evaluate import DATA
 
 NAME = "stevens_kloeckner_2016"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.crossovers import Lead, crossover, fastest, leads_of
 from perfmodel.errors import NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.predicting.crossovers import Lead, crossover, fastest, leads_of
 from tests.priced import CUBE, MODEL, SQUARE, adding
 
 

@@ -25,7 +25,7 @@ from perfmodel.fitting.weights_file import family_of
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
 from perfmodel.models.binding import RunTime
-from perfmodel.prediction import Prediction
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.quantities.case import Case
 from perfmodel.threads import ALONE
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.prediction import Prediction
+from perfmodel.predicting.prediction import Prediction
+from tests.predicting.test_model import KERNELS, MODEL
 from tests.test_display import Cells
-from tests.test_predict import KERNELS, MODEL
 
 ONE = Prediction(
     1e-3, {"load": 7.5e-4, "<add>": 2.5e-4, "none": 0.0}, (5e-4, 2e-3), ("op_x",), ("far outside",), "axpy",

@@ -1,23 +1,24 @@
-"""Predictions of many variants at many sizes as one table."""
+"""Predictions of many variants at many sizes as one table: a data frame, or a Parquet file written part by part."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
-from contextlib import closing, suppress
+import secrets
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import check_exact
-from perfmodel.errors import AssumptionError, OptionError, ParameterError, PerfModelError
+from perfmodel.errors import AssumptionError, MissingExtraError, OptionError, ParameterError, PerfModelError
+from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
-from perfmodel.predictions import is_in_a_file, predict_allowed
+from perfmodel.predicting.predictions import is_in_a_file, predict_allowed
 from perfmodel.progress import Progress
-from perfmodel.table_files import Predicted, frame, length_of, parquet_file
 from perfmodel.workers.batches import attempt
 from perfmodel.workers.counting import Counting, counts_of
 from perfmodel.workers.parcels import Variant
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
     from numpy.typing import NDArray
 
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 ROWS = 50_000
 """Rows that are predicted, and written, at once."""
@@ -60,7 +61,7 @@ def table(
         Name to counts, a translation unit, or a function without arguments that makes one; or a
         :class:`perfmodel.Space`.
     model, level, allow_unmeasured
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     sizes
         Every size parameter with an integer or an array of integers, which are broadcast: shape (n_sizes,).
         Without any size the table has no rows.
@@ -187,3 +188,186 @@ def _columns(sizes: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
         raise ParameterError(next(iter(arrays)), f"has a shape that does not fit the others ({several})",
                              tuple(arrays)) from None  # fmt: skip
     return {name: np.broadcast_to(one, shape).ravel().astype(np.int64) for name, one in arrays.items()}
+
+
+COLUMNS = ("seconds", "low_s", "high_s", "problem")
+"""Columns of a table, after ``variant`` and the sizes."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """One variant at all sizes: times [s], shape (n_sizes,), NaN where ``allowed`` is false, and why it is there."""
+
+    seconds: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+    problem: str = ""
+
+    @property
+    def numbers(self) -> dict[str, NDArray[np.float64]]:
+        """Columns of numbers by name."""
+        return dict(zip(COLUMNS, (self.seconds, self.low, self.high), strict=False))
+
+
+#: Every size by its name, shape (n_sizes,).
+Sizes: TypeAlias = "Mapping[str, NDArray[np.int64]]"
+#: Makes a table of variants at sizes, in parts of so many rows.
+Finish: TypeAlias = Callable[[Iterator[tuple[str, Predicted]], Sizes, int], Any]
+
+
+def length_of(at: Sizes) -> int:
+    """Return how many sizes there are; a kernel without size parameters has one."""
+    return len(next(iter(at.values()))) if at else 1
+
+
+# {{{ data frames
+
+def frame(library: str, count: int) -> Finish:
+    """Return what makes a data frame of so many variants.
+
+    Raises
+    ------
+    MissingExtraError
+        If the library, "pandas" or "polars", is not installed.
+    """
+    made: Callable[..., Any]
+    try:
+        if library == "pandas":
+            import pandas as pd
+
+            made = _of_pandas(pd)
+        else:
+            import polars as pl
+
+            made = _of_polars(pl)
+    except ImportError as error:
+        raise MissingExtraError(library, "pandas" if library == "pandas" else "scale") from error
+
+    def finish(found: Iterator[tuple[str, Predicted]], at: Sizes, rows: int) -> Any:
+        length = length_of(at)
+        numbers = {name: np.empty(count * length) for name in COLUMNS[:3]}
+        problems, texts, names = np.zeros(count * length, dtype=np.int32), [""], []
+        for place, (name, one) in enumerate(found):
+            here = slice(place * length, (place + 1) * length)
+            for column, values in one.numbers.items():
+                numbers[column][here] = values
+            names.append(name)
+            if one.problem:
+                problems[here] = np.where(one.allowed, 0, len(texts))
+                texts.append(one.problem)
+        variant = np.repeat(np.arange(count, dtype=np.int32), length)
+        columns = {name: np.tile(values, count) for name, values in at.items()} | numbers
+        return made((variant, names), columns, (problems, texts))
+
+    return finish
+
+
+def _of_pandas(pandas: Any) -> Callable[..., Any]:
+    def text(codes: Any, words: Sequence[str]) -> Any:
+        distinct = {word: place for place, word in enumerate(dict.fromkeys(words))}
+        places = np.array([distinct[word] for word in words], dtype=np.int32)
+        return pandas.Categorical.from_codes(places[codes], list(distinct))
+
+    def made(variant: Any, columns: Mapping[str, Any], problem: Any) -> Any:
+        return pandas.DataFrame({"variant": text(*variant), **columns, "problem": text(*problem)}, copy=False)
+
+    return made
+
+
+def _of_polars(polars: Any) -> Callable[..., Any]:
+    def text(codes: Any, words: Sequence[str]) -> Any:
+        return polars.Series(words, dtype=polars.String).gather(codes)
+
+    def made(variant: Any, columns: Mapping[str, Any], problem: Any) -> Any:
+        return polars.DataFrame({"variant": text(*variant), **columns, "problem": text(*problem)})
+
+    return made
+
+# }}}
+
+
+# {{{ Parquet files
+
+def parquet_file(path: Path) -> Finish:
+    """Return what writes a Parquet file, and returns its path.
+
+    Raises
+    ------
+    MissingExtraError
+        If pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtraError("pyarrow", "scale") from error
+    return _Parquet(path, pa, parquet)
+
+
+@dataclass(frozen=True)
+class _Parquet:
+    """Writes a Parquet file in groups of rows; it takes its place when it is whole."""
+
+    path: Path
+    arrow: Any
+    parquet: Any
+
+    def __call__(self, found: Iterator[tuple[str, Predicted]], at: Sizes, rows: int) -> Path:
+        temporary = self.path.with_name(f".{secrets.token_hex(8)}.new")
+        try:
+            with self._written():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                writer = self.parquet.ParquetWriter(temporary, self._schema(at))
+            try:
+                for group in self._groups(found, at, rows):
+                    with self._written():
+                        writer.write_table(group, row_group_size=rows)
+            except BaseException:
+                with suppress(Exception):  # what ended the writing is told; closing writes, too
+                    writer.close()
+                raise
+            with self._written():
+                writer.close()
+                temporary.replace(self.path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+        return self.path
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise output_error(self.path, error) from error
+
+    def _schema(self, at: Sizes) -> Any:
+        pa = self.arrow
+        text = pa.dictionary(pa.int32(), pa.string())
+        numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in COLUMNS[:3])]
+        return pa.schema([("variant", text), *numbers, ("problem", text)])
+
+    def _groups(self, found: Iterator[tuple[str, Predicted]], at: Sizes, rows: int) -> Iterator[Any]:
+        """Yield tables of about so many rows: parts of a variant, or several variants."""
+        length, waiting, count = length_of(at), list[Any](), 0
+        for name, one in found:
+            for first in range(0, length, rows):
+                waiting.append(self._part(name, one, at, slice(first, min(first + rows, length))))
+                count += waiting[-1].num_rows
+                if count >= rows:
+                    yield self.arrow.concat_tables(waiting).unify_dictionaries()
+                    waiting, count = [], 0
+        if waiting:
+            yield self.arrow.concat_tables(waiting).unify_dictionaries()
+
+    def _part(self, name: str, one: Predicted, at: Sizes, here: slice) -> Any:
+        pa = self.arrow
+        none = np.zeros(here.stop - here.start, dtype=np.int32)
+        variant = pa.DictionaryArray.from_arrays(pa.array(none), pa.array([name]))
+        codes = np.where(one.allowed[here], 0, 1).astype(np.int32)
+        problem = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["", one.problem]))
+        numbers = {column: values[here] for column, values in {**at, **one.numbers}.items()}
+        return pa.table({"variant": variant, **numbers, "problem": problem}, schema=self._schema(at))
+
+# }}}

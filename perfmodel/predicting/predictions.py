@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import AssumptionError, PerfModelError
+from perfmodel.lazy import Lazy
 from perfmodel.progress import Progress
 from perfmodel.workers.counting import Counting, counted_of, counts_of
 from perfmodel.workers.parcels import Variant
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
     from numpy.typing import NDArray
 
-    from perfmodel.predict import FittedModel
-    from perfmodel.prediction import Prediction
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.prediction import Prediction
 
 
 def predict_each(
@@ -44,7 +46,7 @@ def predict_each(
     variants, jobs, progress
         As of :func:`perfmodel.count_all`.
     model, sizes, level, allow_unmeasured
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     **options
         As of :func:`perfmodel.count`; the size of sub-groups is the model's.
 
@@ -113,7 +115,7 @@ def predict_allowed(
     AssumptionError
         If no size does.
     PerfModelError
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
     kept = np.arange(len(next(iter(at.values()))) if at else 1)
     while True:
@@ -129,3 +131,96 @@ def predict_allowed(
 def is_in_a_file(model: FittedModel) -> bool:
     """Whether the model's family is defined in a user's file, which no other process can import."""
     return model.family.definition.endswith(".py")
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A kernel's measured and predicted time at one size.
+
+    Parameters
+    ----------
+    kernel
+        Name of the kernel, or of its variant.
+    device
+        Name of the device on which it ran.
+    sizes
+        Its size parameters.
+    measured
+        Measured time [s]: the minimum of one visit, or of some where the first was suspicious.
+    predicted
+        Predicted time [s], above zero.
+    flags
+        Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.suspicion`).
+    """
+
+    kernel: str
+    device: str
+    sizes: Mapping[str, int] = field(hash=False)
+    measured: float
+    predicted: float
+    flags: tuple[str, ...] = ()
+
+    @property
+    def factor(self) -> float:
+        """Measured over predicted time [1]."""
+        return self.measured / self.predicted
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Reasons not to trust it, one sentence each."""
+        if not self.flags:
+            return ()
+        return (f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again",)
+
+    def applied(self, found: Prediction) -> Prediction:
+        """Scale a prediction of the same kernel, by the model that :func:`to_be_anchored` gives."""
+        interval = found.interval and (self.factor * found.interval[0], self.factor * found.interval[1])
+        terms = {name: self.factor * part for name, part in found.terms.items()}
+        warnings = (*found.warnings, *self.warnings)
+        return replace(found, seconds=self.factor * found.seconds, terms=terms, interval=interval, warnings=warnings)
+
+
+@dataclass(frozen=True)
+class AnchoredModel(Lazy):
+    """A fitted model for one kernel, scaled by what the kernel takes at a small size.
+
+    Parameters
+    ----------
+    model
+        The fitted model.
+    anchor
+        The kernel's run.
+    """
+
+    model: FittedModel
+    anchor: Anchor
+
+    def predict(
+        self,
+        kernel: Any,
+        sizes: Mapping[str, Any] | None = None,
+        /,
+        *,
+        level: float = 0.9,
+        allow_unmeasured: bool = False,
+        **more_sizes: Any,
+    ) -> Prediction:
+        r"""Predict the run time of the anchored kernel at other sizes: :math:`p \, t_a / p_a`.
+
+        For the arguments and errors see :meth:`perfmodel.predicting.model.FittedModel.predict`. `kernel` must be the
+        one that was run: the factor of another kernel says nothing about it.
+        """
+        at = {**(sizes or {}), **more_sizes}
+        found = self._model.predict(kernel, at, level=level, allow_unmeasured=allow_unmeasured)
+        return self.anchor.applied(found)
+
+    @cached_property
+    def _model(self) -> FittedModel:
+        return to_be_anchored(self.model)
+
+
+def to_be_anchored(model: FittedModel) -> FittedModel:
+    """Return a model with the intervals of anchored predictions; without any where its weights keep no such errors."""
+    errors = model.fitted.anchored
+    update = {"conformal": errors.conformal if errors else None}
+    return replace(model, fitted=model.fitted.model_copy(update=update))

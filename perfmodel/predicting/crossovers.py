@@ -21,7 +21,7 @@ from perfmodel.errors import (
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
@@ -112,7 +112,7 @@ def crossover(
     NoCommonSizeError
         If no size in the range meets what both variants assume.
     UnmeasuredFeatureError, ParameterError
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
     counted = (model.counted(a), model.counted(b))
     compared = _Field(counted, model, parameter, {**(fixed or {}), **more_fixed}, allow_unmeasured)

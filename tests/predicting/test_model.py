@@ -22,7 +22,7 @@ from perfmodel.fitting.uncertainty.local_scale import LocalScale, WeightScale
 from perfmodel.fitting.uncertainty.measured_range import Measured
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
-from perfmodel.predict import FittedModel, fit, load
+from perfmodel.predicting.model import FittedModel, fit, load
 from tests.fitting.test_weights import KERNELS, PLANTED, SIZES, measurements
 from tests.standins import Counts, Operation, Row, Rows, count
 
