@@ -12,6 +12,7 @@ from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.compare.verdict import Verdict
 from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.models.model import Family
 from perfmodel.ranked import Ranking
 
 TESTS = "test kernels, none of which is in the fit"
@@ -124,8 +125,7 @@ class ReportData:
     device: str
     platform: str
     drivers: tuple[str, ...]
-    family: str
-    citation: str
+    family: Family
     level: float
     facts: tuple[FactLine, ...]
     weights: tuple[WeightLine, ...]
