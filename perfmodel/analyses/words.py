@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from perfmodel.display import rate_text, seconds_text
-from perfmodel.models.advice import (
+from perfmodel.quantities.advice import (
     FEWER_BYTES,
     FEWER_FUNCTIONS,
     FEWER_INSTRUCTIONS,
     LESS_LOCAL_MEMORY,
     LESS_OVERHEAD,
 )
-from perfmodel.models.model import Family
 from perfmodel.quantities.bottleneck.resources import QUANTITIES
+
+if TYPE_CHECKING:
+    from perfmodel.models import Family
 
 KINDS: Mapping[str, str] = {
     "add": "an addition",
@@ -83,7 +86,7 @@ def term_words(family: Family, term: str) -> str:
 
     Examples
     --------
-    >>> from perfmodel.models import families
+    >>> from perfmodel.models import Family, families
     >>> bottleneck, linear = families()["bottleneck"], families()["stevens_kloeckner_2016"]
     >>> term_words(bottleneck, "issue_time"), term_words(linear, "barrier_local")
     ('issuing instructions', 'a local barrier, for each work-item')

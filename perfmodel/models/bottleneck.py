@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
-from perfmodel.models.advice import FEWER_BYTES, FEWER_FUNCTIONS, FEWER_INSTRUCTIONS, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, FEWER_FUNCTIONS, FEWER_INSTRUCTIONS, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 
 SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)

@@ -18,8 +18,14 @@ leaving out one group of measurement kernels at a time on a simulated GTX 480 (d
 
 from __future__ import annotations
 
-from perfmodel.models.advice import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import (
+    FEWER_BYTES,
+    FEWER_INSTRUCTIONS,
+    LESS_LOCAL_MEMORY,
+    LESS_OVERHEAD,
+    SHORTER_CHAINS,
+)
 from perfmodel.quantities.multithreaded import FUNCTIONS, MULTITHREADED_UNITS, multithreaded_resources
 
 IN_LOOPS, STRAIGHT = 10, 2

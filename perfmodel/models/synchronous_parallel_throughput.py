@@ -33,8 +33,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.models.advice import FEWER_BYTES, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 

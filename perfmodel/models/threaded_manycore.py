@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.models.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.dataflow import fast_critical_path
 from perfmodel.quantities.instructions import fast_work

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.models.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.dataflow import critical_path, work
 from perfmodel.quantities.occupancy import cores
