@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
-    from perfmodel.predict import FittedModel, fit
-    from perfmodel.prediction import Prediction
-    from perfmodel.ranked import RankedVariant, Ranking
-    from perfmodel.ranking import rank
+    from perfmodel.predicting.model import FittedModel, fit
+    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.predicting.ranking import RankedVariant, Ranking, rank
     from perfmodel.report.families_picture import plot_families
     from perfmodel.report.picture import plot_predicted_vs_measured
     from perfmodel.report.roofline_axes import plot_roofline
@@ -41,12 +40,12 @@ _HOMES = {
     "Count": "counts",
     "CountedVariants": "workers.counted",
     "Family": "models",
-    "FittedModel": "predict",
+    "FittedModel": "predicting.model",
     "KernelCounts": "counts",
     "PerfModelError": "errors",
-    "Prediction": "prediction",
-    "RankedVariant": "ranked",
-    "Ranking": "ranked",
+    "Prediction": "predicting.prediction",
+    "RankedVariant": "predicting.ranking",
+    "Ranking": "predicting.ranking",
     "Space": "kernels.space",
     "Tuned": "tuning.tuned",
     "Weight": "models.model",
@@ -55,7 +54,7 @@ _HOMES = {
     "count_all": "workers.counting",
     "devices": "opencl",
     "families": "models",
-    "fit": "predict",
+    "fit": "predicting.model",
     "load": "calibration.found_weights",
     "measure": "measuring",
     "plot_families": "report.families_picture",
@@ -63,7 +62,7 @@ _HOMES = {
     "plot_roofline": "report.roofline_axes",
     "plot_sizes": "report.sizes_picture",
     "plot_terms": "report.terms_picture",
-    "rank": "ranking",
+    "rank": "predicting.ranking",
     "tune": "tuning.tuning",
 }
 

@@ -15,7 +15,7 @@ from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
-from perfmodel.predict import fit, load
+from perfmodel.predicting.model import fit, load
 from perfmodel.report import error_table, picture_predicted_measured, weights_table
 from perfmodel.store import read
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes

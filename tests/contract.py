@@ -26,7 +26,7 @@ from perfmodel.facts.fact import KEYS
 from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
 from perfmodel.models import Family
-from perfmodel.predict import FittedModel
+from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
 
 #: A made-up device: of each unit one number, and these for what must fit together.

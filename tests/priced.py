@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.fitting import FittedWeight
-from perfmodel.predict import FittedModel, fit
+from perfmodel.predicting.model import FittedModel, fit
 from tests.fitting.test_weights import measurements
 from tests.standins import Counts, Operation, count
 

@@ -15,9 +15,8 @@ PACKAGE = ROOT / "perfmodel"
 ORDER = (
     ("errors",), ("io", "caches", "lazy", "threads"), ("cluster", "progress"), ("documents",),
     ("display",), ("facts",), ("counts",), ("kernels",), ("workers",), ("store",), ("features",), ("quantities",),
-    ("expressions",), ("models",), ("fitting",), ("prediction",), ("predict",), ("predictions",), ("anchors",),
-    ("crossovers",), ("ranked",), ("table_files",), ("prediction_table",), ("ranking", "compare"), ("sweeps",),
-    ("analyses",), ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
+    ("expressions",), ("models",), ("fitting",), ("predicting",), ("compare",), ("analyses",),
+    ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {

@@ -13,13 +13,13 @@ from perfmodel import store
 from perfmodel.compare import Contender, compare, evaluate
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl import Device
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from tests.compare.test_protocols import MEASURED, TESTS
 from tests.compare.test_side_by_side import contenders
 from tests.fitting.test_weights import KERNELS
+from tests.predicting.test_model import MODEL
 from tests.recorded import POCL
 from tests.test_display import Cells
-from tests.test_predict import MODEL
 
 LONG = "a very long name " * 20
 FACTS = DeviceFacts(LONG, LONG, "1", ())

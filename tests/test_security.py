@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel.errors import ExpressionError
-from perfmodel.predict import load
-from tests.test_predict import MODEL
+from perfmodel.predicting.model import load
+from tests.predicting.test_model import MODEL
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "security.md").read_text()

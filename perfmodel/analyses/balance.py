@@ -27,7 +27,7 @@ from perfmodel.quantities.traffic import global_bytes, transfer_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 FAMILY = "work_depth"
 COMPUTE_BOUND = "compute-bound"

@@ -24,7 +24,7 @@ from perfmodel.quantities.occupancy import launched
 from perfmodel.quantities.traffic import global_bytes
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.quantities.case import Case
 
 FAMILY = "gpuperf"

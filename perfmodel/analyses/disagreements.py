@@ -29,7 +29,7 @@ from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.display import in_words
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 MOST = 20.0

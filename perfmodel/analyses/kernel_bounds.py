@@ -11,10 +11,10 @@ from perfmodel.analyses import balance, benefits
 from perfmodel.analyses.balance import Balance, judge_balance
 from perfmodel.analyses.benefits import Benefits, potential_benefits
 from perfmodel.errors import PerfModelError
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 
 @dataclass(frozen=True)

@@ -39,15 +39,15 @@ from perfmodel.errors import (
 )
 from perfmodel.fitting.device_folder import tests_of
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
-from perfmodel.prediction import ADDS_UP
+from perfmodel.predicting.prediction import ADDS_UP
+from perfmodel.predicting.ranking import rank_measured, scatter_of, with_ties
 from perfmodel.quantities.case import Case
-from perfmodel.ranking import rank_measured, scatter_of, with_ties
 
 if TYPE_CHECKING:
     from perfmodel.analyses.kernel_bounds import BoundModels, KernelBounds
     from perfmodel.facts import DeviceFacts
-    from perfmodel.predict import FittedModel
-    from perfmodel.ranked import RankedVariant, Ranking
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.ranking import RankedVariant, Ranking
     from perfmodel.store import Measurements
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
 from perfmodel.compare.comparison import kernels
 from perfmodel.errors import PerfModelError
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 NO_WEIGHTS = frozenset({"device.json", "recommended.json"})

@@ -20,7 +20,7 @@ from perfmodel.fitting.weights import rows_hash
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts, Fact
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 

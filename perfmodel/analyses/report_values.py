@@ -13,7 +13,7 @@ from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.compare.verdict import Verdict
 from perfmodel.fitting.uncertainty.scatter import Scatter
-from perfmodel.ranked import Ranking
+from perfmodel.predicting.ranking import Ranking
 
 if TYPE_CHECKING:
     from perfmodel.models import Family

@@ -18,7 +18,7 @@ from perfmodel.quantities.advice import (
     LESS_LOCAL_MEMORY,
     LESS_OVERHEAD,
 )
-from perfmodel.quantities.bottleneck.resources import QUANTITIES
+from perfmodel.quantities.bottleneck import QUANTITIES
 
 if TYPE_CHECKING:
     from perfmodel.models import Family

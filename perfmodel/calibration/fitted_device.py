@@ -22,7 +22,7 @@ from perfmodel.io import write_whole
 from perfmodel.lazy import Lazy
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.models import families
-from perfmodel.predict import FittedModel, fit, fitted_model
+from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.report import Judged, error_table, families_table
 
 if TYPE_CHECKING:

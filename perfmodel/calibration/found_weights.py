@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfmodel import predict
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.documents import require
 from perfmodel.errors import NoDeviceError, NoWeightsError, PerfModelError
@@ -18,9 +17,10 @@ from perfmodel.io import file_part
 from perfmodel.measuring.pinning import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
+from perfmodel.predicting.model import load as read_model
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 FOLDER = "fitted_weights"
 DEVICE_FILE = "device.json"
@@ -188,8 +188,8 @@ def load(
         A file that :meth:`perfmodel.FittedModel.save` or ``perfmodel fit`` wrote. Left out, it is found
         (:func:`find_weights`); the model's ``path`` says which file that is.
     family
-        With a path it is needed only for a user's own family (:func:`perfmodel.predict.load`). Without a path it is
-        the family that is wanted; by default the one that calibration recommends.
+        With a path it is needed only for a user's own family (:func:`perfmodel.predicting.model.load`). Without a path
+        it is the family that is wanted; by default the one that calibration recommends.
     device
         Index, name or platform of the device in use, where there is no path; by default the default device.
 
@@ -198,13 +198,13 @@ def load(
     NoWeightsError, UnknownDeviceError
         As of :func:`find_weights`.
     WeightsFileError, FamilyDiffersError, UnknownFamilyError, ...
-        As of :func:`perfmodel.predict.load`.
+        As of :func:`perfmodel.predicting.model.load`.
     """
     require(path is None or isinstance(path, (str, Path)), "load: path", path, "the path of a weights file")
     require(device is None or isinstance(device, str), "load: device", device, "an index, name or platform as text")
     if path is None:
         path = find_weights(device, family).path
-    return predict.load(path, family)
+    return read_model(path, family)
 
 
 def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:

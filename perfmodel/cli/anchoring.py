@@ -11,13 +11,13 @@ from perfmodel.cli.options import check_anchored, count_units, kernel_file_of, r
 from perfmodel.cli.output import sizes_text
 
 if TYPE_CHECKING:
-    from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import PerfModelError
     from perfmodel.fitting.uncertainty.scatter import Scatter
     from perfmodel.kernels.files import KernelFile as LoadedFile
-    from perfmodel.predict import FittedModel
-    from perfmodel.ranking import RankedVariant
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.predictions import Anchor
+    from perfmodel.predicting.ranking import RankedVariant
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def ranked_variants(
     For the errors see :func:`perfmodel.cli.options.counted_variants`, :func:`perfmodel.cli.options.ranked` and
     :func:`perfmodel.tuning.anchor`.
     """
-    from perfmodel.ranking import scatter_of
+    from perfmodel.predicting.ranking import scatter_of
 
     loaded = kernel_file_of(path, variant)
     check_anchored(anchored, statistics or {}, loaded)
@@ -98,7 +98,7 @@ def ranked_jobs(
 ) -> tuple[tuple[RankedVariant, ...], Mapping[str, PerfModelError]]:
     """Rank a kernel file's variants in several processes, behind a progress bar; return the errors of others too."""
     from perfmodel.cli.settings import Bar
-    from perfmodel.ranking import rank_each
+    from perfmodel.predicting.ranking import rank_each
 
     found = rank_each(
         loaded.builders, model, at, jobs, level=level, allow_unmeasured=allow_unmeasured, anchors=anchors,

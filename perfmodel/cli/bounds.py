@@ -7,12 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.cli.drawings import of_variant
+from perfmodel.cli.output import of_variant
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 
 def bounds_of(

@@ -19,14 +19,14 @@ from perfmodel.errors import ForeignWeightsWarning, OptionError, PerfModelError,
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-    from perfmodel.anchors import Anchor
     from perfmodel.calibration.found_weights import FoundWeights
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.kernels.files import KernelFile as LoadedFile
-    from perfmodel.predict import FittedModel
-    from perfmodel.ranking import RankedVariant
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.predictions import Anchor
+    from perfmodel.predicting.ranking import RankedVariant
     from perfmodel.workers.counted import CountedVariants
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -402,7 +402,7 @@ def ranked(
     UnmeasuredFeatureError
         If no variant can be predicted.
     """
-    from perfmodel.ranking import rank_measured, scatter_of, with_ties
+    from perfmodel.predicting.ranking import rank_measured, scatter_of, with_ties
 
     asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
     found: list[RankedVariant] = []
@@ -428,7 +428,7 @@ def model_of(
     one in use. For the errors see :func:`perfmodel.calibration.found_weights.load` and :func:`facts_of`.
     """
     from perfmodel.calibration.found_weights import foreign
-    from perfmodel.predict import load
+    from perfmodel.predicting.model import load
 
     given = given_facts_of(facts)
     if weights is None:

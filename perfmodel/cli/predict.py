@@ -45,8 +45,8 @@ from perfmodel.cli.sweeping import Asked, show_sweep
 from perfmodel.errors import OptionError, PictureFormatError
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
-    from perfmodel.ranking import RankedVariant
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.ranking import RankedVariant
 
 SCHEMA = "perfmodel.prediction/1"
 

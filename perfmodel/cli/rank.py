@@ -135,7 +135,7 @@ def _ranking_lines(ranking: Ranking, level: float) -> list[str]:
 
 def _show_leads(asked: Asked, span: tuple[str, int, int], json: bool) -> None:
     """Print which variant is the fastest from which size on."""
-    from perfmodel.crossovers import leads_of
+    from perfmodel.predicting.crossovers import leads_of
 
     parameter, low, high = span
     (at,) = asked.points

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.cli.anchoring import anchor_lines, run_anchors
-from perfmodel.cli.drawings import check_format
 from perfmodel.cli.options import check_anchored, count_jobs, count_units, kernel_file_of
 from perfmodel.cli.output import (
     anchor_document,
+    check_format,
     print_document,
     print_text,
     sizes_text,
@@ -24,13 +24,13 @@ from perfmodel.cli.settings import table_width
 from perfmodel.errors import NoCommonSizeError, OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.anchors import Anchor
     from perfmodel.counts import KernelCounts
-    from perfmodel.crossovers import Lead
     from perfmodel.errors import PerfModelError
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.crossovers import Lead
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.predictions import Anchor
+    from perfmodel.predicting.ranking import SweptPoint
     from perfmodel.report.sweep_picture import Panel
-    from perfmodel.sweeps import SweptPoint
 
 SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
@@ -74,8 +74,8 @@ class Swept:
 
 
 def swept_variants(asked: Asked) -> Swept:
-    """Predict the variants at all sizes; for the errors see :func:`perfmodel.sweeps.sweep`."""
-    from perfmodel.sweeps import sweep
+    """Predict the variants at all sizes; for the errors see :func:`perfmodel.predicting.ranking.sweep`."""
+    from perfmodel.predicting.ranking import sweep
 
     loaded = kernel_file_of(asked.kernel, asked.variant)
     check_anchored(asked.anchored, asked.statistics, loaded)
@@ -199,7 +199,7 @@ def _exact_leads(
     asked: Asked, swept: Swept, across: str, points: Sequence[SweptPoint], fixed: Mapping[str, int]
 ) -> tuple[Lead, ...]:
     """Return which variant is the fastest at all sizes between the first and the last, not only at those asked for."""
-    from perfmodel.crossovers import leads_of
+    from perfmodel.predicting.crossovers import leads_of
 
     counted = {name: counts for name, counts in swept.counted.items() if name not in swept.withheld}
     low, high = points[0].sizes[across], points[-1].sizes[across]
@@ -211,7 +211,7 @@ def _exact_leads(
 
 def _leads(points: Sequence[SweptPoint], across: str) -> tuple[Lead, ...]:
     """Return which variant is the fastest from which of the sizes on."""
-    from perfmodel.crossovers import Lead
+    from perfmodel.predicting.crossovers import Lead
 
     best = [(point.sizes[across], point.variants[0].name) for point in points if point.variants]
     found = []

@@ -17,7 +17,7 @@ from perfmodel.store.measurement import UNRANKED
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 

@@ -32,7 +32,7 @@ from perfmodel.fitting.uncertainty.anchored import anchor_rows
 from perfmodel.fitting.uncertainty.conformal import Conformal, check_level, scaled
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
-from perfmodel.predict import FittedModel, fitted_model
+from perfmodel.predicting.model import FittedModel, fitted_model
 from perfmodel.store.measurement import UNRANKED
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from perfmodel.hooks.predicted_times import DeviceCode
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Guide(Lazy):
         are called as Kernel Tuner has them (``block_size_x``, ...); where it has none, :attr:`tune_params` gets them:
         their values are the launch shapes of the kernels, and :meth:`restriction` ties them to the configuration.
     allow_unmeasured : bool
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
 
     Raises
     ------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 Build = Callable[..., "TranslationUnit"]
 Configuration = Mapping[str, Any]
@@ -34,7 +34,7 @@ class PredictedTimes:
     model : FittedModel
         Weights of the device that the tuner times on.
     allow_unmeasured : bool
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
 
     build: Build
@@ -77,7 +77,7 @@ class PredictedTimes:
         ConfigurationError
             As of :meth:`counts`.
         UnmeasuredFeatureError, ParameterError, ...
-            As of :meth:`perfmodel.predict.FittedModel.predict`.
+            As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
         """
         counts = self.counts(configuration)
         try:

@@ -18,7 +18,7 @@ from perfmodel.errors import HookError
 from perfmodel.hooks.predicted_times import Build, PredictedTimes, parameters_of
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 Sizes = Mapping[str, str] | Callable[[Mapping[str, Any]], Mapping[str, int]]
 
@@ -90,7 +90,7 @@ def perf_model(
     parameters : sequence of str, optional
         The names that `build` gets. By default those that it takes; needed where it takes ``**names``.
     allow_unmeasured : bool
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
 
     Returns
     -------

@@ -26,7 +26,7 @@ from perfmodel.report.tables import (
 )
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.evaluation/1"
 COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)

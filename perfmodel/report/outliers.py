@@ -15,7 +15,7 @@ from perfmodel.report.tables import csv_text, finite, percent, seconds_text, wit
 
 if TYPE_CHECKING:
     from perfmodel.analyses.disagreements import Outlier, Outliers, TermInOutlier
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.outliers/1"
 HEADER = ("kernel", "variant", "sizes", "measured", "predicted", "factor", "term", "share", "usual", "if it cost",

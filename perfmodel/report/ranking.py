@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import interval_text as interval_text
-from perfmodel.ranked import Ranking
+from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.fitted import fitted_text
 
 if TYPE_CHECKING:
     from perfmodel.fitting.uncertainty.scatter import Scatter
-    from perfmodel.ranked import RankedVariant
+    from perfmodel.predicting.ranking import RankedVariant
 
 MOST_NAMES = 8
 """Most variants that a sentence names."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from perfmodel.crossovers import Lead
 from perfmodel.display import in_words
 from perfmodel.documents import require
 from perfmodel.errors import PictureError
-from perfmodel.prediction import Prediction
+from perfmodel.predicting.crossovers import Lead
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally
 from perfmodel.report.palette import COLOURS, LINES, MARKERS, REST
 
@@ -73,8 +73,8 @@ def plot_sizes(
     measured
         By a variant's name its sizes and measured times [s], drawn as markers.
     leads
-        Which variant is the fastest from which size on (:func:`perfmodel.crossovers.leads_of`); by default at the
-        sizes that all predictions have.
+        Which variant is the fastest from which size on (:func:`perfmodel.predicting.crossovers.leads_of`); by default
+        at the sizes that all predictions have.
     title
         Title of the axes.
 

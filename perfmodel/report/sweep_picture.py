@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from perfmodel.crossovers import Lead
-    from perfmodel.sweeps import SweptPoint
+    from perfmodel.predicting.crossovers import Lead
+    from perfmodel.predicting.ranking import SweptPoint
 
 WRITTEN = 6
 """Most crossovers whose sizes are written beside their lines."""

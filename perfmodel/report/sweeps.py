@@ -11,7 +11,7 @@ from perfmodel.report.ranking import interval_text
 from perfmodel.report.tables import csv_text, percent, seconds_text
 
 if TYPE_CHECKING:
-    from perfmodel.sweeps import SweptPoint
+    from perfmodel.predicting.ranking import SweptPoint
 
 COLUMNS = ("variant", "place", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "problem")
 BROKEN = "breaks an assumption"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import is_number, require
 from perfmodel.errors import PictureError
-from perfmodel.prediction import Prediction
-from perfmodel.ranked import RankedVariant
+from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally
 from perfmodel.report.palette import FILLS, REST, ink
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.anchors import Anchor, AnchoredModel
 from perfmodel.counts.launch_limits import check_launch
 from perfmodel.documents import require
 from perfmodel.errors import AnchorDeviceError, AnchorError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.predicting.predictions import Anchor, AnchoredModel
 from perfmodel.tuning.smaller_sizes import smaller_sizes
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.user_kernel import Arguments
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from perfmodel.counts import KernelCounts
     from perfmodel.opencl import Device
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurement
 
 #: One visit to one size: the first at which a run takes 20 launch overheads and all units have work-groups. A
@@ -61,7 +61,7 @@ def anchor(
         and so on (:func:`perfmodel.tuning.smaller_sizes.smaller_sizes`) that takes 20 launch overheads and gives
         each compute unit two work-groups; at these sizes themselves if no smaller ones do.
     allow_unmeasured
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     campaign
         How the run is made; by default one visit of ten runs, and up to two more where it is suspicious.
 
@@ -73,7 +73,7 @@ def anchor(
     Raises
     ------
     UnmeasuredFeatureError, LaunchLimitError, ParameterError, AssumptionError
-        As of :meth:`perfmodel.predict.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     AnchorDeviceError
         If the model's device is not one of this machine's.
     AnchorError

@@ -11,7 +11,7 @@ from perfmodel.compare.figures import Choice
 from perfmodel.store.measurement import AGREEMENT
 
 if TYPE_CHECKING:
-    from perfmodel.ranked import RankedVariant
+    from perfmodel.predicting.ranking import RankedVariant
     from perfmodel.store import Measurement
 
 

@@ -17,7 +17,7 @@ from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.predictions import predict_each
+from perfmodel.predicting.predictions import predict_each
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.expected import Reference
 from perfmodel.tuning.prior import belief_of
@@ -29,8 +29,8 @@ from perfmodel.tuning.user_kernel import Arguments, Variant
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-    from perfmodel.predict import FittedModel
-    from perfmodel.prediction import Prediction
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.prediction import Prediction
     from perfmodel.store import Measurement
 
 #: One visit to each variant; those near the best are visited again in the end.

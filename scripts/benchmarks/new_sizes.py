@@ -12,7 +12,7 @@ import numpy as np
 
 from perfmodel import store
 from perfmodel.compare.comparison import in_words
-from perfmodel.predict import FittedModel, load
+from perfmodel.predicting.model import FittedModel, load
 from scripts.benchmarks.forked import seconds
 from scripts.benchmarks.prediction import shortest
 

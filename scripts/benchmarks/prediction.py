@@ -11,7 +11,7 @@ import numpy as np
 
 from perfmodel import store
 from perfmodel.compare.comparison import in_words
-from perfmodel.predict import FittedModel, fit
+from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.store import Measurement, Measurements
 from scripts.benchmarks.forked import seconds
 

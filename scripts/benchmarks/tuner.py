@@ -17,7 +17,7 @@ from perfmodel.calibration.found_weights import find_weights
 from perfmodel.display import seconds_text
 from perfmodel.fitting.uncertainty.scatter import Scatter
 from perfmodel.kernels.space import Space
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from perfmodel.report.fitted import columns_text
 from perfmodel.tuning.prior import belief_of
 from perfmodel.tuning.search import Race

@@ -26,7 +26,7 @@ from perfmodel.tuning.tuning import TUNE
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from scripts.benchmarks.tuner_spaces import Benchmark
 
 

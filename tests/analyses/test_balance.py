@@ -23,7 +23,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
 from perfmodel.models import find_family
-from perfmodel.predict import FittedModel
+from perfmodel.predicting.model import FittedModel
 
 
 def balance(**changes):

@@ -8,7 +8,7 @@ from perfmodel.analyses.benefits import Benefits, potential_benefits
 from perfmodel.errors import FamilyMismatchError
 from perfmodel.fitting import FitOptions, FittedWeight, FittedWeights, Residuals
 from perfmodel.models import find_family
-from perfmodel.predict import FittedModel
+from perfmodel.predicting.model import FittedModel
 from tests.models.test_gpuperf import C2050, FAMILY, WEIGHTS, counted, printed, quantities
 
 

@@ -10,7 +10,7 @@ from perfmodel import store
 from perfmodel.analyses.balance import judge_balance
 from perfmodel.analyses.benefits import potential_benefits
 from perfmodel.analyses.kernel_bounds import BoundModels, KernelBounds, bound_models
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from tests.recorded import SIMULATED
 
 DEVICE = "GTX480 (simulated)"

@@ -17,9 +17,9 @@ from perfmodel.compare import compare
 from perfmodel.display import in_words
 from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
-from perfmodel.predict import fit, load
+from perfmodel.predicting.model import fit, load
+from tests.predicting.test_model import MODEL
 from tests.recorded import POCL
-from tests.test_predict import MODEL
 
 QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 

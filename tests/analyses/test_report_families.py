@@ -12,7 +12,7 @@ from perfmodel import store
 from perfmodel.analyses.report_families import family_lines, weights_files
 from perfmodel.compare import compare, summarise
 from perfmodel.fitting.device_folder import measured_folder
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from tests.recorded import SIMULATED
 
 FEW = ("stevens_kloeckner_2016", "roofline", "work_depth")

@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.analyses.report_lines import fact_lines, how_made, weight_lines
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.options import FitOptions
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 
 QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 

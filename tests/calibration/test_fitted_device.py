@@ -14,7 +14,7 @@ from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare
 from perfmodel.measuring import Silent
 from perfmodel.models import families, find_family
-from perfmodel.predict import fit, load
+from perfmodel.predicting.model import fit, load
 from perfmodel.store import read
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"

@@ -14,7 +14,7 @@ from perfmodel.calibration import found_weights
 from perfmodel.calibration.found_weights import find_weights, foreign
 from perfmodel.errors import NoDeviceError, NoWeightsError, UnknownFamilyError, WeightsFileError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from tests.recorded import DEVICES, SIMULATED
 from tests.shadow import ROOT
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from perfmodel.calibration import found_weights
 from perfmodel.cli import application
 from perfmodel.errors import NoDeviceError
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from tests.fitting.test_weights import measurements
 
 SCALE = '''

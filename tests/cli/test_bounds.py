@@ -10,7 +10,7 @@ from perfmodel.analyses.balance import judge_balance
 from perfmodel.analyses.benefits import potential_benefits
 from perfmodel.counts import count
 from perfmodel.kernels import load_file
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from tests.cli.documents import document
 from tests.recorded import POCL
 

@@ -12,7 +12,7 @@ from perfmodel.cli.options import about, model_of, share, size_points, sizes
 from perfmodel.cli.settings import Settings, using
 from perfmodel.errors import ForeignWeightsWarning, OptionError, SizeOptionError, UnknownVariantError, VariantError
 from perfmodel.facts import DeviceFacts
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from tests.shadow import ROOT
 
 WEIGHTS = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "bottleneck.json"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from tests.recorded import SIMULATED
 from tests.report.html.reported import Tree
 

@@ -6,7 +6,7 @@ import pytest
 
 from perfmodel.compare import compare
 from perfmodel.errors import MissingCountsError
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from tests.compare.test_protocols import MEASURED
 from tests.fitting.test_weights import KERNELS, SIZES
 from tests.standins import Rows

@@ -14,7 +14,7 @@ from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
 from perfmodel.fitting.uncertainty.local_scale import fit_local_scale
 from perfmodel.fitting.uncertainty.selection import difference_quantile
 from perfmodel.models import find_family
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from tests.fitting.test_weights import KERNELS, measurements
 from tests.fitting.uncertainty import by_hand
 from tests.standins import Rows

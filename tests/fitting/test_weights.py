@@ -14,7 +14,7 @@ from perfmodel.errors import (
 )
 from perfmodel.fitting import fit_weights
 from perfmodel.io import write_whole
-from perfmodel.predict import FittedModel, fit, load
+from perfmodel.predicting.model import FittedModel, fit, load
 from tests.standins import Access, Counts, Operation, Row, Rows, count
 
 ONE = count("1", "")

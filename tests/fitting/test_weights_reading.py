@@ -16,7 +16,7 @@ from perfmodel.errors import (
 from perfmodel.fitting import fit_weights, read_weights
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models.model import Family, Weight
-from perfmodel.predict import fit, load
+from perfmodel.predicting.model import fit, load
 from tests.fitting.test_weights import measurements
 from tests.recorded import POCL
 

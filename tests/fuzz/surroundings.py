@@ -370,7 +370,7 @@ FILES_THAT_ACT = {
     "asks for an argument": "def kernel(n): pass", "has both": "def variants(): return {}", "asks": "input('? ')",
     "changes numbers": "import decimal; decimal.getcontext().prec = 1", "sets a seed": "import numpy; numpy.seterr(all='raise')",
     "changes arguments": "import sys; sys.argv[:] = []", "empties the path": "import sys; sys.path[:] = []",
-    "removes modules": "import sys; sys.modules.pop('perfmodel.predict', None)", "leaves a thread": "import threading; threading.Thread(target=lambda: None).start()",
+    "removes modules": "import sys; sys.modules.pop('perfmodel.predicting.model', None)", "leaves a thread": "import threading; threading.Thread(target=lambda: None).start()",
     "changes the environment": "import os; os.environ.clear()", "is a syntax error": "def", "has a null": "x = '\\0'", "is tabbed": "if 1:\n\tx = 1\n        y = 2",
     "declares an encoding": "# -*- coding: nothing -*-", "imports itself": "import kernel as itself", "imports nothing": "import no_such_module",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from perfmodel import store
 from perfmodel.counts import cache as counts_cache
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.fact import Fact
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from tests.cli.conftest import KERNEL, VARIANTS
 from tests.cli.test_count_options import OPAQUE
 from tests.fitting.test_weights import measurements

@@ -22,7 +22,7 @@ from perfmodel.errors import (
 )
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from perfmodel.store import t4
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build

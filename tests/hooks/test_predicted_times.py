@@ -19,7 +19,7 @@ from perfmodel.hooks.predicted_times import (
     parameters_of,
     three_axes,
 )
-from perfmodel.predict import FittedModel
+from perfmodel.predicting.model import FittedModel
 from tests.hooks.spaces import MODEL, SIZES, build
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.compare import evaluate
-from perfmodel.predict import fit
+from perfmodel.predicting.model import fit
 from perfmodel.store import read
 from perfmodel.store.measurement import canonical
 from scripts.lab.shares import shares

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.compare import compare
 from perfmodel.errors import NoWeightsError, StoreMissingError
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from perfmodel.store import read
 from scripts.lab import study_runs
 from scripts.lab.studies import Findings, Study

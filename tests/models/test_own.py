@@ -22,9 +22,9 @@ from perfmodel.errors import (
 )
 from perfmodel.fitting import read_weights
 from perfmodel.models import Family, find_family
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from tests.cli.conftest import no_device
-from tests.cli.test_evaluate import DATA
+from tests.cli.test_compare_evaluate import DATA
 
 
 def run(*arguments: str):

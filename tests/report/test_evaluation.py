@@ -11,7 +11,7 @@ from io import StringIO
 import pytest
 
 from perfmodel.compare import Comparison, Evaluation
-from perfmodel.predict import FittedModel, fit
+from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.report import Judged, document, figures_table, predictions_csv, predictions_table, weights_csv
 from perfmodel.report.evaluation import evaluation_text
 from tests.fitting.test_weights import PLANTED, measurements

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from perfmodel.fitting.uncertainty.scatter import Scatter
-from perfmodel.ranking import RankedVariant, with_ties
+from perfmodel.predicting.ranking import RankedVariant, with_ties
 from perfmodel.report.ranking import interval_text, ranking_table, ties_document, ties_text
 
 SCATTER = Scatter(deviation=0.1, cells=9)

@@ -10,7 +10,7 @@ from perfmodel.errors import OutputError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.report.label_places import overlap
 from perfmodel.report.roofline_picture import picture_roofline, roofline_figure
-from tests.cli.test_roofline import document
+from tests.cli.test_report_roofline import document
 from tests.fitting.facts.test_roofs import BANDWIDTH, PEAK, facts
 from tests.report.test_roofline import POINTS, ROOFS, point
 

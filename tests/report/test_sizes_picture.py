@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import perfmodel as pm
-from perfmodel.crossovers import Lead
 from perfmodel.errors import PictureError
-from perfmodel.prediction import Prediction
+from perfmodel.predicting.crossovers import Lead
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.report.sizes_picture import BANDS, plot_sizes, size_text
 from tests.report.drawn import check_legible, labels, new_axes
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.crossovers import Lead
-from perfmodel.ranked import RankedVariant
+from perfmodel.predicting.crossovers import Lead
+from perfmodel.predicting.ranking import RankedVariant, SweptPoint
 from perfmodel.report.sweep_picture import Panel, picture_sweep, sweep_figure
-from perfmodel.sweeps import SweptPoint
 
 
 def point(n: int, **seconds: float) -> SweptPoint:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from perfmodel.ranking import RankedVariant
+from perfmodel.predicting.ranking import RankedVariant, SweptPoint
 from perfmodel.report.sweeps import sweep_csv, sweep_records, sweep_table, winners_table
-from perfmodel.sweeps import SweptPoint
 
 
 def variant(name, seconds, **more):

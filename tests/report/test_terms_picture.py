@@ -7,8 +7,8 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.errors import PictureError
-from perfmodel.prediction import Prediction
-from perfmodel.ranked import RankedVariant
+from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report.terms_picture import bars_of, plot_terms
 from tests.report.drawn import check_legible, new_axes
 

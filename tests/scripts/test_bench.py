@@ -187,7 +187,7 @@ def test_predictions_from_the_committed_data(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_predictions_at_new_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from scripts.benchmarks import new_sizes
 
     asked: list[tuple[int, Any]] = []

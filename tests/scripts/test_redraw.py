@@ -40,7 +40,7 @@ def test_data_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_the_pages_of_the_papers_show_what_the_script_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == redraw.main(["papers"])
     printed = capsys.readouterr().out.strip().split("\n\n")
-    pages = [(ROOT / "docs" / name).read_text() for name in ("published-numbers.md", "spt.md", "spt.md")]
+    pages = [(ROOT / "docs" / "lab" / name).read_text() for name in ("published-numbers.md", "spt.md", "spt.md")]
     assert 3 == len(printed)
     for table, page in zip(printed, pages, strict=True):
         assert table in page

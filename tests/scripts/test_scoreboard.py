@@ -22,7 +22,7 @@ def test_the_papers_kernels_are_refused_at_a_commit_without_a_tag(tmp_path, monk
 
 
 def test_changed_files_show_in_the_name_of_the_commit(monkeypatch):
-    known = {"describe": ["abc1234"], "status": ["M", "perfmodel/predict.py"]}
+    known = {"describe": ["abc1234"], "status": ["M", "perfmodel/predicting/model.py"]}
     monkeypatch.setattr(commits, "git", lambda *asked: known[asked[0]])
     assert "abc1234-dirty" == commits.commit_name()
     known["status"] = []

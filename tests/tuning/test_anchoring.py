@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import perfmodel as pm
-from perfmodel.anchors import AnchoredModel
 from perfmodel.errors import (
     AnchorDeviceError,
     AnchorError,
@@ -21,7 +20,8 @@ from perfmodel.errors import (
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring.timekeeper import Timekeeper
-from perfmodel.predict import FittedModel, fit
+from perfmodel.predicting.model import FittedModel, fit
+from perfmodel.predicting.predictions import AnchoredModel
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
 from perfmodel.tuning.anchoring import device_of
 from tests.campaigns import build

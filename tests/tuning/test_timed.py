@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.ranked import RankedVariant
+from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.tuning.timed import TimedVariant, timed_point
 from tests.tuning.test_timing import row
 

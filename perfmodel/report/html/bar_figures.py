@@ -12,7 +12,7 @@ from perfmodel.report.html.values import Plot
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_families import FamilyLine
-    from perfmodel.ranked import Ranking
+    from perfmodel.predicting.ranking import Ranking
 
 ROW = 30
 """Height of a row [pixel]."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfmodel.analyses.report_values import FactLine, ReportData, WeightLine
     from perfmodel.analyses.roofline import KernelPoint
     from perfmodel.compare import Comparison
-    from perfmodel.ranked import Ranking
+    from perfmodel.predicting.ranking import Ranking
 
 _TIMES = ("measured", "predicted", "error", "interval")
 _SOURCES = (

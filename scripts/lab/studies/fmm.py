@@ -18,7 +18,7 @@ from perfmodel.compare.comparison import in_words as in_words
 from scripts.lab.studies.study import predictions
 
 if TYPE_CHECKING:
-    from perfmodel.predict import FittedModel
+    from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurement, Measurements
 
 #: The study's optimisations, by the names of its figures.

@@ -10,11 +10,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel import predict
 from perfmodel.compare import compare
 from perfmodel.errors import MissingFactError, UnmeasuredFeatureError
 from perfmodel.lazy import Lazy
 from perfmodel.models import families
+from perfmodel.predicting.model import load
 from perfmodel.store import TESTS_FILE, Measurement, read
 from scripts.lab.studies.claim import Claim
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from perfmodel.compare.comparison import Comparisons
     from perfmodel.facts import DeviceFacts
-    from perfmodel.predict import FittedModel
-    from perfmodel.prediction import Prediction
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.predicting.prediction import Prediction
     from perfmodel.store import Measurements
 
 #: Records of one table: what stands in each column, by the column's name.
@@ -71,7 +71,7 @@ class StudyData(Lazy):
         """Return a fitted model of the folder; by default of the recommended family."""
         name = family or self.recommended
         if name not in self._models:
-            self._models[name] = predict.load(self.folder / f"{name}.json")
+            self._models[name] = load(self.folder / f"{name}.json")
         return self._models[name]
 
     def cases(self, family: str = "") -> Comparisons:

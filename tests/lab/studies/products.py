@@ -7,7 +7,7 @@ from functools import cache
 
 from perfmodel.counts import count
 from perfmodel.kernels import discover
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from perfmodel.store import Measurements, read
 from scripts.lab.studies import StudyData
 from scripts.lab.studies.karsin import SPT

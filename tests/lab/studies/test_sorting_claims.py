@@ -10,7 +10,7 @@ ALGOPARC = gpu("ALGOPARC")
 
 
 def test_claims_and_their_numbers():
-    """The numbers of docs/spt.md, and of section 7.2.3 by hand: 192/(4K - 2) threads, 85.84 and 269.5 cycles.
+    """The numbers of docs/lab/spt.md, and of section 7.2.3 by hand: 192/(4K - 2) threads, 85.84 and 269.5 cycles.
 
     Shared memory waits longer than its 4.29 cycles from 4K - 2 = 10 on, global memory than its 33.2 from 26 on.
     """

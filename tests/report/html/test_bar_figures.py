@@ -6,7 +6,7 @@ import math
 
 from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.compare import Figures
-from perfmodel.ranked import RankedVariant, Ranking
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.html.bar_figures import families_plot, ranking_plot
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.analyses.report_data import report_data
-from perfmodel.predict import load
+from perfmodel.predicting.model import load
 from perfmodel.report.html.page import report_page
 from tests.recorded import POCL
 from tests.report.html.browser import opened

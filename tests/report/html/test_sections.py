@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import plotly.graph_objects as go
 
 from perfmodel.analyses.report_values import FITTED
-from perfmodel.ranked import Ranking
+from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.html.bar_figures import MOST_VARIANTS
 from perfmodel.report.html.cards import MOST_CARDS
 from perfmodel.report.html.sections import contents

@@ -8,7 +8,7 @@ from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.analyses.report_values import FactLine, Unmeasured, WeightLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Figures
-from perfmodel.ranked import RankedVariant, Ranking
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.html import tables
 from perfmodel.report.html.values import Cell
 from tests.report.html.reported import reported

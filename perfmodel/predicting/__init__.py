@@ -1,0 +1,55 @@
+"""Predictions: what a fitted model says of variants of a kernel at given sizes; rankings and tables of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfmodel.lazy import loader
+
+if TYPE_CHECKING:
+    from perfmodel.predicting.crossovers import Lead, crossover, leads_of
+    from perfmodel.predicting.model import FittedModel, fit, load
+    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.predicting.predictions import Anchor, AnchoredModel
+    from perfmodel.predicting.ranking import RankedVariant, Ranking, rank, scatter_of, sweep, with_ties
+    from perfmodel.predicting.tables import table
+
+_HOMES = {
+    "Anchor": "predictions",
+    "AnchoredModel": "predictions",
+    "FittedModel": "model",
+    "Lead": "crossovers",
+    "Prediction": "prediction",
+    "RankedVariant": "ranking",
+    "Ranking": "ranking",
+    "crossover": "crossovers",
+    "fit": "model",
+    "leads_of": "crossovers",
+    "load": "model",
+    "rank": "ranking",
+    "scatter_of": "ranking",
+    "sweep": "ranking",
+    "table": "tables",
+    "with_ties": "ranking",
+}
+
+__all__ = [
+    "Anchor",
+    "AnchoredModel",
+    "FittedModel",
+    "Lead",
+    "Prediction",
+    "RankedVariant",
+    "Ranking",
+    "crossover",
+    "fit",
+    "leads_of",
+    "load",
+    "rank",
+    "scatter_of",
+    "sweep",
+    "table",
+    "with_ties",
+]
+
+__getattr__ = loader(__name__, _HOMES)

@@ -1,0 +1,279 @@
+"""From which size on another variant of a kernel is the fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from perfmodel import features
+from perfmodel.errors import (
+    AssumptionError,
+    NoCommonSizeError,
+    ParameterError,
+    PerfModelError,
+    UnmeasuredFeatureError,
+)
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.predicting.model import FittedModel
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+WINDOW = 1 << 16
+"""Number of sizes at each end of a range that are tested against the variants' assumptions."""
+
+
+class Effort(NamedTuple):
+    """How many sizes are compared.
+
+    Parameters
+    ----------
+    exhaustive
+        Largest number of sizes that are all compared; of more, those of a geometric grid are.
+    grid
+        Number of sizes in that grid.
+    parts
+        Number of sizes that one refinement compares between two neighbours with different winners.
+    """
+
+    exhaustive: int = 1 << 17
+    grid: int = 1 << 14
+    parts: int = 1 << 10
+
+
+ARRAYS = Effort()
+"""For models that are evaluated at arrays of sizes."""
+ONE_BY_ONE = Effort(512, 512, 16)
+"""For models of resources, whose traffic is evaluated at one size after the other: in a millisecond."""
+ROUNDING = 1e-12
+"""Relative difference of two times below which neither is faster."""
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Sizes from `low` to `high` at which the variant `name` is the fastest."""
+
+    name: str
+    low: int
+    high: int
+
+
+def crossover(
+    a: Any,
+    b: Any,
+    model: FittedModel,
+    parameter: str,
+    low: int,
+    high: int,
+    fixed: Mapping[str, int] | None = None,
+    /,
+    *,
+    names: tuple[str, str] = ("a", "b"),
+    allow_unmeasured: bool = False,
+    **more_fixed: int,
+) -> tuple[Lead, ...]:
+    """Return which of two variants is faster from which size on, over a range of sizes.
+
+    The times are evaluated from the kernels' symbolic counts at all sizes of the range that meet the assumptions
+    of both variants. If these are more than 131072, they are evaluated at 16384 sizes in geometric steps first (both
+    are 512 for a family of resources, such as ``bottleneck``), and then between neighbours with different winners
+    until no size is left between them. So each change is found exactly, except where two changes lie between
+    neighbours of the grid. Assumptions may repeat after at most 65536 sizes.
+
+    Parameters
+    ----------
+    a, b
+        Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
+    model
+        A fitted model.
+    parameter, low, high
+        The size parameter that varies, and its range, both ends included.
+    fixed, **more_fixed
+        The other size parameters.
+    names
+        Names of the variants.
+    allow_unmeasured
+        Whether features that no measurement exercised may be counted as free.
+
+    Returns
+    -------
+    tuple of Lead
+        In order of the sizes. Where the times are equal, the variant that led before keeps the lead; at the
+        lowest size the first variant leads.
+
+    Raises
+    ------
+    NoCommonSizeError
+        If no size in the range meets what both variants assume.
+    UnmeasuredFeatureError, ParameterError
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+    """
+    counted = (model.counted(a), model.counted(b))
+    compared = _Field(counted, model, parameter, {**(fixed or {}), **more_fixed}, allow_unmeasured)
+    return _leads(*_winners(compared, low, high), names)
+
+
+def leads_of(
+    variants: Mapping[str, KernelCounts],
+    model: FittedModel,
+    parameter: str,
+    low: int,
+    high: int,
+    fixed: Mapping[str, int] | None = None,
+    *,
+    allow_unmeasured: bool = False,
+    leave_out: bool = False,
+) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:
+    """Return which of several variants is the fastest from which size on, as :func:`crossover` does for two.
+
+    With it comes the error of each variant that needs unmeasured features, or with `leave_out` of each that cannot be
+    predicted; it takes no part.
+
+    Raises
+    ------
+    UnmeasuredFeatureError
+        If no variant can be predicted; with `leave_out` the first error, whatever it is.
+    NoCommonSizeError, ParameterError
+        As of :func:`crossover`.
+    """
+    def field_of(*names: str) -> _Field:
+        return _Field(tuple(variants[name] for name in names), model, parameter, dict(fixed or {}), allow_unmeasured)
+
+    withheld: dict[str, PerfModelError] = {}
+    spared = PerfModelError if leave_out else UnmeasuredFeatureError
+    for name in variants:
+        alone = field_of(name)
+        try:
+            ends = alone.probed(low, high)
+            alone.timed(np.unique([*ends[:1], *ends[-1:]]))
+        except ParameterError:  # sizes are wrong for all of them
+            raise
+        except spared as error:
+            withheld[name] = error
+    names = tuple(name for name in variants if name not in withheld)
+    if not names:
+        raise next(iter(withheld.values()))
+    return _leads(*_winners(field_of(*names), low, high), names), withheld
+
+
+def _winners(variants: _Field, low: int, high: int) -> tuple[Integers, Integers]:
+    """Return sizes of a range in ascending order, and the place of the fastest variant at each."""
+    lattice, effort = _lattice(variants, low, high), variants.effort
+    if len(lattice) <= effort.exhaustive:
+        places = np.arange(len(lattice))
+    else:
+        places = np.unique(np.geomspace(1, len(lattice), effort.grid).astype(np.int64) - 1)
+    tried = lattice.start + lattice.step * places
+    sizes, seconds = variants.timed(tried)
+    winners = fastest(seconds)
+    while len(added := np.setdiff1d(_between(tried, sizes, winners, lattice.step, effort.parts), tried)):
+        tried = np.union1d(tried, added)
+        new, its_seconds = variants.timed(added)
+        order = np.argsort(np.concatenate([sizes, new]))
+        sizes = np.concatenate([sizes, new])[order]
+        seconds = np.concatenate([seconds, its_seconds], axis=1)[:, order]
+        winners = fastest(seconds)
+    return sizes, winners
+
+
+@dataclass(frozen=True, eq=False)
+class _Field:
+    """Variants that are compared over one size."""
+
+    variants: tuple[KernelCounts, ...]
+    model: FittedModel
+    parameter: str
+    fixed: Mapping[str, int]
+    allow_unmeasured: bool
+
+    @property
+    def effort(self) -> Effort:
+        return ONE_BY_ONE if self.model.family.resources else ARRAYS
+
+    def timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
+        """Return the sizes that meet the assumptions of all variants, and the time of each variant there [s]."""
+        allowed = self.allowed(np.asarray(sizes, dtype=np.int64))
+        seconds = np.empty((len(self.variants), len(allowed)))
+        for place, kernel in enumerate(self.variants if len(allowed) else ()):
+            at = {**self.fixed, self.parameter: allowed}
+            seconds[place] = self.model.predict(kernel, at, allow_unmeasured=self.allow_unmeasured).seconds
+        return allowed, seconds
+
+    def allowed(self, sizes: Integers) -> Integers:
+        """Return the sizes that meet the assumptions of all variants."""
+        for kernel in self.variants:
+            while len(sizes):
+                try:
+                    features.evaluate(kernel, {**self.fixed, self.parameter: sizes})
+                    break
+                except AssumptionError as error:
+                    if not error.indices:
+                        raise
+                    sizes = np.delete(sizes, error.indices)
+        return sizes
+
+    def probed(self, low: int, high: int) -> Integers:
+        """Return the sizes near both ends of a range that meet the assumptions of all variants."""
+        ends = [
+            np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64),
+            np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64),
+        ]
+        return np.unique(np.concatenate([self.allowed(sizes) for sizes in ends]))
+
+
+def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
+    """Return the place of the fastest variant at each of ascending sizes, from times of shape (n_variants, n_sizes).
+
+    Where times are equal, the variant that led before keeps the lead; else the first of them has it.
+
+    Examples
+    --------
+    >>> fastest(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 2.0], [5.0, 2.0, 2.0]])).tolist()
+    [0, 0, 1]
+    """
+    least = seconds.min(axis=0)
+    near = seconds - least <= ROUNDING * np.maximum(np.abs(seconds), np.abs(least))
+    count = seconds.shape[1]
+    # For each variant and size, the next size at which it is not among the fastest.
+    ends = np.minimum.accumulate(np.where(near, count, np.arange(count))[:, ::-1], axis=1)[:, ::-1]
+    found, place = np.zeros(count, np.int64), 0
+    while place < count:
+        leader = int(np.argmax(near[:, place]))
+        end = max(int(ends[leader, place]), place + 1)  # a time that is no number is faster than none
+        found[place:end] = leader
+        place = end
+    return found
+
+
+def _lattice(variants: _Field, low: int, high: int) -> range:
+    """Return equally spaced sizes that include all sizes which meet the assumptions of all variants."""
+    known = variants.probed(low, high)
+    if len(known) == 0:
+        assumptions = tuple(dict.fromkeys(one.assumptions for one in variants.variants))
+        raise NoCommonSizeError(variants.parameter, low, high, assumptions)
+    step = int(np.gcd.reduce(np.diff(known))) or 1
+    return range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
+
+
+def _between(tried: Integers, sizes: Integers, winners: Integers, step: int, most: int) -> Integers:
+    """Return sizes between neighbours with different winners, and beyond the first and the last valid size."""
+    changes = np.flatnonzero(winners[1:] != winners[:-1])
+    gaps = list(zip(sizes[changes].tolist(), sizes[changes + 1].tolist(), strict=True))
+    gaps += [(int(below), int(sizes[0])) for below in tried[tried < sizes[0]][-1:]]
+    gaps += [(int(sizes[-1]), int(above)) for above in tried[tried > sizes[-1]][:1]]
+    parts = [np.zeros(0, np.int64)]
+    for low, high in gaps:
+        count = (high - low) // step
+        parts.append(low + step * np.linspace(0, count, min(count, most) + 1).astype(np.int64))
+    return np.unique(np.concatenate(parts))
+
+
+def _leads(sizes: Integers, winners: Integers, names: Sequence[str]) -> tuple[Lead, ...]:
+    starts = [0, *(np.flatnonzero(winners[1:] != winners[:-1]) + 1).tolist(), len(sizes)]
+    return tuple(Lead(names[winners[i]], int(sizes[i]), int(sizes[end - 1])) for i, end in pairwise(starts))

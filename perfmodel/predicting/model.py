@@ -1,0 +1,374 @@
+"""Fitted models: the run time of a kernel at given sizes, and its terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfmodel.counts import KernelCounts
+from perfmodel.counts.launch_limits import check_launch
+from perfmodel.counts.quasipoly.arguments import given_size
+from perfmodel.display import data_frame, html_table, one_line
+from perfmodel.documents import require
+from perfmodel.errors import UnmeasuredFeatureError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
+from perfmodel.fitting import FitOptions, FittedWeights, read_weights
+from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
+from perfmodel.fitting.weights_file import family_of
+from perfmodel.lazy import Lazy, cached_property
+from perfmodel.models import Family, find_family
+from perfmodel.models.binding import RunTime
+from perfmodel.predicting.prediction import Prediction
+from perfmodel.quantities.case import Case
+from perfmodel.threads import ALONE
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from perfmodel.fitting import FamilyFits
+    from perfmodel.store import Measurements
+
+
+@dataclass(frozen=True)
+class FittedModel(Lazy):
+    """A model family with its weights for one device.
+
+    Parameters
+    ----------
+    fitted
+        The weights and how they were fitted.
+    facts
+        Facts of the device, for families that need them.
+    given
+        The family, if it is a user's own value that cannot be found by its name.
+    path
+        The weights file that it was read from; None of a model that was just fitted.
+
+    Notes
+    -----
+    Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*,
+    section 2: a prediction is the inner product of weights and evaluated counts.
+    """
+
+    fitted: FittedWeights
+    facts: DeviceFacts | None = field(default=None, compare=False)
+    given: Family | None = field(default=None, compare=False)
+    path: Path | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return one_line(f"<FittedModel {self._title}>")
+
+    @property
+    def _title(self) -> str:
+        numbers = f"{len(self.fitted.weights)} weights from {self.fitted.rows} measurements"
+        return f"{self.fitted.family} on {self.device}: {numbers}"
+
+    def _repr_html_(self) -> str:
+        """Return the weights as a table for a notebook, with the notes of the fit below it."""
+        rows = [(name, f"{w.value:.4g}", "-" if w.standard_error is None else f"{w.standard_error:.1e}", w.unit,
+                 ", ".join(w.marks)) for name, w in self.fitted.weights.items()]  # fmt: skip
+        head = ("weight", "value", "std. error", "unit", "marks")
+        return html_table([head, *rows], self._title, self.notes)
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each weight as a pandas table, with its value, standard error, unit and marks.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        weights = self.fitted.weights.items()
+        rows = ({"weight": name, **one.model_dump(), "marks": " ".join(one.marks)} for name, one in weights)
+        return data_frame(rows, ("weight", "value", "standard_error", "unit", "marks"))
+
+    @cached_property
+    def family(self) -> Family:
+        """The model family."""
+        return self.given or family_of(self.fitted)
+
+    @property
+    def device(self) -> str:
+        """Name of the device that the weights belong to."""
+        return self.fitted.device
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """Each weight's value, in its unit."""
+        return MappingProxyType({n: w.value for n, w in self.fitted.weights.items()})
+
+    @cached_property
+    def units(self) -> Mapping[str, str]:
+        """Each weight's unit, as in ``s/operation``."""
+        return MappingProxyType({n: w.unit for n, w in self.fitted.weights.items()})
+
+    @cached_property
+    def standard_errors(self) -> Mapping[str, float | None]:
+        """Each weight's standard error, in its unit; None where the measurements give none."""
+        return MappingProxyType({n: w.standard_error for n, w in self.fitted.weights.items()})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Warnings about the weights, one sentence each."""
+        return self.fitted.notes
+
+    def with_facts(self, facts: Mapping[str, Fact]) -> FittedModel:
+        """Return the model with other facts of the device, by key; they replace what was known or fitted.
+
+        Examples
+        --------
+        A twice as wide memory, all else equal: ``model.with_facts({"dram_bandwidth": Fact(2e11, "B/s", "a plan")})``.
+        """
+        known = (self.facts or DeviceFacts(self.device, "", "", ())).updated(facts)
+        given = {one.name: one.fact for one in self.family.weights if one.fact and one.fact in facts}
+        weights = {
+            name: weight.model_copy(update={"value": float(known.value(given[name])), "standard_error": None})
+            if name in given else weight
+            for name, weight in self.fitted.weights.items()
+        }
+        return replace(self, facts=known, fitted=self.fitted.model_copy(update={"weights": weights}))
+
+    def save(self, path: str | Path) -> None:
+        """Write the weights as JSON, whole or not at all; raise OutputError if that is not possible."""
+        self.fitted.save(path)
+
+    def predict(
+        self,
+        kernel: Any,
+        sizes: Mapping[str, Any] | None = None,
+        /,
+        *,
+        level: float = 0.9,
+        allow_unmeasured: bool = False,
+        **more_sizes: Any,
+    ) -> Prediction:
+        """Predict the run time of a kernel.
+
+        Parameters
+        ----------
+        kernel
+            A Loopy ``TranslationUnit``, or its counts; counting once is much faster where many
+            predictions are wanted.
+        sizes, **more_sizes
+            Every size parameter of the kernel: an integer, or an array of integers. Give a size by
+            mapping if an argument of this method has its name.
+        level
+            Probability that the interval should hold the measured time.
+        allow_unmeasured
+            Whether features that no measurement exercised may be counted as free.
+
+        Raises
+        ------
+        UnmeasuredFeatureError
+            If the kernel needs such a feature.
+        LaunchLimitError
+            If its work-groups have more work-items or local memory than the device is known to allow.
+        ParameterError
+            If a size is left out, unknown, negative or no integer.
+        LevelError
+            If the level is not between 0 and 1.
+        MissingFactError, QuantitiesError
+            If the family needs an unknown fact of the device, or does not compute what it declares.
+        """
+        check_level(level)
+        require(sizes is None or isinstance(sizes, Mapping), "predict: sizes", sizes, "a mapping of names to sizes")
+        with ALONE:
+            counts = self.counted(kernel)
+            if self.facts is not None:
+                check_launch(counts, self.facts)
+            at = {**(sizes or {}), **more_sizes}
+            at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
+            case = Case(counts, at, self.facts, self.family.name)
+            features = case.features  # first, since they check all sizes of an array at once
+            values = self.family.values(case) if self.family.resources else features
+            unmeasured = self._unmeasured(values)
+            if unmeasured and not allow_unmeasured:
+                raise UnmeasuredFeatureError(unmeasured, self.device)
+            if not self.family.resources:
+                values = self.family.values(case)
+            seconds, terms = self._run_time.evaluate(values)
+            half_width = self.half_width(level, values)
+            warnings = self._warnings(seconds, features, half_width, level)
+            interval = _interval(seconds, half_width)
+            return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
+
+    def by_terms(
+        self, counts: KernelCounts, sizes: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]]:
+        """Return the terms of a prediction [s] by name, and the function from such terms to the run time [s].
+
+        With it one can ask what the time would be if a term took longer, also where terms overlap
+        (:meth:`perfmodel.models.binding.RunTime.with_terms`). Features that were never measured are free.
+
+        Raises
+        ------
+        ParameterError, MissingFactError, QuantitiesError
+            As of :meth:`predict`.
+        """
+        values = self.family.values(Case(counts, sizes, self.facts, self.family.name))
+        _, terms = self._run_time.evaluate(values)
+        return terms, lambda changed: self._run_time.with_terms(values, changed)
+
+    def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
+        """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
+
+        It depends on what the prediction rests on (:mod:`perfmodel.fitting.uncertainty.local_scale`): `values` are
+        the features and quantities that it is evaluated from (:meth:`perfmodel.models.Family.values`), and h has
+        their shape. Where nothing is known at the level it is infinite, a float.
+        """
+        conformal, quantiles = self.fitted.conformal, self._quantiles
+        if conformal is None or quantiles is None:
+            return None
+        return conformal.half_width(quantiles.at(level), self._run_time.by_weight(values) if conformal.scale else {})
+
+    def counted(self, kernel: Any) -> KernelCounts:
+        """Return a kernel's counts for this model's device; counts are returned as they are."""
+        if isinstance(kernel, KernelCounts):
+            return kernel
+        from perfmodel.counts import count
+
+        return count(kernel, subgroup_size=self.fitted.subgroup_size)
+
+    @cached_property
+    def _run_time(self) -> RunTime:
+        return RunTime(self.family, self.weights)
+
+    @cached_property
+    def _quantiles(self) -> Quantiles | None:
+        return self.fitted.conformal.quantiles if self.fitted.conformal else None
+
+    def _warnings(
+        self, seconds: Any, values: Mapping[str, Any], half_width: Any, level: float
+    ) -> tuple[str, ...]:
+        found = []
+        if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
+            found.append("no run time is zero or below: the kernel is outside what was fitted")
+        if isinstance(half_width, float) and half_width == math.inf and self.fitted.conformal:
+            found.append(f"no bounds can be given at {level:.0%}: {self.fitted.conformal.limits}")
+        if measured := self.fitted.measured:
+            found += measured.far_outside(seconds, self.weights, values)
+        return tuple(found)
+
+    def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the features that the family uses and that no measurement exercised, sorted."""
+        weights, takes, needs = self.weights, self.family.takes, self._never_exercised
+        found = [name for name in values if name not in weights and (takes(name) or name in needs)]
+        return tuple(sorted(name for name in found if np.any(values[name])))
+
+    @cached_property
+    def _never_exercised(self) -> frozenset[str]:
+        """The features that the family's expression names and that no measurement exercised."""
+        measured = self.fitted.measured
+        return self._run_time.charged - {*measured.features} if measured else frozenset()
+
+
+def fit(
+    measurements: Measurements,
+    family: str | Family = "stevens_kloeckner_2016",
+    nonnegative: bool = False,
+    options: FitOptions | None = None,
+    others: Measurements | None = None,
+) -> FittedModel:
+    """Fit a model family to measurements.
+
+    Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`).
+    Features that no measurement exercises get no weight. The model's ``notes`` name features whose weights the
+    measurements do not determine separately.
+
+    Parameters
+    ----------
+    measurements
+        Measured kernels of one device with their counts.
+    family
+        A model family or its name.
+    nonnegative
+        Whether weights below zero are ruled out; `options` has this setting too.
+    options
+        Other settings of the fit.
+    others
+        Measured kernels that the fit does not use, such as test kernels. With their errors, the intervals
+        rest on more groups of kernels.
+
+    Raises
+    ------
+    UnknownFamilyError, BadTimesError, BadFeatureValuesError, TooFewRowsError
+        If the family does not exist, or the measurements do not allow a fit.
+    ConfoundedFeaturesError, MissingFactError
+        As of :func:`perfmodel.fitting.fit_weights`.
+    """
+    from perfmodel.fitting import FamilyFits
+
+    rows = isinstance(measurements, Iterable) and hasattr(measurements, "facts")
+    require(rows, "fit: measurements", measurements, "what store.read returned")
+    asked = options or FitOptions()
+    if nonnegative:
+        asked = asked.model_copy(update={"nonnegative": True})
+    return fitted_model(FamilyFits(measurements, find_family(family), asked, others))
+
+
+def fitted_model(fits: FamilyFits) -> FittedModel:
+    """Return the model that is fitted to the measured rows, with intervals from all rows."""
+    from perfmodel.fitting import fit_weights
+    from perfmodel.fitting.uncertainty.measured_range import measured_range
+
+    fitted = fit_weights(fits.known, fits.family, fits.options, fits.design)
+    update = {
+        "conformal": fits.scores,
+        "measured": measured_range(fits.design),
+        "scatter": fits.scatter,
+        "anchored": fits.anchored,
+    }
+    return FittedModel(fitted.model_copy(update=update), fits.known.facts, fits.family)
+
+
+def _interval(seconds: Any, half_width: Any) -> tuple[Any, Any] | None:
+    if half_width is None:
+        return None
+    if not isinstance(seconds, float):
+        return scaled(seconds, half_width)
+    if not (seconds > 0 and half_width <= WIDEST):
+        return 0.0, math.inf
+    factor = math.exp(half_width)
+    return seconds / factor, seconds * factor
+
+
+def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
+    """Read a model that :meth:`FittedModel.save` wrote.
+
+    The facts of the device are those of the fit. If the file does not hold them, they are read
+    from ``device.json`` and ``facts.yaml`` beside it. `family` is needed only for a user's own: a
+    value that cannot be found by its name, or the path of a Python file. Nothing that a weights
+    file names is run; the file that you give must have the SHA-256 that the weights file keeps.
+
+    Raises
+    ------
+    WeightsFileError
+        If the file is missing or is no weights file of this schema.
+    UnknownFamilyError, FamilyFileError, ExpressionError
+        If it belongs to a family that does not exist, or `family` cannot be used.
+    FamilyUnaskedError
+        If it belongs to a family in a Python file, and `family` is not given.
+    FamilyDiffersError
+        If `family` is not the family of the fit, or has changed since.
+    StoreFormatError, FactsFileError
+        If ``device.json`` is no description of a device, or ``facts.yaml`` not what it should be.
+    """
+    given = None if family is None else find_family(family)
+    fitted = read_weights(path, family=given)
+    facts = DeviceFacts.from_json(fitted.facts) if fitted.facts else _facts_beside(Path(path))
+    return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, given, Path(path))
+
+
+def _facts_beside(path: Path) -> DeviceFacts | None:
+    device = path.with_name("device.json")
+    if not device.is_file():
+        return None
+    facts, written = read_device(device), path.with_name(FACTS_FILE)
+    return facts.updated(read_facts(written)) if written.is_file() else facts

@@ -1,0 +1,101 @@
+"""Crossovers, against sizes worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import NoCommonSizeError, ParameterError, UnmeasuredFeatureError
+from perfmodel.predicting.crossovers import Lead, crossover, fastest, leads_of
+from tests.priced import CUBE, MODEL, SQUARE, adding
+
+
+def test_a_crossing_at_the_very_size():
+    # equal at 64, where the cube keeps its lead
+    assert (Lead("a", 1, 64), Lead("b", 65, 1000)) == crossover(CUBE, SQUARE, MODEL, "n", 1, 1000)
+    expected = (Lead("square", 1, 1), Lead("cube", 2, 10))
+    assert expected == crossover(
+        adding("n^2", kind="mul"), adding("2*n - 1"), MODEL, "n", 1, 10, names=("square", "cube")
+    )
+
+
+def test_only_sizes_that_both_assume():
+    tiled = adding("64*n^2", "[n] -> { : n mod 16 = 0 }", "mul")
+    assert (Lead("a", 16, 64), Lead("b", 80, 992)) == crossover(CUBE, tiled, MODEL, "n", 1, 1000)
+    other = adding("n^3", "[n] -> { : n mod 24 = 0 }")
+    assert (Lead("a", 48, 48), Lead("b", 96, 960)) == crossover(other, tiled, MODEL, "n", 1, 1000)
+
+
+@pytest.mark.parametrize("step", [1, 48])
+def test_a_crossing_in_a_range_of_a_thousand_million_sizes(step):
+    a, b = adding("n^2", f"[n] -> {{ : n mod {step} = 0 }}"), adding("123456789*n", kind="mul")
+    last = 123456789 // step * step
+    found = crossover(a, b, MODEL, "n", 1, 10**9)
+    assert (Lead("a", step, last), Lead("b", last + step, 10**9 // step * step)) == found
+
+
+@pytest.mark.parametrize("high", [5000, 10**8])
+def test_all_crossings_are_found(high):
+    # n^2 - 1100 n + 100000 is zero at 100 and 1000 and negative between
+    a, b = adding("1100*n"), adding("n^2 + 100000", kind="mul")
+    expected = (Lead("a", 1, 100), Lead("b", 101, 1000), Lead("a", 1001, high))
+    assert expected == crossover(a, b, MODEL, "n", 1, high)
+
+
+def test_a_lower_bound_in_the_middle_of_a_wide_range():
+    late = adding("10*n", "[n] -> { : n >= 3000000 and n mod 5 = 0 }", "mul")
+    assert (Lead("b", 3_000_000, 10**7),) == crossover(CUBE, late, MODEL, "n", 1, 10**7)
+    early = adding("10*n", "[n] -> { : n <= 7000000 }", "mul")
+    assert (Lead("a", 1, 3), Lead("b", 4, 7_000_000)) == crossover(CUBE, early, MODEL, "n", 1, 10**7)
+
+
+def test_other_parameters_are_fixed():
+    a, b = adding("n^2*m", parameters="m, n"), adding("100*n*m", kind="mul", parameters="m, n")
+    assert (Lead("a", 1, 100), Lead("b", 101, 200)) == crossover(a, b, MODEL, "n", 1, 200, m=7)
+    with pytest.raises(ParameterError):
+        crossover(a, b, MODEL, "n", 1, 200)
+
+
+def test_no_size_that_both_assume():
+    odd = adding("n", "[n] -> { : n mod 2 = 1 }")
+    even = adding("n", "[n] -> { : n mod 2 = 0 }")
+    with pytest.raises(NoCommonSizeError) as caught:
+        crossover(odd, even, MODEL, "n", 1, 1000)
+    assert ("n", 1, 1000) == (caught.value.parameter, caught.value.low, caught.value.high)
+    assert (odd.assumptions, even.assumptions) == caught.value.assumptions
+
+
+def test_the_fastest_of_three_by_ranges():
+    # n^3 < 16 n^2 < 1024 n: they cross at 16 and at 64
+    three = {"cube": CUBE, "square": adding("16*n^2", kind="mul"), "line": adding("1024*n")}
+    expected = (Lead("cube", 1, 16), Lead("square", 17, 64), Lead("line", 65, 1000))
+    assert (expected, {}) == leads_of(three, MODEL, "n", 1, 1000)
+    found, _ = leads_of(three, MODEL, "n", 1, 10**9)
+    assert (*expected[:2], Lead("line", 65, 10**9)) == found
+
+
+def test_three_agree_with_the_best_at_each_size():
+    # 1100 n and n^2 + 100000 cross at 100 and 1000; the constant is below both from 200 on, up to 110
+    texts = {"a": "1100*n", "b": "n^2 + 100000", "c": "121000 + 40*n"}
+    three = {name: adding(text) for name, text in texts.items()}
+    found, _ = leads_of(three, MODEL, "n", 1, 3000)
+    for lead in found:
+        for n in (lead.low, (lead.low + lead.high) // 2, lead.high):
+            times = {name: eval(text.replace("^", "**"), {"n": n}) for name, text in texts.items()}
+            assert min(times.values()) == times[lead.name], (n, times)
+    assert [1, *(lead.high + 1 for lead in found[:-1])] == [lead.low for lead in found]
+
+
+def test_a_variant_that_was_never_measured_takes_no_part():
+    variants = {"cube": CUBE, "divisions": adding("n", kind="div")}
+    found, withheld = leads_of(variants, MODEL, "n", 1, 10)
+    assert ((Lead("cube", 1, 10),), ["divisions"]) == (found, list(withheld))
+    assert "divisions" == leads_of(variants, MODEL, "n", 2, 10, allow_unmeasured=True)[0][0].name
+    with pytest.raises(UnmeasuredFeatureError):
+        leads_of({"divisions": variants["divisions"]}, MODEL, "n", 1, 10)
+
+
+def test_a_lead_is_kept_while_times_are_equal():
+    seconds = np.array([[2.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 2.0], [9.0, 1.0, 0.5, 2.0]])
+    assert [1, 1, 2, 0] == fastest(seconds).tolist()
+    assert 3 == len(fastest(np.full((2, 3), np.nan)))  # ends

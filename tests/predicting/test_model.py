@@ -1,0 +1,355 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.errors import (
+    LaunchLimitError,
+    LevelError,
+    ParameterError,
+    SizeRangeError,
+    StoreFormatError,
+    UnmeasuredFeatureError,
+)
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting.uncertainty.conformal import Conformal
+from perfmodel.fitting.uncertainty.local_scale import LocalScale, WeightScale
+from perfmodel.fitting.uncertainty.measured_range import Measured
+from perfmodel.models import Family
+from perfmodel.models.model import Weight
+from perfmodel.predicting.model import FittedModel, fit, load
+from tests.fitting.test_weights import KERNELS, PLANTED, SIZES, measurements
+from tests.standins import Counts, Operation, Row, Rows, count
+
+MODEL = fit(measurements())
+OTHER = Counts(
+    operation_table=(
+        Operation("float32", "add", count("n^3")),
+        Operation("float32", "mul", count("n")),
+        Operation("float64", "rsqrt", count("n")),
+        Operation("int32", "mul", count("n")),
+    ),
+)
+
+
+def test_terms_by_hand():
+    found = MODEL.predict(KERNELS["tile"], n=100)
+    expected = {
+        "global_load_32_stride1": 1e6 * PLANTED["global_load_32_stride1"],
+        "local_load_32": 9e6 * PLANTED["local_load_32"],
+        "work_groups": 100 * PLANTED["work_groups"],
+        "launches": PLANTED["launches"],
+    }
+    measured = {name: term for name, term in found.terms.items() if term}
+    assert expected.keys() == measured.keys()
+    for name, term in expected.items():
+        assert pytest.approx(term, rel=1e-8) == found.terms[name]
+    assert pytest.approx(sum(expected.values()), rel=1e-8) == found.seconds
+    assert (0.0, math.inf) == found.interval  # one group of kernels says nothing of others
+    assert "no bounds can be given at 90%" in found.warnings[0]
+    assert () == found.unmeasured
+
+
+def test_a_time_by_other_terms():
+    """In a sum, a term that takes twice as long adds its seconds."""
+    terms, time = MODEL.by_terms(KERNELS["tile"], {"n": 100})
+    found = MODEL.predict(KERNELS["tile"], n=100)
+    assert found.terms == terms
+    assert pytest.approx(found.seconds) == time(terms)
+    more = {**terms, "local_load_32": 2 * terms["local_load_32"]}
+    assert pytest.approx(found.seconds + 9e6 * PLANTED["local_load_32"]) == time(more)
+
+
+def test_many_sizes_at_once():
+    sizes = np.arange(1, 2000)
+    found = MODEL.predict(KERNELS["add"], n=sizes)
+    assert sizes.shape == found.seconds.shape
+    for n in (1, 77, 1999):
+        one = MODEL.predict(KERNELS["add"], n=n)
+        assert pytest.approx(one.seconds, rel=1e-12) == found.seconds[n - 1]
+        assert isinstance(one.seconds, float)
+
+
+def test_a_kernel_is_counted_on_the_way():
+    t_unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}",
+        "out[i] = a[i] + 1 {if = i > 0}",
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1",
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
+    found = MODEL.predict(t_unit, n=100, allow_unmeasured=True)
+    assert pytest.approx(99 * PLANTED["op_float32_add"], rel=1e-8) == found.terms["op_float32_add"]
+    assert pytest.approx(7 * PLANTED["work_groups"], rel=1e-8) == found.terms["work_groups"]
+
+
+def in_groups(items, local_cells):
+    code = ["t[i] = a[i] {id=w}", "out[i] = t[i] + 1 {dep=w}"] if local_cells else "out[i] = a[i] + 1"
+    tile = [lp.TemporaryVariable("t", np.float32, local_cells, address_space=lp.AddressSpace.LOCAL)] * bool(local_cells)
+    t_unit = lp.make_kernel(
+        f"{{[i]: 0 <= i < {items}}}", code, [lp.GlobalArg("out, a", np.float32, shape=items), *tile],
+        lang_version=(2018, 2), name="work",
+    )
+    return lp.tag_inames(t_unit, "i:l.0")
+
+
+def test_what_does_not_fit_on_the_device_is_not_predicted():
+    limits = {"max_work_group_size": Fact(64, "work-items", "made up"), "local_memory_bytes": Fact(256, "B", "made up")}
+    limited = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", limits))
+    for fits in (in_groups(64, 0), in_groups(32, 64)):
+        assert limited.predict(fits, allow_unmeasured=True).seconds > 0
+    with pytest.raises(LaunchLimitError, match=r"a work-group of 'work' needs 65 work-items, and '.*' has 64; make"):
+        limited.predict(in_groups(65, 0), allow_unmeasured=True)
+    with pytest.raises(LaunchLimitError, match=r"needs 260 bytes of local memory, and '.*' has 256"):
+        limited.predict(in_groups(32, 65), allow_unmeasured=True)
+    unknown = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", {}))
+    assert unknown.predict(in_groups(65, 0), allow_unmeasured=True).seconds > 0
+
+
+def test_sizes_as_a_mapping():
+    assert MODEL.predict(KERNELS["add"], n=5).seconds == (
+        MODEL.predict(KERNELS["add"], {"n": 5}).seconds
+    )
+
+
+def test_a_prediction_is_withheld_where_a_feature_was_never_measured():
+    with pytest.raises(UnmeasuredFeatureError) as caught:
+        MODEL.predict(OTHER, n=10)
+    assert ("op_float32_mul", "op_float64_special") == caught.value.features
+    assert "op_float32_mul, op_float64_special" in str(caught.value)
+    found = MODEL.predict(OTHER, n=10, allow_unmeasured=True)
+    assert ("op_float32_mul", "op_float64_special") == found.unmeasured
+    weights = MODEL.weights
+    expected = 1000 * weights["op_float32_add"] + 10 * weights["work_groups"] + weights["launches"]
+    assert pytest.approx(expected, rel=1e-12) == found.seconds
+
+
+def test_a_feature_that_is_zero_at_the_size_is_not_needed():
+    model = MODEL.predict(OTHER, n=0)
+    assert pytest.approx(PLANTED["launches"], rel=1e-8) == model.seconds
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("n", {}), ("n", {"n": -1}), ("m", {"n": 1, "m": 2})])
+def test_a_wrong_size_is_named(name, sizes):
+    with pytest.raises(ParameterError) as caught:
+        MODEL.predict(KERNELS["add"], **sizes)
+    assert name == caught.value.name
+
+
+@pytest.mark.parametrize(
+    "size",
+    [2**53 + 1, 2**60, 10**400, 10**5000, 2.0**60, [1, 2**60], np.array([2**62]), np.array([10**30], object)],
+    ids=range(8),
+)
+def test_a_size_that_no_double_holds_exactly_is_named(size):
+    wide = replace(KERNELS["add"], types={"n": "int64"})
+    assert MODEL.predict(wide, n=2**53).seconds > 0
+    with pytest.raises(ParameterError, match="above 2\\*\\*53 and so not exact as a double") as caught:
+        MODEL.predict(wide, n=size)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("given", [int, np.int64, lambda n: [1, n], lambda n: np.array([n, 1])], ids=range(4))
+def test_a_size_that_the_kernels_argument_cannot_hold_is_refused(dtype, given):
+    counts = replace(KERNELS["add"], types={} if dtype == "int32" else {"n": dtype})
+    bits, signed = int(dtype.lstrip("uint")), not dtype.startswith("u")
+    largest = 2 ** (bits - signed) - 1
+    assert np.all(np.asarray(MODEL.predict(counts, n=given(min(largest, 2**53))).seconds) > 0)
+    if bits == 64:
+        return
+    with pytest.raises(SizeRangeError) as caught:
+        MODEL.predict(counts, n=given(largest + 1))
+    least = -largest - 1 if signed else 0
+    assert f"'n' is {largest + 1}, and the kernel's argument is of type {dtype}" in str(caught.value)
+    assert f"holds numbers from {least} to {largest};" in str(caught.value)
+
+
+SCORED = FittedModel(
+    MODEL.fitted.model_copy(
+        update={
+            "conformal": Conformal(scores=(math.log(2), math.log(3)), groups=("a", "b")),
+            "measured": Measured(seconds=(1e-5, 1e-2), features={"op_float32_add": (1e5, 1e8)}),
+        }
+    )
+)
+
+
+def test_intervals_are_factors_and_depend_on_the_level():
+    one = SCORED.predict(KERNELS["add"], n=100, level=0.3)
+    assert pytest.approx((one.seconds / 2, one.seconds * 2)) == one.interval
+    assert () == one.warnings
+    found = SCORED.predict(KERNELS["add"], n=np.array([100, 200]), level=0.6)
+    assert pytest.approx(found.seconds / 3) == found.interval[0]
+    assert pytest.approx(found.seconds * 3) == found.interval[1]
+    assert (0.0, math.inf) == SCORED.predict(KERNELS["add"], n=100).interval
+    assert SCORED == FittedModel(SCORED.fitted)
+
+
+ERRORS = {"launches": 0.5, "op_float32_add": 3.0, "work_groups": 1.0}
+LOCAL = LocalScale(
+    error_power=1.0, support_power=1.0,
+    weights={name: WeightScale(error=error, support=0.7) for name, error in ERRORS.items()},
+)  # fmt: skip
+
+
+def with_scales(model: FittedModel) -> FittedModel:
+    """Scores of two groups, 0.6 in scales of 1 and of 2, and scales of predictions by weight."""
+    scores = Conformal(scores=(0.6, 0.6), groups=("a", "b"), scales=(1.0, 2.0), scale=LOCAL)
+    return replace(model, fitted=model.fitted.model_copy(update={"conformal": scores, "measured": None}))
+
+
+def test_the_interval_depends_on_what_the_prediction_rests_on():
+    model = with_scales(MODEL)
+    for n in (1, 100):
+        added, groups = 1000 * n**2 * PLANTED["op_float32_add"], n * PLANTED["work_groups"]
+        total = added + groups + PLANTED["launches"]
+        scale = (3 * added + groups + 0.5 * PLANTED["launches"]) / total
+        scale *= math.sqrt(added**2 + groups**2 + PLANTED["launches"] ** 2) / total  # over (0.7 + 0.3)**0.5
+        for level, score in ((0.3, 0.3), (0.6, 0.6)):
+            found = model.predict(KERNELS["add"], n=n, level=level)
+            expected = total / math.exp(score * scale), total * math.exp(score * scale)
+            assert pytest.approx(expected, rel=1e-6) == found.interval
+    assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.7).interval
+    assert "no bounds can be given at 70%" in model.predict(KERNELS["add"], n=100, level=0.7).warnings[0]
+
+
+def test_intervals_of_arrays_are_those_of_points():
+    sizes = np.array([1, 10, 100, 1000])
+    toy = fit(toy_measurements(), TOY)
+    for model in (with_scales(MODEL), with_scales(toy)):
+        for level in (0.3, 0.7):
+            many = model.predict(KERNELS["add"], n=sizes, level=level).interval
+            ones = [model.predict(KERNELS["add"], n=n, level=level).interval for n in sizes]
+            assert pytest.approx(np.transpose(ones)) == np.array(many)
+            assert all(isinstance(bound, float) for one in ones for bound in one)
+
+
+def test_a_width_beyond_all_numbers_has_no_bounds():
+    wide = LocalScale(
+        error_power=1.0, support_power=0.0, weights={"op_float32_add": WeightScale(error=1e4, support=0.0)}
+    )
+    scores = Conformal(scores=(1.0, 1.0), groups=("a", "b"), scales=(1.0, 1.0), scale=wide)
+    model = FittedModel(MODEL.fitted.model_copy(update={"conformal": scores}))
+    assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.5).interval
+    low, high = model.predict(KERNELS["add"], n=np.array([100, 200]), level=0.5).interval
+    assert ([0.0, 0.0], [math.inf, math.inf]) == (low.tolist(), high.tolist())
+
+
+def test_a_file_keeps_scales_and_one_from_before_them_loads(tmp_path):
+    path = tmp_path / "w.json"
+    with_scales(MODEL).save(path)
+    found = load(path).predict(KERNELS["add"], n=100, level=0.5)
+    assert with_scales(MODEL).predict(KERNELS["add"], n=100, level=0.5).interval == found.interval
+    document = json.loads(path.read_text())
+    del document["conformal"]["scales"], document["conformal"]["scale"]
+    path.write_text(json.dumps(document))
+    old = load(path).predict(KERNELS["add"], n=100, level=0.5)
+    assert pytest.approx((old.seconds / math.exp(0.6), old.seconds * math.exp(0.6))) == old.interval
+
+
+def test_a_level_that_is_no_probability():
+    with pytest.raises(LevelError):
+        SCORED.predict(KERNELS["add"], n=100, level=95)
+
+
+def test_sizes_far_outside_of_what_was_measured_carry_a_warning():
+    small, large = (SCORED.predict(KERNELS["add"], n=n, level=0.5).warnings for n in (100, 10_000))
+    assert () == small
+    assert ["predicted time is 2", "op_float32_add is 1e+11"] == [w[: len(p)] for w, p in zip(
+        large, ["predicted time is 2", "op_float32_add is 1e+11"], strict=True)]
+    many = SCORED.predict(KERNELS["add"], n=np.array([100, 10_000]), level=0.5).warnings
+    assert "at 1 of 2 sizes" in many[0]
+
+
+def test_no_time_is_below_zero():
+    negative = {name: w.model_copy(update={"value": -1.0}) for name, w in SCORED.fitted.weights.items()}
+    found = FittedModel(SCORED.fitted.model_copy(update={"weights": negative, "measured": None}))
+    one = found.predict(KERNELS["add"], n=100, level=0.5)
+    assert (0.0, math.inf) == one.interval
+    assert one.warnings[0].startswith("no run time is zero or below")
+
+
+TOY = Family(
+    name="toy",
+    citation="this test",
+    quantities=lambda case: {"waves": case.value(case.counts.work_groups()) / case.fact("compute_units")},
+    units={"waves": ""},
+    sums={"compute": ("op_float*",), "memory": ("global_*",)},
+    weights=(Weight("w_wave", "s", start=1e-6),),
+    parts={"busy": "max(compute, memory)"},
+    expression="busy + w_wave*waves",
+    additive=False,
+)
+UNITS = DeviceFacts.from_mapping("stand-in", "none", "0", {"compute_units": Fact(4, "", "by hand")})
+
+
+def toy_measurements() -> Rows:
+    rows = []
+    for n in (1024, *SIZES):
+        times = {"empty": 0.0, "add": 1000 * n**2 * 2e-11, "load": 100 * n**2 * 4e-10}
+        rows += [Row(name, {"n": n}, time + n / 4 * 3e-7, name, group=name) for name, time in times.items()]
+    found = Rows(tuple(rows), KERNELS)
+    object.__setattr__(found, "facts", UNITS)
+    return found
+
+
+def test_a_family_with_an_expression_of_its_own(monkeypatch, tmp_path):
+    model = fit(toy_measurements(), TOY)
+    assert pytest.approx(3e-7, rel=1e-6) == model.weights["w_wave"]
+    found = model.predict(KERNELS["add"], n=100)
+    assert pytest.approx(2e-4 + 100 / 4 * 3e-7, rel=1e-6) == found.seconds
+    assert pytest.approx({"busy": 2e-4}, rel=1e-6) == dict(found.terms)
+    many = model.predict(KERNELS["add"], n=np.array([50, 100]))
+    assert pytest.approx(found.seconds) == many.seconds[1]
+    # what was known of the device is in the file: it need not lie beside it, and may be another by now
+    monkeypatch.setattr("perfmodel.models.families", lambda: {"toy": TOY})
+    model.save(tmp_path / "toy.json")
+    again = load(tmp_path / "toy.json")
+    assert model == again
+    assert found.seconds == again.predict(KERNELS["add"], n=100).seconds
+    grown = UNITS.updated({"compute_units": Fact(8, "", "by another hand"), "banks": Fact(32, "", "by hand")})
+    (tmp_path / "device.json").write_text(json.dumps(grown.to_json()))
+    assert UNITS == load(tmp_path / "toy.json").facts
+    assert found.seconds == load(tmp_path / "toy.json").predict(KERNELS["add"], n=100).seconds
+
+
+def test_facts_beside_weights_that_hold_none(tmp_path):
+    MODEL.save(tmp_path / "w.json")
+    assert load(tmp_path / "w.json").facts is None
+    (tmp_path / "device.json").write_text(json.dumps(UNITS.to_json()))
+    assert UNITS == load(tmp_path / "w.json").facts
+    (tmp_path / "facts.yaml").write_text("facts: {banks: {value: 32, unit: '', source: by hand}}")
+    assert UNITS.updated({"banks": Fact(32, "", "by hand")}) == load(tmp_path / "w.json").facts
+    (tmp_path / "device.json").write_text("{")
+    with pytest.raises(StoreFormatError, match=r"device.json' line 1: is no JSON"):
+        load(tmp_path / "w.json")
+
+
+OWN = "w_launch*launches + max(w_add*op_float32_add, w_load*global_load_32_stride1)"
+
+
+def test_an_expression_of_a_user_s_own(tmp_path):
+    rows = [
+        Row(name, {"n": n}, 3e-6 + max(added * n**2 * 2e-11, loaded * n**2 * 4e-10), name, group=name)
+        for n in (1024, *SIZES)
+        for name, added, loaded in (("empty", 0, 0), ("add", 1000, 0), ("load", 0, 100))
+    ]
+    model = fit(Rows(tuple(rows), KERNELS), Family.from_expression(OWN, "mine"))
+    expected = {"w_launch": 3e-6, "w_add": 2e-11, "w_load": 4e-10}
+    assert pytest.approx(expected, rel=1e-6) == dict(model.weights)
+    assert {"w_launch": "s/launch", "w_add": "s/operation", "w_load": "s/access"} == dict(model.units)
+    # a file holds the expression; what the expression charges for and no measurement had is withheld
+    model.save(tmp_path / "mine.json")
+    again = load(tmp_path / "mine.json")
+    assert ("mine", OWN) == (again.family.name, again.family.expression)
+    assert model.predict(KERNELS["add"], n=100).seconds == again.predict(KERNELS["add"], n=100).seconds
+    few = fit(Rows(tuple(row for row in rows if row.kernel != "load"), KERNELS), Family.from_expression(OWN, "mine"))
+    with pytest.raises(UnmeasuredFeatureError, match="global_load_32_stride1"):
+        few.predict(KERNELS["load"], n=100)

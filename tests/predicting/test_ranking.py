@@ -1,0 +1,200 @@
+"""Rankings, against times worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.errors import AnchorError, AssumptionError, LevelError, ParameterError, UnmeasuredFeatureError
+from perfmodel.fitting.uncertainty.anchored import Anchored
+from perfmodel.fitting.uncertainty.conformal import Conformal
+from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.predictions import Anchor
+from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking, rank, scatter_of, sweep, with_ties
+from tests.priced import CUBE, MODEL, SQUARE, adding
+from tests.test_display import Cells
+
+
+def test_fastest_first():
+    found = rank({"cube": CUBE, "square": SQUARE}, MODEL, n=100)
+    assert ["square", "cube"] == [variant.name for variant in found]
+    assert pytest.approx([64e4 * 1e-12, 1e6 * 1e-12]) == [variant.seconds for variant in found]
+    assert ["cube", "square"] == [v.name for v in rank({"cube": CUBE, "square": SQUARE}, MODEL, {"n": 10})]
+
+
+def test_a_variant_that_was_never_measured_is_no_winner():
+    with pytest.raises(UnmeasuredFeatureError):
+        rank({"cube": CUBE, "divisions": adding("n", kind="div")}, MODEL, n=100)
+    found = rank({"cube": CUBE, "divisions": adding("n", kind="div")}, MODEL, n=100, allow_unmeasured=True)
+    assert "divisions" == found[0].name
+
+
+def test_ranking_is_at_one_size():
+    with pytest.raises(ParameterError, match="one size"):
+        rank({"cube": CUBE}, MODEL, n=np.array([1, 2]))
+
+
+NORMAL = Scatter(deviation=0.1, cells=9)
+SCATTERED = FittedModel(
+    MODEL.fitted.model_copy(
+        update={
+            "scatter": NORMAL,
+            "anchored": Anchored(conformal=Conformal(scores=(), groups=()), scatter=Scatter(deviation=0.01, cells=9)),
+        }
+    )
+)
+
+
+def variants(*seconds: float) -> list[RankedVariant]:
+    return [RankedVariant(f"v{place}", time) for place, time in enumerate(seconds)]
+
+
+def test_ties_by_hand():
+    """Of 0.1 sqrt 2 of deviation, 1.2816 deviations are a factor of exp(0.1812): up to 1.198 is a tie."""
+    found = with_ties(variants(1.0, 1.19, 1.21, 3.0), NORMAL)
+    assert [True, True, False, False] == [one.tied for one in found]
+    assert pytest.approx(1.0) == sum(one.fastest for one in found)
+    # alone, the second and the third would be faster with Phi(-1.230) = 11 % and Phi(-1.348) = 9 %
+    assert 0.05 < found[2].fastest < found[1].fastest < 0.11
+    assert [True, True, False, False] == [one.to_measure for one in found]
+    surer = with_ties(variants(1.0, 1.19, 1.21, 3.0), NORMAL, level=0.98)
+    assert [True, True, True, False] == [one.to_measure for one in surer]
+
+
+def test_a_clear_winner_needs_no_measurement():
+    found = with_ties(variants(1.0, 2.0, 2.0), NORMAL)
+    assert ([False] * 3, [True, False, False]) == ([one.tied for one in found], [one.to_measure for one in found])
+    (alone,) = with_ties(variants(1.0), NORMAL)
+    assert (1.0, False, True) == (alone.fastest, alone.tied, alone.to_measure)
+
+
+@pytest.mark.parametrize("seconds", [(-1.0, 1.0), (0.0, 1.0), (1.0, float("inf")), ()])
+def test_times_of_which_no_ties_can_be_told(seconds):
+    assert tuple(variants(*seconds)) == with_ties(variants(*seconds), NORMAL)
+    assert tuple(variants(1.0, 1.0)) == with_ties(variants(1.0, 1.0), None)
+
+
+def test_a_ranking_has_ties_where_the_weights_keep_a_scatter():
+    plain = rank({"cube": CUBE, "square": SQUARE}, MODEL, n=60)
+    assert [None, None] == [one.fastest for one in plain]
+    found = rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=60)  # 64/60 apart
+    assert [True, True] == [one.tied for one in found]
+    assert 0.67 == pytest.approx(found[0].fastest, abs=0.01)  # Phi(log(64/60) / (0.1 sqrt 2)) = Phi(0.456)
+    assert [False, False] == [one.tied for one in rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=30)]
+    with pytest.raises(LevelError):
+        rank({"cube": CUBE}, SCATTERED, n=60, level=2)
+
+
+def test_anchors_scale_each_variant_and_have_a_scatter_of_their_own():
+    anchors = {
+        "cube": Anchor("cube", "stand-in", {"n": 10}, 3e-9, 1e-9),
+        "square": Anchor("square", "stand-in", {"n": 10}, 5e-9, 2e-9),
+    }
+    found = rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=60, anchors=anchors)
+    assert ["square", "cube"] == [one.name for one in rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=70)]
+    times = {"cube": 3 * 60**3 * 1e-12, "square": 2.5 * 64 * 60**2 * 1e-12}
+    assert times == {one.name: pytest.approx(one.seconds) for one in found}
+    assert [False, False] == [one.tied for one in found]  # 8/7.2 apart, and 0.01 of scatter
+    with pytest.raises(AnchorError, match="'square' cannot be anchored: there are anchors only of cube"):
+        rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=60, anchors={"cube": anchors["cube"]})
+    older = FittedModel(SCATTERED.fitted.model_copy(update={"anchored": None}))
+    assert (NORMAL, None) == (scatter_of(older), scatter_of(older, anchored=True))
+
+
+RANKING = Ranking([
+    RankedVariant("tiled", 1e-3, (5e-4, 2e-3), ("far <outside>",), {"load": 1e-3}, (), 0.75, True, True),
+    RankedVariant("naive", 1.5e-3, None, (), {"load": 1e-3, "add": 5e-4}, ("op_x",), 0.25, True, False),
+])  # fmt: skip
+
+
+def test_it_is_a_tuple():
+    assert RANKING == tuple(RANKING)
+    assert hash(RANKING[0].name) == hash(RANKING[:1][0].name)
+    assert "naive" == RANKING[1].name
+
+
+def test_one_line():
+    assert "<Ranking of 2 variants, fastest first: tiled, naive>" == repr(RANKING)
+    assert "<RankedVariant tiled: 1 ms (500 us to 2 ms), tied>" == repr(RANKING[0])
+    assert "<Ranking of 0 variants, fastest first: >" == repr(Ranking())
+    many = Ranking([RankedVariant("x" * 30, 1.0)] * 20)
+    assert len(repr(many)) < 120
+
+
+def test_the_table():
+    shown = Cells(RANKING._repr_html_())
+    assert [
+        ["variant", "seconds", "times the best", "fastest", "tie", "interval"],
+        ["tiled", "1 ms", "1.00", "75.0 %", "tie", "500 us to 2 ms"],
+        ["naive", "1.5 ms", "1.50", "25.0 %", "tie", "-"],
+    ] == shown.rows
+    assert ["tiled: far <outside>"] == shown.notes
+    assert [("variant", "seconds", "times the best", "interval")] == Ranking().table
+
+
+def test_the_frame():
+    frame = RANKING.to_frame()
+    assert [*COLUMNS, "term.load", "term.add"] == list(frame.columns)
+    assert ["tiled", "naive"] == frame["variant"].tolist()
+    assert [1e-3, 1.5e-3] == frame["seconds"].tolist()
+    assert [5e-4] == frame["low_s"].dropna().tolist()
+    assert [5e-4] == frame["term.add"].dropna().tolist()
+    assert list(COLUMNS) == list(Ranking().to_frame().columns)
+
+
+BOTH = {"cube": CUBE, "square": SQUARE}
+
+
+def test_each_point_is_ranked():
+    found, withheld = sweep(BOTH, MODEL, [{"n": 10}, {"n": 100}, {"n": 20}])
+    assert {} == withheld
+    assert [{"n": 10}, {"n": 100}, {"n": 20}] == [one.sizes for one in found]
+    assert [["cube", "square"], ["square", "cube"], ["cube", "square"]] == [
+        [v.name for v in one.variants] for one in found
+    ]
+    # additions and products take 1e-12 s
+    assert pytest.approx([1e-9, 64e4 * 1e-12, 8e3 * 1e-12]) == [one.variants[0].seconds for one in found]
+    assert pytest.approx(1e-9) == found[0].variants[0].terms["op_float32_add"]
+
+
+def test_a_point_is_what_a_ranking_at_its_size_gives():
+    found, _ = sweep(BOTH, SCATTERED, [{"n": 60}, {"n": 70}], level=0.8)
+    for point in found:
+        for swept, alone in zip(point.variants, rank(BOTH, SCATTERED, point.sizes, level=0.8), strict=True):
+            assert (alone.name, alone.tied, alone.to_measure) == (swept.name, swept.tied, swept.to_measure)
+            assert pytest.approx((alone.seconds, alone.fastest)) == (swept.seconds, swept.fastest)
+            assert pytest.approx(alone.interval) == swept.interval
+
+
+def test_two_names():
+    grid = adding("n*m", parameters="m, n")
+    points = [{"n": n, "m": m} for n in (1, 2) for m in (3, 5)]
+    found, _ = sweep({"grid": grid}, MODEL, points)
+    assert pytest.approx([3e-12, 5e-12, 6e-12, 1e-11]) == [one.variants[0].seconds for one in found]
+
+
+def test_sizes_that_break_an_assumption_leave_that_variant_out():
+    even = adding("n", "[n] -> { : n mod 2 = 0 }", "mul")
+    found, _ = sweep({"cube": CUBE, "even": even}, MODEL, [{"n": 3}, {"n": 4}])
+    assert [("even",), ()] == [one.broken for one in found]
+    assert [["cube"], ["even", "cube"]] == [[v.name for v in one.variants] for one in found]
+    with pytest.raises(AssumptionError):
+        sweep({"even": even}, MODEL, [{"n": 3}, {"n": 5}])
+
+
+def test_what_was_never_measured_is_withheld():
+    found, withheld = sweep({"cube": CUBE, "divisions": adding("n", kind="div")}, MODEL, [{"n": 3}])
+    assert (["divisions"], ["cube"]) == (list(withheld), [one.name for one in found[0].variants])
+    with pytest.raises(UnmeasuredFeatureError):
+        sweep({"divisions": adding("n", kind="div")}, MODEL, [{"n": 3}])
+    with pytest.raises(ParameterError):
+        sweep(BOTH, MODEL, [{"m": 3}])
+
+
+def test_anchors_scale_all_points():
+    anchor = Anchor("cube", "stand-in", {"n": 2}, 3e-12, 1e-12)
+    found, _ = sweep({"cube": CUBE}, MODEL, [{"n": 10}, {"n": 20}], anchors={"cube": anchor})
+    assert pytest.approx([3e-9, 24e-9]) == [one.variants[0].seconds for one in found]
+    with pytest.raises(AnchorError):
+        sweep(BOTH, MODEL, [{"n": 10}], anchors={"cube": anchor})
