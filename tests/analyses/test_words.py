@@ -1,12 +1,13 @@
-"""Weights in plain words, with rates worked out by hand."""
+"""Weights and terms in plain words: rates worked out by hand, advice, and the words of a user's own family."""
 
 from __future__ import annotations
 
 import pytest
 
-from perfmodel.analyses.weights_in_words import weight_words
+from perfmodel.analyses.words import term_advice, term_words, weight_words
 from perfmodel.features import FEATURE_NAMES, unit
-from perfmodel.models import families
+from perfmodel.models import Family, families
+from perfmodel.models.model import Weight
 
 
 @pytest.mark.parametrize(
@@ -69,11 +70,53 @@ def test_every_feature_and_every_weight_has_words():
 
 def test_families_own_weights_have_words_of_their_own():
     """No weight of a family is shown by its name, and rates are worked out by hand: 1/2e-10 is 5e9."""
-    lane = weight_words("w_operation", 2e-10, "s/operation", "work_depth")
+    lane = weight_words("w_operation", 2e-10, "s/operation", families()["work_depth"])
     assert "an operation of a lane costs 200 ps: 5 Gop/s" == lane
-    assert "the bandwidth of global memory is 2 GB/s" == weight_words("w_bandwidth", 2e9, "B/s", "gpuperf (measured)")
+    assert "the bandwidth of global memory is 2 GB/s" == weight_words("w_bandwidth", 2e9, "B/s", families()["gpuperf"])
     for family in families().values():
         for weight in family.weights:
             plain = weight.name.removeprefix("w_").replace("_", " ")
-            words = weight_words(weight.name, 1e-9, weight.unit, family.name)
+            words = weight_words(weight.name, 1e-9, weight.unit, family)
             assert not words.startswith((f"{plain} ", f"{plain}, ")), (family.name, weight.name)
+
+
+@pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
+def test_every_part_of_every_family_has_words_and_no_other(family):
+    assert {*family.parts} == {*family.words} >= {*family.advice}
+    for part in family.parts:
+        assert term_words(family, part) != part.replace("_", " "), part
+
+
+def test_every_feature_has_words_and_advice():
+    for feature in FEATURE_NAMES:
+        assert feature not in term_words(families()["stevens_kloeckner_2016"], feature)
+        advice = term_advice(families()["stevens_kloeckner_2016"], feature)
+        assert advice.endswith("."), feature
+        assert ("functions" in advice) == feature.endswith("_special")
+
+
+@pytest.mark.parametrize(
+    ("family", "term", "begins"),
+    [
+        ("bottleneck", "chain_time", "Break the chain"), ("bottleneck", "near_time", "Fit the first-level cache"),
+        ("multithreaded", "loop_memory", "Move less data"), ("roofline", "local", "Access local memory less"),
+        ("work_depth", "latency", "Break the chain"),
+    ],
+)  # fmt: skip
+def test_advice_follows_the_term(family, term, begins):
+    assert term_advice(families()[family], term).startswith(begins)
+
+
+def test_a_users_own_family_is_shown_by_its_names_and_gets_no_advice():
+    mine = Family("mine", "nowhere")
+    assert ("my part", "") == (term_words(mine, "my_part"), term_advice(mine, "my_part"))
+
+
+def test_a_users_own_family_may_give_words():
+    wait = Weight("w_wait", "s/access", words="waiting for a load", counted="access")
+    mine = Family(
+        "mine", "nowhere", weights=(wait,), words={"my_part": "loads that wait"}, advice={"my_part": "Load less."}
+    )
+    assert ("loads that wait", "Load less.") == (term_words(mine, "my_part"), term_advice(mine, "my_part"))
+    assert "waiting for a load costs 500 ps: 2 Gaccess/s" == weight_words("w_wait", 5e-10, "s/access", mine)
+    assert "wait, an access, costs 500 ps: 2 Gaccess/s" == weight_words("w_wait", 5e-10, "s/access")

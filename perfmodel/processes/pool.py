@@ -24,12 +24,11 @@ from perfmodel.errors import (
     WorkerDiedError,
     WorkerDiedWarning,
 )
+from perfmodel.processes.batches import Report, Task, attempt, work
+from perfmodel.processes.executors import Processes, checked_jobs, is_death, processes_for
+from perfmodel.processes.variants import CountedVariants, Parcel, Variant, packed, packed_counts
 from perfmodel.progress import Progress, shown
 from perfmodel.progress import task as reported
-from perfmodel.workers.batches import Report, Task, attempt, work
-from perfmodel.workers.counted import CountedVariants
-from perfmodel.workers.parcels import Parcel, Variant, packed, packed_counts
-from perfmodel.workers.processes import Processes, checked_jobs, is_death, processes_for
 
 GROWTH_BYTES = 250 * 2**20
 """A process that grew by so much is replaced [B]; it begins with about 100 MB."""

@@ -16,11 +16,11 @@ from perfmodel.measuring.bench import AnyBench
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
 from perfmodel.measuring.progress import Progress
+from perfmodel.measuring.remote.client import chosen_slug
+from perfmodel.measuring.remote.crew import Crew
+from perfmodel.measuring.remote.order import Order
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timing import Samples
-from perfmodel.measuring.workers.client import chosen_slug
-from perfmodel.measuring.workers.crew import Crew
-from perfmodel.measuring.workers.order import Order
 from perfmodel.opencl import Device
 from perfmodel.store import canonical
 

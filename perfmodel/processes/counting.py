@@ -11,10 +11,9 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.documents import require
 from perfmodel.errors import PerfModelError
 from perfmodel.kernels.space import Space
+from perfmodel.processes.pool import Pool
+from perfmodel.processes.variants import CountedVariants, Variant, counts_as_json
 from perfmodel.progress import Progress
-from perfmodel.workers.counted import CountedVariants
-from perfmodel.workers.parcels import Variant, counts_as_json
-from perfmodel.workers.pool import Pool
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

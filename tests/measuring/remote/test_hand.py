@@ -16,10 +16,10 @@ from perfmodel.kernels.by_value import pickled_by_value
 from perfmodel.measuring import Silent, lock
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.lock import lock_path, locked
+from perfmodel.measuring.remote import hand
+from perfmodel.measuring.remote.hand import PLACES, carry_out, own_device, station
+from perfmodel.measuring.remote.order import OWN_DEVICE, Answer, Order
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.workers import hand
-from perfmodel.measuring.workers.hand import PLACES, carry_out, own_device, station
-from perfmodel.measuring.workers.order import OWN_DEVICE, Answer, Order
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
 

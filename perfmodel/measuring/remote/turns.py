@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.measuring.workers.client import having
-from perfmodel.measuring.workers.crew import Crew
+from perfmodel.measuring.remote.client import having
+from perfmodel.measuring.remote.crew import Crew
 
 
 def turns(client: Any) -> tuple[tuple[str, ...], ...]:

@@ -7,12 +7,12 @@ import pytest
 from perfmodel.errors import BrokenDeviceError, DeviceBusyError, NoWorkerError, SchedulerError, WorkerVersionError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import Campaign
+from perfmodel.measuring.remote import crew as module
+from perfmodel.measuring.remote.crew import Crew
+from perfmodel.measuring.remote.order import Answer, Order
 from perfmodel.measuring.subject import FailedError
-from perfmodel.measuring.workers import crew as module
-from perfmodel.measuring.workers.crew import Crew
-from perfmodel.measuring.workers.order import Answer, Order
+from tests.measuring.remote.fakes import ADDRESS, FACTS, SLUG, FakeClient, Future, Worker
 from tests.measuring.test_session import Hears
-from tests.measuring.workers.fakes import ADDRESS, FACTS, SLUG, FakeClient, Future, Worker
 
 ORDER = Order(SLUG, Campaign("a test"), "token", "launch_overhead")
 BUSY = Answer(error=DeviceBusyError("H200", 0.0, "process 7", "a lock"))

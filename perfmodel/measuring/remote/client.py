@@ -7,7 +7,7 @@ from typing import Any
 
 from perfmodel.cluster import address_of, workers_of
 from perfmodel.errors import AmbiguousDeviceError, NoWorkerError
-from perfmodel.measuring.workers.order import RESOURCE
+from perfmodel.measuring.remote.order import RESOURCE
 
 
 def having(client: Any) -> dict[str, list[str]]:

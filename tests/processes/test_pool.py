@@ -25,11 +25,11 @@ from perfmodel.errors import (
     WorkerDiedError,
     WorkerDiedWarning,
 )
-from perfmodel.workers import pool
-from perfmodel.workers.batches import Outcome, Report
-from perfmodel.workers.parcels import Parcel
+from perfmodel.processes import pool
+from perfmodel.processes.batches import Outcome, Report
+from perfmodel.processes.variants import Parcel
 from tests.cluster import cluster
-from tests.workers.variants import double, noted, write_file
+from tests.processes.variants import double, noted, write_file
 
 ROOT = Path(__file__).parents[2]
 

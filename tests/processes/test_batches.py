@@ -10,10 +10,10 @@ import cloudpickle
 import pytest
 
 from perfmodel.errors import PerfModelWarning, TrialError, VariantError
-from perfmodel.workers import batches
-from perfmodel.workers.batches import attempt, resident_bytes, work
-from perfmodel.workers.parcels import Parcel, packed
-from tests.workers.variants import double
+from perfmodel.processes import batches
+from perfmodel.processes.batches import attempt, resident_bytes, work
+from perfmodel.processes.variants import Parcel, packed
+from tests.processes.variants import double
 
 
 def told(kernel):

@@ -13,11 +13,11 @@ from perfmodel.cluster import address_of, asking, check_versions, dask, lost
 from perfmodel.errors import BrokenDeviceError, DeviceBusyError, NoWorkerError, PerfModelError, SchedulerError
 from perfmodel.measuring.lock import POLL_S
 from perfmodel.measuring.progress import Progress
+from perfmodel.measuring.remote.client import having
+from perfmodel.measuring.remote.hand import carry_out, station
+from perfmodel.measuring.remote.order import Answer, Order, Station, resource
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.supervised import DIED
-from perfmodel.measuring.workers.client import having
-from perfmodel.measuring.workers.hand import carry_out, station
-from perfmodel.measuring.workers.order import Answer, Order, Station, resource
 
 #: How often it is looked whether a worker that has not answered is still there [s].
 LOOK_S = 0.5

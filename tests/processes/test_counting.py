@@ -15,7 +15,7 @@ from perfmodel.errors import JobsError, SubgroupSizeError, TrialError, UnknownSt
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.progress import Silent
 from tests.cluster import cluster
-from tests.workers.variants import double, write_file
+from tests.processes.variants import double, write_file
 
 N = 1000
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
 import threading
@@ -10,17 +11,21 @@ from functools import partial
 import pytest
 
 import perfmodel as pm
-from perfmodel.errors import TrialError, UnpicklableVariantError
+from perfmodel.counts import count
+from perfmodel.errors import TrialError, UnpicklableVariantError, VariantError
 from perfmodel.kernels import execution
 from perfmodel.kernels.files import load_kernel_file
-from perfmodel.workers.counted import CountedVariants
-from perfmodel.workers.parcels import counts_as_json, made, packed, packed_counts, unpacked
-from tests.workers.variants import double, write_file
+from perfmodel.processes import variants
+from perfmodel.processes.variants import CountedVariants, counts_as_json, made, packed, packed_counts, unpacked
+from tests.processes.variants import double, write_file
+from tests.test_display import Cells
 
 
 @pytest.fixture(autouse=True)
 def no_other_files(monkeypatch):
     """Kernel files that other tests ran here are forgotten: their names may be in any pickle."""
+    for name in [*execution._executed, *execution._beside, "widths"]:
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(execution, "_executed", {})
     monkeypatch.setattr(execution, "_beside", {})
 
@@ -79,3 +84,35 @@ def test_what_cannot_be_pickled_is_named_with_advice():
 def test_a_function_that_returns_something_else():
     with pytest.raises(TrialError, match=r"its function returns int, and not a loopy\.TranslationUnit"):
         made("odd", lambda: 3)
+
+
+COUNTS = {str(width): count(double(width)) for width in (4, 8, 16)}
+
+
+def as_text(counts):
+    return json.dumps(counts.to_json()).encode()
+
+
+def hashes(counted):
+    return {name: counts.hash for name, counts in counted.items()}
+
+
+def test_text_is_read_when_it_is_used(monkeypatch):
+    monkeypatch.setattr(variants, "IN_MEMORY", 2)
+    found = CountedVariants({name: as_text(one) for name, one in COUNTS.items()}, {"x": VariantError("x", "no.")})
+    assert ["4", "8", "16"] == [*found]
+    assert hashes(COUNTS) == hashes(found)
+    assert found["8"] is found["8"]
+    assert 2 == len(found._read)
+    assert "<CountedVariants: 3 counted, 1 with an error: 4, 8, 16>" == repr(found)
+    assert ["x", "variant 'x': no. Or leave this variant out of the file."] == Cells(found._repr_html_()).rows[-1]
+    with pytest.raises(KeyError):
+        found["x"]
+    copied = pickle.loads(pickle.dumps(found))
+    assert (hashes(found), {**found.errors}) == (hashes(copied), {**copied.errors})
+
+
+def test_values_are_kept_as_they_are():
+    found = CountedVariants(COUNTS, {})
+    assert found["4"] is COUNTS["4"]
+    assert "<CountedVariants: 3 counted: 4, 8, 16>" == repr(found)

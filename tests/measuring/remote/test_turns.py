@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.measuring.workers.turns import turns
-from tests.measuring.workers.fakes import FakeClient, Worker
+from perfmodel.measuring.remote.turns import turns
+from tests.measuring.remote.fakes import FakeClient, Worker
 
 
 def test_drivers_of_one_processor_have_turns_and_all_else_is_at_once():

@@ -15,9 +15,9 @@ from perfmodel.measuring.lock import lock_path
 from perfmodel.measuring.pinning import pin_threads
 from perfmodel.measuring.probes.instrument import Instrument
 from perfmodel.measuring.probes.visit import points_of
+from perfmodel.measuring.remote.hold import Hold
+from perfmodel.measuring.remote.order import OWN_DEVICE, Answer, Order, Station
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.workers.hold import Hold
-from perfmodel.measuring.workers.order import OWN_DEVICE, Answer, Order, Station
 from perfmodel.opencl import Device, devices
 
 #: Compiled code of so many campaigns is kept.

@@ -11,8 +11,8 @@ from typing import Any
 
 from perfmodel.cluster import SAME
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring.workers.hand import station
-from perfmodel.measuring.workers.order import Answer, Station, resource
+from perfmodel.measuring.remote.hand import station
+from perfmodel.measuring.remote.order import Answer, Station, resource
 
 FACTS = DeviceFacts("H200", "NVIDIA CUDA", "570", ())
 SLUG = FACTS.slug

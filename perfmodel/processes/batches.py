@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 
 from perfmodel.errors import PerfModelError, TrialError
-from perfmodel.workers.parcels import Parcel, Variant, made, said, unpacked
+from perfmodel.processes.variants import Parcel, Variant, made, said, unpacked
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

@@ -13,10 +13,10 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import perfmodel as pm
 from perfmodel.errors import EmptyClusterError, JobsError, WorkerVersionError
-from perfmodel.workers import processes
-from perfmodel.workers.processes import OwnProcesses, checked_jobs, is_death, processes_for
+from perfmodel.processes import executors
+from perfmodel.processes.executors import OwnProcesses, checked_jobs, is_death, processes_for
 from tests.cluster import cluster
-from tests.workers.variants import double
+from tests.processes.variants import double
 
 
 def cluster_of(workers):
@@ -29,9 +29,9 @@ def cluster_of(workers):
 
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_told(monkeypatch):
-    monkeypatch.setattr(processes, "COMES_S", 0.3)
+    monkeypatch.setattr(executors, "COMES_S", 0.3)
     with cluster(workers=0) as client, pytest.raises(EmptyClusterError, match=r"waited 0.3 s\); start some, as 'dask"):
-        processes.ClusterProcesses(client)
+        executors.ClusterProcesses(client)
 
 
 def test_a_worker_of_a_cluster_with_other_versions_is_refused(monkeypatch):
@@ -73,7 +73,7 @@ def test_there_are_no_more_processes_than_variants(monkeypatch, jobs, most, expe
 def test_who_is_gone_is_named(monkeypatch):
     monkeypatch.setattr("perfmodel.cluster.check_versions", lambda client, workers: None)
     there = dict.fromkeys("abcde", 1)
-    found = processes.ClusterProcesses(cluster_of(there))
+    found = executors.ClusterProcesses(cluster_of(there))
     assert "" == found.gone()
     there["new"] = there.pop("d")
     assert "1 of 5 workers (d)" == found.gone()

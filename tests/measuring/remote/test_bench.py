@@ -23,10 +23,10 @@ from perfmodel.kernels import discover
 from perfmodel.measuring import Silent, lock
 from perfmodel.measuring.probes.probe import Settings
 from perfmodel.measuring.probes.visit import PROBES
-from perfmodel.measuring.workers import crew as crews
-from perfmodel.measuring.workers.bench import WorkersBench, workers_device
-from perfmodel.measuring.workers.crew import Crew
-from perfmodel.measuring.workers.order import resource
+from perfmodel.measuring.remote import crew as crews
+from perfmodel.measuring.remote.bench import WorkersBench, workers_device
+from perfmodel.measuring.remote.crew import Crew
+from perfmodel.measuring.remote.order import resource
 from perfmodel.store.files import DEVICE_FILE
 from tests.campaigns import SCALE, TINY, measured
 from tests.cluster import cluster, process_of_worker
@@ -159,8 +159,8 @@ def test_only_a_worker_opens_its_device(client):
 def test_a_class_that_cannot_travel_is_named():
     import threading
 
+    from perfmodel.measuring.remote.bench import WorkersDevice
     from perfmodel.measuring.subject import Subject
-    from perfmodel.measuring.workers.bench import WorkersDevice
 
     lock = threading.Lock()
     kernel = replace(SCALE, reference=lambda arguments, factor: lock)

@@ -10,8 +10,8 @@ from perfmodel.errors import DeviceBusyError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import Silent, lock
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.workers import hold as module
-from perfmodel.measuring.workers.hold import Hold
+from perfmodel.measuring.remote import hold as module
+from perfmodel.measuring.remote.hold import Hold
 
 FACTS = DeviceFacts("H200", "NVIDIA CUDA", "570", ())
 

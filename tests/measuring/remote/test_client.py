@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.errors import AmbiguousDeviceError, NoWorkerError
-from perfmodel.measuring.workers.client import chosen_slug, having
-from tests.measuring.workers.fakes import FakeClient, Worker
+from perfmodel.measuring.remote.client import chosen_slug, having
+from tests.measuring.remote.fakes import FakeClient, Worker
 
 POCL, INTEL = "pocl-amd-epyc", "intel-amd-epyc"
 TWO = FakeClient(a=Worker((POCL,)), b=Worker((INTEL,)), c=Worker((POCL,)))
