@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.compare.test_side_by_side import contenders
 
 import perfmodel as pm
 from perfmodel import store
@@ -15,7 +16,6 @@ from perfmodel.facts import DeviceFacts
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import fit
 from tests.compare.test_protocols import MEASURED, TESTS
-from tests.compare.test_side_by_side import contenders
 from tests.fitting.test_weights import KERNELS
 from tests.predicting.test_model import MODEL
 from tests.recorded import POCL

@@ -22,21 +22,22 @@ MODULES = {
 ROWS = {row["module"]: re.findall(r"`([^`]+)`", row["tests"]) for row in ROW.finditer(README)}
 
 
-def same_named(module: str) -> Path:
+def same_named(module: str) -> list[Path]:
+    """Return the tests of a module: ``test_<module>.py``, and ``test_<module>_<part>.py`` where it has parts."""
     path = Path(module)
     name = path.parent.name if path.name == "__init__.py" else path.stem
-    return TESTS / path.parent / f"test_{name}.py"
+    return [*(TESTS / path.parent).glob(f"test_{name}.py"), *(TESTS / path.parent).glob(f"test_{name}_*.py")]
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
 def test_a_module_has_a_test(module: str) -> None:
-    assert same_named(module).is_file() or module in ROWS
+    assert same_named(module) or module in ROWS
 
 
 @pytest.mark.parametrize("module", sorted(ROWS))
 def test_a_line_is_needed_and_true(module: str) -> None:
     assert module in MODULES
-    assert not same_named(module).is_file()
+    assert not same_named(module)
     assert ROWS[module]
     assert [] == [name for name in ROWS[module] if not (TESTS / name).is_file()]
 
@@ -45,7 +46,8 @@ def test_a_test_has_a_module() -> None:
     """Tests that mirror no module say so in tests/README.md."""
     for path in TESTS.rglob("test_*.py"):
         relative = path.relative_to(TESTS)
-        module = relative.parent / f"{path.stem.removeprefix('test_')}.py"
+        words = path.stem.removeprefix("test_").split("_")
+        modules = {(relative.parent / f"{'_'.join(words[:n])}.py").as_posix() for n in range(1, len(words) + 1)}
         package = PACKAGE / relative.parent / "__init__.py"
-        mirrors = module.as_posix() in MODULES or (package.is_file() and path.stem == f"test_{relative.parent.name}")
+        mirrors = modules & MODULES or (package.is_file() and path.stem == f"test_{relative.parent.name}")
         assert mirrors or f"`{relative.as_posix()}`" in README, relative

@@ -15,7 +15,7 @@ from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.calibration.fitted_device import FittedDevice
+    from perfmodel.calibration.calibrate import FittedDevice
     from perfmodel.facts import Fact
     from perfmodel.kernels import KernelClass
     from perfmodel.measuring import Campaign
@@ -82,7 +82,7 @@ def _calibrate(
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
-    from perfmodel.calibration.found_weights import data_folder
+    from perfmodel.calibration.recommended import data_folder
     from perfmodel.cli.known_facts import show_facts
     from perfmodel.cli.settings import Bar
     from perfmodel.store import read

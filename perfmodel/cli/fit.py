@@ -54,7 +54,7 @@ def command(
 
     The linear model takes seconds, bottleneck half a minute, and --all about two minutes.
     """
-    from perfmodel.calibration.fitted_device import CORE, fit_family
+    from perfmodel.calibration.calibrate import CORE, fit_family
     from perfmodel.fitting import FitOptions
     from perfmodel.io import file_part, is_standard_output
     from perfmodel.models import find_family
@@ -80,7 +80,7 @@ def command(
 
 
 def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact], json: bool) -> None:
-    from perfmodel.calibration.fitted_device import files_of_all, fit_device
+    from perfmodel.calibration.calibrate import files_of_all, fit_device
     from perfmodel.cli.calibrate import fitted_document
     from perfmodel.cli.settings import Bar
 

@@ -117,8 +117,7 @@ def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:
 
 def _needed(job: _Job, file: Path, at: dict[str, int], store: Path) -> _Job:
     """Keep the classes that exercise what the kernels of a file need and the store does not have."""
-    from perfmodel.calibration.kernel_choice import missing_features
-    from perfmodel.calibration.synthesised_kernels import classes_for
+    from perfmodel.calibration.kernel_choice import classes_for, missing_features
 
     counted = counted_variants(file, None, int(job.device.facts.value("subgroup_size")))
     missing = missing_features(counted.values(), at, store)

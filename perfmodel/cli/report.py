@@ -118,7 +118,7 @@ def _model(
     source: Path | None, family: str | None, device: str | None, facts: str | None, told: bool
 ) -> tuple[Path, FittedModel]:
     """Return the folder of the device and its model."""
-    from perfmodel.calibration.folder_weights import folder_weights
+    from perfmodel.calibration.recommended import folder_weights
     from perfmodel.predicting.model import load
 
     if source is None:

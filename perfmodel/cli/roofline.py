@@ -26,8 +26,7 @@ def command(
     """Print how near the test kernels of a device come to the best that its measurements reached."""
     from perfmodel.analyses.roofline import largest, roofline_points
     from perfmodel.fitting.device_folder import measured_folder
-    from perfmodel.report.roofline import roofline_document, roofline_table
-    from perfmodel.report.roofline_picture import picture_roofline
+    from perfmodel.report.roofline import picture_roofline, roofline_document, roofline_table
 
     one_output(json, out=out)
     _, tests = measured_folder(source, given=given_facts_of(facts))

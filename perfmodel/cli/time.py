@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.ranking import SweptPoint
     from perfmodel.tuning.agreement import Agreement
-    from perfmodel.tuning.timed import TimedPoint
+    from perfmodel.tuning.timing import TimedPoint
     from perfmodel.tuning.trials import Trials
 
 SCHEMA = "perfmodel.timing/1"
@@ -247,8 +247,7 @@ def _timed(
     trials: Trials, points: tuple[Mapping[str, int], ...], swept: tuple[SweptPoint, ...], bar: Any
 ) -> tuple[TimedPoint, ...]:
     """Say how long it takes, time the variants, and set the records beside the predictions."""
-    from perfmodel.tuning.timed import timed_point
-    from perfmodel.tuning.timing import expected_s, place_of, time_variants
+    from perfmodel.tuning.timing import expected_s, place_of, time_variants, timed_point
 
     known = {
         place_of(one.name, point.sizes): max(one.seconds, 0.0)

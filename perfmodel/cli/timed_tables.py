@@ -11,7 +11,7 @@ from perfmodel.cli.settings import table_width
 if TYPE_CHECKING:
     from perfmodel.predicting.ranking import RankedVariant
     from perfmodel.tuning.agreement import Agreement
-    from perfmodel.tuning.timed import TimedPoint, TimedVariant
+    from perfmodel.tuning.timing import TimedPoint, TimedVariant
 
 COLUMNS = (
     "variant", "status", "seconds", "median_s", "visits", "runs", "flags", "predicted_s", "low_s", "high_s", "factor",
@@ -115,7 +115,7 @@ def terms_text(one: RankedVariant) -> str:
 
 def timed_csv(points: Sequence[TimedPoint]) -> str:
     """Return a row for each size and variant with all that is known, and the seconds of each term."""
-    from perfmodel.report.tables import csv_text
+    from perfmodel.report.layout import csv_text
 
     every = [one for point in points for one in point.variants]
     terms = dict.fromkeys(term for one in every if one.predicted for term in one.predicted.terms)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from perfmodel.report.tables import percent
-from scripts.lab.families_page import BEGIN, HEADER, SIMULATED, families_page
 from tests.compare.test_side_by_side import contenders
+
+from perfmodel.report.layout import percent
+from scripts.lab.families_page import BEGIN, HEADER, SIMULATED, families_page
 
 
 def cells(line: str) -> list[str]:

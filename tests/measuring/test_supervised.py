@@ -22,7 +22,7 @@ CAMPAIGN = """
 import os, signal, sys, time
 from dataclasses import replace
 from pathlib import Path
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.measuring.timekeeper import Timekeeper
 from tests.campaigns import SCALE, measured

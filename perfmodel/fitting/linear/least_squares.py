@@ -1,14 +1,23 @@
-"""The linear least-squares core: column scaling, orthogonal factorisations, what is determined."""
+"""The linear least-squares core: column scaling, orthogonal factorisations, what is determined.
+
+What an estimator is given, checked: rows of features, their times and their weights.
+
+How well each weight is determined: standard errors, intervals, and marks in words.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from perfmodel.errors import BadFeatureValuesError, BadTimesError
 
 Array = npt.NDArray[np.float64]
 
@@ -191,3 +200,161 @@ def _null_groups(null_space: Array) -> tuple[tuple[int, ...], ...]:
     for column in np.flatnonzero(involved):
         groups.setdefault(int(labels[column]), []).append(int(column))
     return tuple(tuple(group) for group in groups.values())
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Rows that count in a fit.
+
+    Parameters
+    ----------
+    matrix
+        Feature values, shape (n_rows, n_features).
+    times
+        Measured times [s], shape (n_rows,).
+    weights
+        Weight of each row, all above zero and 1 on average, shape (n_rows,).
+    names
+        What each column is called in messages.
+    """
+
+    matrix: Array
+    times: Array
+    weights: Array
+    names: tuple[str, ...]
+
+
+def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, positive: bool) -> TrainingRows:  # noqa: N803
+    """Check what `fit` was given; rows of weight zero are left out.
+
+    Parameters
+    ----------
+    estimator
+        Its ``n_features_in_`` (and ``feature_names_in_``) are set.
+    X, y, sample_weight
+        As of scikit-learn's ``fit``.
+    positive
+        Whether times at or below zero and values below zero are refused.
+    """
+    if positive:
+        _check_times(y)
+    matrix, times = validate_data(
+        estimator, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite=False, ensure_min_samples=0
+    )
+    names = column_names(estimator)
+    _check_values(matrix, names, positive)
+    times = np.asarray(times, dtype=np.float64)
+    weights = np.ones(len(times))
+    if sample_weight is not None:
+        weights = _check_sample_weight(
+            sample_weight, matrix, dtype=np.float64, ensure_non_negative=True
+        )
+    counts = weights > 0
+    kept = weights[counts]
+    return TrainingRows(matrix[counts], times[counts], kept / kept.mean() if kept.size else kept, names)
+
+
+def column_names(estimator: Any) -> tuple[str, ...]:
+    """Return what the columns are called: the estimator's ``names``, a data frame's, or numbers."""
+    given = estimator.names
+    if given is None:
+        given = getattr(estimator, "feature_names_in_", None)
+    if given is None:
+        given = [f"column {i}" for i in range(estimator.n_features_in_)]
+    return tuple(str(name) for name in given)
+
+
+def _check_times(times: Any) -> None:
+    found = np.asarray(times)
+    if found.dtype.kind not in "biuf":
+        return  # no real numbers: scikit-learn's own check says so
+    values: npt.NDArray[Any] = found.astype(np.float64)
+    bad = np.flatnonzero(~(np.isfinite(values) & (values > 0))) if values.ndim == 1 else np.zeros(0)
+    if bad.size:
+        raise BadTimesError(tuple(bad.tolist()), tuple(values[bad].tolist()))
+
+
+def _check_values(matrix: Array, names: tuple[str, ...], positive: bool) -> None:
+    good = np.isfinite(matrix)
+    if positive:
+        good &= matrix >= 0
+    rows, columns = np.nonzero(~good)
+    if rows.size:
+        raise BadFeatureValuesError(
+            tuple(np.unique(rows).tolist()), tuple(names[i] for i in np.unique(columns))
+        )
+
+
+Mark: TypeAlias = Literal["barely", "one row", "at bound", "merged", "undetermined", "given"]
+
+MEANING: dict[Mark, str] = {
+    "barely": "its standard error is larger than itself",
+    "one row": "more than 90 % of what is known of it comes from one measurement",
+    "at bound": "it lies at its bound: zero, where weights below zero are ruled out",
+    "merged": "it shares what features that always occur together cost",
+    "given": "a fact of the device, not fitted",
+    "undetermined": "the measurements do not tell it from others; of all that fit the least is taken",
+}
+"""What each mark says of a weight."""
+
+ONE_ROW = 0.9
+"""Share of one row from which on a weight counts as resting on it alone."""
+
+
+def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: float) -> Array:
+    r"""Return the standard errors of weights.
+
+    .. math:: s_i = \sigma \|P_i\|_2, \qquad \sigma^2 = \sum_j v_j r_j^2 / \nu
+
+    :math:`P` is the derivative of the weights by the rows' right-hand sides, shape (n, m); :math:`r` and :math:`v`
+    are the rows' residuals and weights. Without a degree of freedom :math:`\nu`, the errors are infinite.
+    """
+    if freedom < 0.5:
+        return np.full(len(inverse), np.inf)
+    sigma = np.sqrt(np.sum(weights * residuals**2) / freedom)
+    errors: Array = sigma * np.linalg.norm(inverse, axis=1)
+    return errors
+
+
+def intervals(coefficients: Array, errors: Array, freedom: float, level: float = 0.9) -> Array:
+    r"""Return :math:`w_i \pm t_\nu s_i` with Student's quantile at the level, shape (n, 2)."""
+    if freedom < 0.5:
+        return np.column_stack([np.full_like(coefficients, -np.inf), np.full_like(coefficients, np.inf)])
+    from scipy.special import stdtrit
+
+    half = stdtrit(freedom, (1 + level) / 2) * errors
+    return np.column_stack([coefficients - half, coefficients + half])
+
+
+def largest_shares(inverse: Array) -> Array:
+    r"""Return for each weight the share of its most important row in what is known of it.
+
+    .. math:: \max_j P_{ij}^2 / \sum_k P_{ik}^2
+
+    It is the partial leverage: the share of row j in the length of column i less its projection on
+    all other columns.
+    """
+    squares = inverse**2
+    total = squares.sum(axis=1)
+    shares: Array = squares.max(axis=1, initial=0.0) / np.where(total > 0, total, 1.0)
+    return shares
+
+
+def marks(
+    coefficients: Array,
+    errors: Array,
+    inverse: Array,
+    held: npt.NDArray[np.bool_],
+    merged: npt.NDArray[np.bool_],
+    undetermined: npt.NDArray[np.bool_],
+) -> tuple[tuple[Mark, ...], ...]:
+    """Return for each weight its marks (:data:`MEANING`)."""
+    barely = np.isfinite(errors) & (errors > np.abs(coefficients)) & ~held
+    flags: dict[Mark, npt.NDArray[np.bool_]] = {
+        "undetermined": undetermined,
+        "merged": merged,
+        "at bound": held,
+        "barely": barely,
+        "one row": largest_shares(inverse) > ONE_ROW,
+    }
+    return tuple(tuple(mark for mark, rows in flags.items() if rows[i]) for i in range(len(coefficients)))

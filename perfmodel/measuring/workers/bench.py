@@ -11,11 +11,11 @@ from uuid import uuid4
 from perfmodel.errors import BrokenDeviceError, KernelTravelError, NoDeviceError
 from perfmodel.facts.probes.run import Point
 from perfmodel.kernels import Parameters
-from perfmodel.kernels.by_value import pickled_by_value
-from perfmodel.measuring.bench import AnyBench
+from perfmodel.kernels.files import pickled_by_value
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
 from perfmodel.measuring.progress import Progress
+from perfmodel.measuring.record import AnyBench
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timing import Samples
 from perfmodel.measuring.workers.client import chosen_slug

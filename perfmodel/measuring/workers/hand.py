@@ -10,11 +10,10 @@ from hashlib import sha256
 from typing import Any
 
 from perfmodel.errors import BrokenDeviceError, KernelTravelError, PerfModelError, UnknownDeviceError
-from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.lock import lock_path
-from perfmodel.measuring.pinning import pin_threads
-from perfmodel.measuring.probes.instrument import Instrument
+from perfmodel.measuring.lock import lock_path, pin_threads
+from perfmodel.measuring.probes.probe import Instrument
 from perfmodel.measuring.probes.visit import points_of
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.workers.hold import Hold
 from perfmodel.measuring.workers.order import OWN_DEVICE, Answer, Order, Station

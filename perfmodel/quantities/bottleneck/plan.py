@@ -10,8 +10,7 @@ from math import log2, prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from perfmodel.counts.nests.address import Address
-from perfmodel.counts.nests.nest import Nest, NestAccess
+from perfmodel.counts.nests.nest import Address, Nest, NestAccess
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import FlowUnknownError

@@ -12,10 +12,10 @@ import loopy
 import pytest
 
 from perfmodel.errors import DeviceBusyError, KernelTravelError, UnknownDeviceError
-from perfmodel.kernels.by_value import pickled_by_value
+from perfmodel.kernels.files import pickled_by_value
 from perfmodel.measuring import Silent, lock
-from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.lock import lock_path, locked
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.workers import hand
 from perfmodel.measuring.workers.hand import PLACES, carry_out, own_device, station
