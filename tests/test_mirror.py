@@ -23,10 +23,10 @@ ROWS = {row["module"]: re.findall(r"`([^`]+)`", row["tests"]) for row in ROW.fin
 
 
 def same_named(module: str) -> list[Path]:
-    """Return the tests of a module: ``test_<module>.py``, and ``test_<module>_<part>.py`` where it has parts."""
+    """Return the tests of a module: ``test_<module>.py``, and those of its parts, ``test_<module>_<part>.py``."""
     path = Path(module)
     name = path.parent.name if path.name == "__init__.py" else path.stem
-    return [*(TESTS / path.parent).glob(f"test_{name}.py"), *(TESTS / path.parent).glob(f"test_{name}_*.py")]
+    return [test for end in ("", "_*") for test in (TESTS / path.parent).glob(f"test_{name}{end}.py")]
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))
@@ -47,7 +47,8 @@ def test_a_test_has_a_module() -> None:
     for path in TESTS.rglob("test_*.py"):
         relative = path.relative_to(TESTS)
         words = path.stem.removeprefix("test_").split("_")
-        modules = {(relative.parent / f"{'_'.join(words[:n])}.py").as_posix() for n in range(1, len(words) + 1)}
+        names = {"_".join(words[:end]) for end in range(1, len(words) + 1)}
         package = PACKAGE / relative.parent / "__init__.py"
-        mirrors = modules & MODULES or (package.is_file() and path.stem == f"test_{relative.parent.name}")
+        mirrors = any((relative.parent / f"{name}.py").as_posix() in MODULES for name in names)
+        mirrors |= package.is_file() and path.stem == f"test_{relative.parent.name}"
         assert mirrors or f"`{relative.as_posix()}`" in README, relative

@@ -21,8 +21,7 @@ import typer
 from perfmodel.caches import cache_folder, settle_caches
 from perfmodel.cli.program import COMMANDS, Command, Program, flattened
 from perfmodel.cli.settings import Settings, as_notes, print_refusal, using
-from perfmodel.cli.streams import careful_streams
-from perfmodel.cli.supervision import tell_status
+from perfmodel.cli.streams import careful_streams, tell_status
 from perfmodel.errors import (
     CacheError,
     FileAccessError,
@@ -34,8 +33,11 @@ from perfmodel.errors import (
 )
 from perfmodel.io import FULL, output_error
 
-#: Modules of commands that have another name than their module.
-MODULES = {"import": "import_results"}
+#: Modules of the commands that have another name than their module.
+MODULES = {
+    "calibrate": "fit", "doctor": "devices", "isolate": "measure", "evaluate": "compare", "outliers": "compare",
+    "roofline": "report", "import": "data", "export": "data", "recount": "data",
+}  # fmt: skip
 
 USER_ERROR = 2
 INTERRUPTED = 130

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.cli.drawings import of_variant
+from perfmodel.cli.output import of_variant
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:

@@ -1,28 +1,45 @@
-"""``perfmodel compare``: model families side by side on measured test kernels; needs no device."""
+"""``perfmodel compare``, ``evaluate`` and ``outliers``: models held against measured test kernels; no device."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.options import DeviceFile, Json, given_facts_of
+from perfmodel.cli.options import (
+    Csv,
+    DeviceFile,
+    DeviceName,
+    GivenFacts,
+    Json,
+    Level,
+    MeasuredFacts,
+    OwnFamily,
+    WeightsFile,
+    given_facts_of,
+    weights_in_use,
+)
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
+from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from perfmodel.compare import Contender
     from perfmodel.facts import Fact
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
 
-Names = Annotated[
+Families = Annotated[
     list[str] | None, typer.Option("--family", help="A model family; repeat for more. All of them by default.")
 ]
-Devices = Annotated[
+DeviceParts = Annotated[
     list[str] | None,
     typer.Option(
         "--device", help="Part of a measured device's name; repeat for more. All but simulated ones by default."
@@ -32,19 +49,19 @@ Folders = Annotated[
     list[Path] | None,
     typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl; for --device."),
 ]
-Csv = Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")]
-Given = Annotated[
+FiguresCsv = Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")]
+LeftOut = Annotated[
     bool, typer.Option("--given-facts", help="Leave families out that need a fact nobody gave, rather than fit it.")
 ]
 
 
-def command(
-    device: Devices = None,
+def compare_command(
+    device: DeviceParts = None,
     source: Folders = None,
-    family: Names = None,
-    given_facts: Given = False,
+    family: Families = None,
+    given_facts: LeftOut = False,
     facts: DeviceFile = None,
-    csv: Csv = False,
+    csv: FiguresCsv = False,
     json: Json = False,
 ) -> None:
     """Fit every model family to the same measurements and print one table of how good each is.
@@ -77,3 +94,187 @@ def _judged(
         return contenders(folder, names, given_facts, bar.start, bar.advance, given=given)
     finally:
         bar.stop()
+
+
+Stores = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--from", metavar="FOLDER",
+        help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default that of the device's "
+        "weights.",
+    ),
+]  # fmt: skip
+EvaluatedFamily = Annotated[
+    str | None,
+    typer.Option(
+        "--family",
+        help="Its name, 'expr:' and seconds from features and weights w_*, or a .py file; by default "
+        "stevens_kloeckner_2016, without --from the family that is recommended for the device.",
+    ),
+]
+TableCsv = Annotated[str, typer.Option("--csv", metavar="TABLE", help="Print a table as CSV: predictions or weights.")]
+Tests = Annotated[
+    str, typer.Option("--tests", metavar="FILE", help="File of the folder with the kernels that are predicted.")
+]
+Protocols = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--protocol", metavar="NAME", help="A, B, sizes or C (one cheap run of each variant); repeat for more."
+    ),
+]
+
+
+def evaluate_command(
+    source: Stores = None,
+    tests: Tests = "test.jsonl",
+    family: EvaluatedFamily = None,
+    device: DeviceName = None,
+    protocol: Protocols = None,
+    level: Level = 0.9,
+    given_facts: GivenFacts = False,
+    measured_facts: MeasuredFacts = False,
+    facts: DeviceFile = None,
+    csv: TableCsv = "",
+    json: Json = False,
+) -> None:
+    """Print predicted and measured times of the test kernels, the weights, and how good the model is.
+
+    The linear model takes seconds, and bottleneck half a minute for each folder.
+    """
+    from perfmodel.calibration.calibrate import CORE, judge_family
+    from perfmodel.fitting import FitOptions
+    from perfmodel.fitting.device_folder import refuse_mixture
+    from perfmodel.models import find_family
+    from perfmodel.report import document, evaluation_text, predictions_csv, weights_csv
+
+    if csv not in ("", "predictions", "weights"):
+        raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
+    if not source:
+        found = weights_in_use(device, told=not json)
+        source, family = [found.folder], family or found.path.stem
+    refuse_mixture(source)
+    chosen, options = find_family(family or CORE), FitOptions(fit_facts=not given_facts)
+    asked, given = protocols(protocol), given_facts_of(facts)
+    judged = [judge_family(folder, chosen, options, measured_facts, level, asked, given, tests) for folder in source]
+    if json:
+        print_document(document(judged))
+    elif csv == "predictions":
+        print(predictions_csv([one for each in judged for one in each.evaluations]), end="")
+    elif csv:
+        print(weights_csv([each.model for each in judged]), end="")
+    else:
+        print_text(evaluation_text(judged, table_width()))
+
+
+def protocols(names: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the protocols that ``--protocol`` options name; with C, A and B over its cases follow it.
+
+    Raises
+    ------
+    OptionError
+        If there is no such protocol.
+    """
+    from perfmodel.compare.protocols import PROTOCOLS, UNASKED
+
+    asked: dict[str, None] = {}
+    for name in names or UNASKED:
+        if name not in PROTOCOLS:
+            raise OptionError(f"--protocol is '{name}'", f"give one of {', '.join(PROTOCOLS)}")
+        asked |= dict.fromkeys((name, "A/C", "B/C") if name == "C" else (name,))
+    return tuple(asked)
+
+
+Judged = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FOLDER|FILE.jsonl",
+        help="Store whose configurations are looked at; by default test.jsonl beside the weights.",
+    ),
+]  # fmt: skip
+Factor = Annotated[
+    float | None,
+    typer.Option(
+        "--factor",
+        help="An outlier is predicted too long or too short by more than this factor; by default it is outside of "
+        "Tukey's fences.",
+    ),
+]
+
+
+def outliers_command(
+    source: Judged = None,
+    weights: WeightsFile = None,
+    family: OwnFamily = None,
+    device: DeviceName = None,
+    factor: Factor = None,
+    facts: DeviceFile = None,
+    csv: Csv = False,
+    json: Json = False,
+) -> None:
+    """List configurations whose measured time is far from the predicted one, with the terms that disagree.
+
+    A term disagrees if another cost of it alone gives the measured time, and that cost would leave most of the cases
+    well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
+    """
+    from perfmodel.analyses.disagreements import explained_outliers
+    from perfmodel.report.outliers import outliers_csv, outliers_document, outliers_text
+
+    if csv and json:
+        raise OptionError("--json and --csv both write to standard output", "give one of them")
+    if factor is not None and not 1 < factor < math.inf:
+        raise OptionError(f"--factor is {factor:g}", "give a number above 1, as in --factor 2")
+    model, measured = _read(source, weights, family, device, facts, told=not (csv or json))
+    found = explained_outliers(model, measured, factor)
+    if json:
+        print_document(outliers_document(found, model))
+    elif csv:
+        print(outliers_csv(found), end="")
+    else:
+        print_text(outliers_text(found, model, table_width()))
+
+
+def _read(
+    source: Path | None, weights: Path | None, family: str | None, device: str | None, facts: str | None, told: bool
+) -> tuple[FittedModel, Measurements]:
+    """Return a model, and the measurements of a store, or those of the test kernels beside the model's weights.
+
+    Raises
+    ------
+    StoreMissingError
+        If there is no store.
+    OptionError
+        If the store holds no times, or those of another device than the weights.
+    """
+    from perfmodel import store
+    from perfmodel.predicting.model import load
+
+    given = given_facts_of(facts)
+    measured = None if source is None else store.read(source)
+    if weights is None and source is not None:
+        weights = _beside(source if source.is_dir() else source.parent, family)
+    if weights is None:
+        weights = weights_in_use(device, family, told).path
+    model = load(weights, family)
+    if given:
+        model = model.with_facts(given)
+    if measured is None or source is None:
+        source = weights.parent / store.TESTS_FILE
+        measured = store.read(source)
+    if not len(measured):
+        raise OptionError(f"'{source}' holds no time of a kernel that ran", "give another store with --from")
+    if measured.device != model.device:
+        problem = f"'{source}' holds times of '{measured.device}', and the weights are of '{model.device}'"
+        raise OptionError(problem, "give weights of that device with --weights, or another store with --from")
+    return model, measured
+
+
+def _beside(folder: Path, family: str | None) -> Path | None:
+    """Return the weights of a family, by default of the recommended one, in a store's folder; None of none."""
+    from perfmodel.calibration.recommended import recommended_weights
+    from perfmodel.io import file_part
+    from perfmodel.models import find_family
+
+    if family is None:
+        return recommended_weights(folder)
+    path = folder / f"{file_part(find_family(family).name)}.json"
+    return path if path.is_file() else None

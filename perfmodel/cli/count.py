@@ -1,32 +1,15 @@
-"""``perfmodel count``: what a kernel executes, as expressions and at given sizes."""
+"""``perfmodel count``: what a kernel executes, as expressions, at given sizes, as tables and as pictures."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
-from perfmodel.cli.count_options import (
-    AccessTags,
-    DataTypes,
-    DeclaredFile,
-    Within,
-    Work,
-    declared,
-)
-from perfmodel.cli.count_sweep import of_each, show_counts
-from perfmodel.cli.drawings import (
-    Graph,
-    Groups,
-    Memory,
-    check_pictures,
-    draw_graph,
-    draw_memory,
-    of_variant,
-)
 from perfmodel.cli.options import (
     Csv,
     DeviceFile,
@@ -37,21 +20,25 @@ from perfmodel.cli.options import (
     SizeLists,
     Statistics,
     Variant,
+    about,
     counted_variants,
     dtypes,
+    errors_of,
     facts_of,
     size_points,
     statistics,
 )
-from perfmodel.cli.output import print_document, print_text, sizes_text, withheld_document
+from perfmodel.cli.output import check_format, of_variant, print_document, print_text, sizes_text, withheld_document
 from perfmodel.cli.settings import table_width
-from perfmodel.documents import MOST_LANES
-from perfmodel.errors import OptionError
+from perfmodel.documents import MOST_LANES, json_document, read_file
+from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
 
 if TYPE_CHECKING:
+    from perfmodel.analyses.timeline import Timeline
+    from perfmodel.analyses.work_flow import WorkFlow
     from perfmodel.counts import AccessCount, KernelCounts
     from perfmodel.counts.nests.nest import Nest
-    from perfmodel.errors import PerfModelError
+    from perfmodel.facts import DeviceFacts
 
 SCHEMA = "perfmodel.count/1"
 
@@ -67,7 +54,7 @@ Nests = Annotated[
 Counted: TypeAlias = "Mapping[str, tuple[KernelCounts, Mapping[str, float] | None]]"
 
 
-def command(
+def count_command(
     kernel: KernelFile,
     variant: Variant = None,
     size: SizeLists = None,
@@ -233,3 +220,236 @@ def _in_nest(nest: Nest) -> Iterable[tuple[str, str, str]]:
     for chain in nest.chains:
         for row in chain.operations:
             yield f"chain x{chain.chains}", f"{chain.variable}: {row.dtype} {row.kind}", str(row.count)
+
+
+Within = Annotated[
+    str, typer.Option("--within", metavar="EXPR", help="Count only these instructions, as 'id:f*' or 'writes:out'.")
+]
+AccessTags = Annotated[
+    list[str] | None,
+    typer.Option("--access-tag", metavar="TAG", help="Count only accesses with this tag; repeat for more."),
+]
+DataTypes = Annotated[
+    list[str] | None,
+    typer.Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more."),
+]
+DeclaredFile = Annotated[
+    Path | None,
+    typer.Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md."),
+]
+Work = Annotated[float, typer.Option("--budget", help="How much work a formula may take; 1 is about a second.")]
+
+
+def declared(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Return what a file declares about C instructions; operations are named as ``"float32 mul"`` there.
+
+    Raises
+    ------
+    OptionError
+        If the file cannot be read, or is of another form.
+    """
+    if path is None:
+        return {}
+    try:
+        document = json_document(read_file(path))
+        if not isinstance(document, dict):
+            raise DocumentError("holds no object of instructions")
+        return {name: _declaration(given) for name, given in document.items()}
+    except DocumentError as error:
+        advice = """write {"<instruction>": {"operations": {"float32 mul": 1}, "loads": {"a[i]": 1}, "stores": {}}}"""
+        raise OptionError(f"--declared '{path}' cannot be used: it {error.problem}", advice) from error
+
+
+def _declaration(given: Any) -> Any:
+    """Return a declaration with its operations by type and kind; what else is wrong with it, `count` says."""
+    if not isinstance(given, dict) or not isinstance(given.get("operations", {}), dict):
+        return given
+    named = given.get("operations", {})
+    operations = {tuple(name.split()): amount for name, amount in named.items()}
+    return {**given, "operations": operations if len(operations) == len(named) else named}
+
+
+Made = TypeVar("Made")
+
+SWEEP_SCHEMA = "perfmodel.count-sweep/1"
+COLUMNS = ("variant", "feature", "value", "unit", "problem")
+
+
+def show_counts(
+    kernel: str,
+    counted: Mapping[str, KernelCounts],
+    points: Sequence[Mapping[str, int]],
+    *,
+    csv: bool,
+    json: bool,
+    leave_out: bool = False,
+) -> None:
+    """Print the features of each variant at all sizes; with `leave_out`, the errors of those that have none.
+
+    Raises
+    ------
+    ParameterError, AssumptionError
+        If a size is left out, unknown or negative, or breaks an assumption of the kernel.
+    VariantError
+        The same of one of several variants.
+    """
+    from perfmodel.features import unit
+    from perfmodel.report.fitted import blocks_text
+    from perfmodel.report.layout import csv_text
+
+    found, errors = of_each(counted, lambda counts: features_at(counts, points), leave_out)
+    if json:
+        variants = {
+            name: {
+                "units": {feature: unit(feature) for feature in values},
+                "points": [
+                    {"sizes": dict(at), "features": {feature: column[i] for feature, column in values.items()}}
+                    for i, at in enumerate(points)
+                ],
+            }
+            for name, values in found.items()
+        }
+        print_document({"schema": SWEEP_SCHEMA, "kernel": kernel, "variants": variants, **withheld_document(errors)})
+    elif csv:
+        records: list[dict[str, Any]] = [
+            {**at, **dict(zip(COLUMNS, (name, feature, column[i], unit(feature), None), strict=True))}
+            for name, values in found.items() for i, at in enumerate(points) for feature, column in values.items()
+        ]  # fmt: skip
+        records += [{"variant": name, "problem": str(error)} for name, error in errors.items()]
+        print(csv_text((*points[0], *COLUMNS), records), end="")
+    else:
+        for place, (name, values) in enumerate(found.items()):
+            rows = [("feature", "unit", *map(sizes_text, points))]
+            rows += [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
+            print("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")
+            print(blocks_text(rows, 2, 1, table_width()))
+        for name, error in errors.items():
+            print_text(f"\n{name}: {error}")
+
+
+def of_each(
+    counted: Mapping[str, KernelCounts], make: Callable[[KernelCounts], Made], leave_out: bool
+) -> tuple[dict[str, Made], dict[str, PerfModelError]]:
+    """Return what a function makes of each variant's counts, and by name why there is nothing of the others.
+
+    Raises
+    ------
+    PerfModelError
+        The first error; with `leave_out` only a ParameterError, or where there is nothing of any variant.
+    VariantError
+        The same of one of several variants.
+    """
+    found, errors = {}, dict(errors_of(counted))
+    for name, counts in counted.items():
+        try:
+            found[name] = make(counts)
+        except PerfModelError as error:
+            if not leave_out or isinstance(error, ParameterError):  # sizes are wrong for all of them
+                with about(name, counted):
+                    raise
+            errors[name] = error
+    if errors and not found:
+        name, first = next(iter(errors.items()))
+        with about(name, errors):
+            raise first
+    return found, errors
+
+
+def features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> dict[str, list[float]]:
+    """Return the value of each feature at each of several sizes."""
+    import numpy as np
+
+    from perfmodel import features
+
+    at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
+    values = features.evaluate(counts, at)
+    return {name: np.broadcast_to(value, (len(points),)).tolist() for name, value in values.items()}
+
+
+Graph = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph", metavar="FILE.png|.svg|.dot", help="Draw the work flow graph, with --facts also where it stalls."
+    ),
+]
+Memory = Annotated[
+    Path | None,
+    typer.Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts."),
+]
+Groups = Annotated[int, typer.Option("--groups", min=1, help="Work-groups that --memory traces.")]
+
+
+def check_pictures(graph: Path | None, memory: Path | None) -> None:
+    """Refuse names of pictures that do not say their format, before anything is counted; ``-`` is one of them.
+
+    Raises
+    ------
+    PictureFormatError
+        If a name ends otherwise.
+    """
+    if graph is not None:
+        from perfmodel.report import work_flow
+
+        check_format(graph, work_flow.FORMATS)
+    if memory is not None:
+        from perfmodel.report import memory_hierarchy
+
+        check_format(memory, memory_hierarchy.FORMATS)
+
+
+def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
+    """Draw the work flow graph, and print where an average sub-group stalls."""
+    from perfmodel.analyses.latencies import Latencies
+    from perfmodel.analyses.timeline import timeline
+    from perfmodel.analyses.work_flow import work_flow
+    from perfmodel.report import seconds_text
+    from perfmodel.report.work_flow import draw_work_flow
+
+    graph = work_flow(counts, at)
+    if facts is None:
+        draw_work_flow(graph, path)
+        print(f"work flow graph: {path} (without --facts it has no latencies)")
+        return
+    time = timeline(graph, Latencies.of(facts, counts.subgroup_size))
+    draw_work_flow(graph, path, time)
+    print(f"work flow graph: {path}")
+    print(
+        f"an average sub-group, alone: {seconds_text(time.seconds)}, of which it waits "
+        f"{seconds_text(sum(time.stalled))}; {time.hiding:.1f} together would hide the waits"
+    )
+    _print_waits(graph, time)
+
+
+def _print_waits(graph: WorkFlow, time: Timeline) -> None:
+    from perfmodel.report import columns_text, percent
+    from perfmodel.report.work_flow import title
+
+    rows = [
+        (title(graph.nodes[arc.target]), f"for {title(graph.nodes[arc.source])}", percent(seconds / time.seconds))
+        for arc, seconds in time.waits[:5] if time.seconds
+    ]
+    if rows:
+        print(columns_text(rows, left=2))
+
+
+def draw_memory(
+    counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None, groups: int
+) -> None:
+    """Draw the distribution of hit rates, and print their means."""
+    from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
+    from perfmodel.report import columns_text
+    from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
+
+    hierarchy = Hierarchy.of(facts)
+    rates = hit_rates(counts, at, hierarchy, groups)
+    device = "" if facts is None else f" on {facts.name}"
+    draw_memory_hierarchy(rates, path, f"{counts.name}{device}" + f", {sizes_text(at)}" * bool(at))
+    print(f"hit rates: {path}")
+    rows = []
+    for which, found in (("l1", rates.l1), ("l2", rates.l2)):
+        low, high = rates.interval(which)
+        mean = sum(found) / len(found)
+        rows.append((which, f"{100 * mean:.2f} %", f"90 % interval {100 * low:.2f} to {100 * high:.2f} %"))
+    print(columns_text(rows))
+    if rates.drawn:
+        print(f"data give the index into {', '.join(rates.drawn)}: cells were drawn evenly from the whole array")

@@ -1,18 +1,23 @@
-"""``perfmodel devices``: which OpenCL devices there are."""
+"""``perfmodel devices`` and ``doctor``: which OpenCL devices there are, what is known of one, and what is installed."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perfmodel.cli.options import Json
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
+from perfmodel.errors import NoDeviceError, OptionError
 
 if TYPE_CHECKING:
+    from perfmodel.calibration.installation import Part
+    from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.opencl import Device
+    from perfmodel.store import Measurements
 
 SCHEMA = "perfmodel.devices/1"
 HEADER = ("", "device", "platform", "units", "memory", "local", "max group", "sub-group")
@@ -29,9 +34,8 @@ Picture = Annotated[
 ]
 
 
-def command(folder: Folder = None, picture: Picture = None, json: Json = False) -> None:
+def devices_command(folder: Folder = None, picture: Picture = None, json: Json = False) -> None:
     """List the OpenCL devices, with what they report of themselves and what is assumed of them."""
-    from perfmodel.errors import NoDeviceError, OptionError
     from perfmodel.facts.device_facts import with_assumed_facts
     from perfmodel.opencl import devices
 
@@ -52,7 +56,6 @@ def command(folder: Folder = None, picture: Picture = None, json: Json = False) 
 
 def _show_folder(folder: Path, picture: Path | None, json: bool) -> None:
     """Print the facts of a measured device, and draw the curves of its probes if that is asked for."""
-    from perfmodel.cli.known_facts import show_facts
     from perfmodel.report.probes import picture_probes
     from perfmodel.store import read
     from perfmodel.store.probes import read_probes
@@ -103,3 +106,74 @@ def _size(octets: int) -> str:
             break
         value /= 1024
     return f"{value:.1f}".removesuffix(".0") + f" {unit}"
+
+
+DOCTOR_SCHEMA = "perfmodel.doctor/1"
+
+
+def doctor_command(json: Json = False) -> None:
+    """Check Python, the libraries and the OpenCL devices; print the doctor_command that repairs what is wrong.
+
+    The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
+    """
+    from perfmodel.calibration.installation import WRONG, diagnose
+
+    parts = []
+    for part in diagnose():
+        parts.append(part)
+        if not json:
+            print_text(_part_line(part))
+            sys.stdout.flush()
+    runs = all(part.status != WRONG for part in parts)
+    if json:
+        rows = [part.to_json() for part in parts]
+        print_document({"schema": DOCTOR_SCHEMA, "ok": runs, "parts": rows})
+    if not runs:
+        raise typer.Exit(1)
+
+
+def _part_line(part: Part) -> str:
+    comment = f" ({part.message})" if part.message and part.status == "ok" else ""
+    if part.status == "ok":
+        return f"{part.name:<13}{part.found + ' ' if part.found else ''}ok{comment}"
+    found = f"{part.found}: " if part.found else ""
+    return f"{part.name:<13}{part.status}: {found}{part.message}; mend it with: {part.mend}"
+
+
+FACTS_SCHEMA = "perfmodel.facts/1"
+
+
+def show_facts(measured: Measurements, json: bool) -> None:
+    """Print all that is known of the device of measurements, as a table or as one document.
+
+    Raises
+    ------
+    OptionError
+        If the measurements do not say of which device they are.
+    """
+    facts = measured.facts
+    if facts is None:
+        raise OptionError("the folder does not describe its device", "give a folder with a device.json")
+    if json:
+        print_document({**facts.to_json(), "schema": FACTS_SCHEMA})
+        return
+    print_text(f"{facts.name} ({facts.platform}, {facts.driver})\n\n{facts_table(facts)}")
+
+
+def facts_table(facts: DeviceFacts) -> str:
+    """Return a row for each fact: key, value, unit and source."""
+    from perfmodel.report.fitted import stacked_text
+
+    return stacked_text([(key, value_text(fact), fact.source) for key, fact in facts.facts], 3, table_width())
+
+
+def value_text(fact: Fact) -> str:
+    """Write a fact's value with its unit.
+
+    >>> from perfmodel.facts import Fact
+    >>> value_text(Fact(1.3344e-9, "s", "measured")), value_text(Fact("serial", "", "measured"))
+    ('1.334e-09 s', 'serial')
+    """
+    value: Any = fact.value
+    number = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{number} {fact.unit}".strip()

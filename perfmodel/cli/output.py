@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from perfmodel.cli.settings import table_width
-from perfmodel.cli.supervision import begin_result
+from perfmodel.cli.streams import begin_result
+from perfmodel.errors import PictureFormatError
+from perfmodel.io import file_part
 
 if TYPE_CHECKING:
     from perfmodel.errors import PerfModelError
@@ -122,3 +124,20 @@ def _why(error: PerfModelError) -> dict[str, Any]:
     if isinstance(error, UnmeasuredFeatureError):
         return {"unmeasured": list(error.features)}
     return {"unmeasured": [], "error": str(error)}
+
+
+def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg")) -> None:
+    """Refuse the name of a picture that ends in none of these.
+
+    Raises
+    ------
+    PictureFormatError
+        If it ends otherwise; ``-`` does.
+    """
+    if path is not None and path.suffix not in formats:
+        raise PictureFormatError(path, formats)
+
+
+def of_variant(path: Path, name: str, several: bool) -> Path:
+    """Return the file of one variant, beside that given: with several variants, the name is added before the suffix."""
+    return path.with_name(f"{path.stem}-{file_part(name)}{path.suffix}") if several else path

@@ -1,4 +1,4 @@
-"""``perfmodel report``: what is known of a device, its model and one's kernels, as one HTML file."""
+"""``perfmodel report`` and ``roofline``: a device, its model and kernels as one HTML file; kernels below the roofs."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from perfmodel.cli.options import (
     weights_in_use,
 )
 from perfmodel.cli.output import one_output, print_document, print_text, text_stream
+from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
 from perfmodel.io import is_standard_output, write_whole
 
@@ -55,7 +56,7 @@ Named = Annotated[
 ]  # fmt: skip
 
 
-def command(
+def report_command(
     kernel: Kernel = None,
     out: Out = Path("report.html"),
     source: Source = None,
@@ -147,7 +148,7 @@ def _counted(
 
 
 def _made(kernel: Path | None) -> dict[str, str]:
-    """Return when, by which versions and by which command the report is made."""
+    """Return when, by which versions and by which report_command the report is made."""
     import platform
     from datetime import datetime, timezone
     from importlib.metadata import version
@@ -176,3 +177,33 @@ def _document(data: ReportData, out: Path, size: int) -> dict[str, Any]:
         "variants": [one.name for one in data.ranking],
         "withheld": dict(data.withheld),
     }
+
+
+RoofSource = Annotated[
+    Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
+]
+RoofPicture = Annotated[
+    Path | None, typer.Option("--out", metavar="PNG", help="Draw the picture into this file; - is standard output.")
+]
+Every = Annotated[bool, typer.Option("--all-sizes", help="Not only each kernel's largest size.")]
+
+
+def roofline_command(
+    source: RoofSource, out: RoofPicture = None, all_sizes: Every = False, facts: DeviceFile = None, json: Json = False
+) -> None:
+    """Print how near the test kernels of a device come to the best that its measurements reached."""
+    from perfmodel.analyses.roofline import largest, roofline_points
+    from perfmodel.fitting.device_folder import measured_folder
+    from perfmodel.report.roofline import picture_roofline, roofline_document, roofline_table
+
+    one_output(json, out=out)
+    _, tests = measured_folder(source, given=given_facts_of(facts))
+    known = tests.known_facts
+    points = roofline_points(tests)
+    shown = points if all_sizes else largest(points)
+    if out is not None:
+        picture_roofline(shown, known, out, f"{known.slug}: roofs and test kernels")
+    if json:
+        print_document(roofline_document(shown, known))
+    else:
+        print_text(roofline_table(shown, known, table_width()), text_stream(out))

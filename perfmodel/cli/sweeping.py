@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.cli.anchoring import anchor_lines, run_anchors
-from perfmodel.cli.drawings import check_format
 from perfmodel.cli.options import check_anchored, count_jobs, count_units, kernel_file_of
 from perfmodel.cli.output import (
     anchor_document,
+    check_format,
     print_document,
     print_text,
     sizes_text,

@@ -30,7 +30,7 @@ from perfmodel.cli.options import (
 )
 from perfmodel.cli.output import model_document, print_document, print_text
 from perfmodel.cli.settings import settings, table_width
-from perfmodel.cli.supervision import begin_result, supervised_store
+from perfmodel.cli.streams import begin_result, supervised_store
 from perfmodel.errors import OptionError, TuningError
 
 if TYPE_CHECKING:

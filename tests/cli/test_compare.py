@@ -9,7 +9,7 @@ from io import StringIO
 
 import pytest
 
-from tests.cli.test_evaluate import DATA, run
+from tests.cli.test_compare_evaluate import DATA, run
 
 
 def test_families_side_by_side():

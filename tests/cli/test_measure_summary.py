@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.measure_summary import campaign_document, campaign_lines
+from perfmodel.cli.measure import campaign_document, campaign_lines
 from perfmodel.store import Measurements
 from tests.store.test_files import measurement
 

@@ -24,7 +24,7 @@ from perfmodel.fitting import read_weights
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import load
 from tests.cli.conftest import no_device
-from tests.cli.test_evaluate import DATA
+from tests.cli.test_compare_evaluate import DATA
 
 
 def run(*arguments: str):

@@ -17,7 +17,7 @@ from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.compare import compare
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import fit, load
-from tests.cli.test_evaluate import DATA
+from tests.cli.test_compare_evaluate import DATA
 
 NAME = "stevens_kloeckner_2016"
 
