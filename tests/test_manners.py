@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.compare.test_side_by_side import contenders
 
 import perfmodel as pm
 from perfmodel import store
@@ -15,6 +14,7 @@ from perfmodel.compare import Contender, compare, evaluate
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import fit
+from tests.compare.test_contenders_side_by_side import contenders
 from tests.compare.test_protocols import MEASURED, TESTS
 from tests.fitting.test_weights import KERNELS
 from tests.predicting.test_model import MODEL

@@ -9,8 +9,9 @@ import numpy as np
 from perfmodel.errors import TooFewRowsError
 from perfmodel.expressions.expression import Expression
 from perfmodel.fitting.design import Design
+from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.linear.estimators import RelativeLeastSquares
-from perfmodel.fitting.linear.least_squares import Array, Mark
+from perfmodel.fitting.linear.least_squares import Array
 from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.resources.estimator import ResourceFit, ResourceModel, fit_resources
@@ -51,7 +52,7 @@ class DesignFit:
     coefficients, errors
         Their values and standard errors, infinite where there is none, shape (n_weights,).
     marks
-        Their marks (:data:`~perfmodel.fitting.linear.least_squares.MEANING`).
+        Their marks (:data:`~perfmodel.fitting.linear.diagnosis.MEANING`).
     confounded
         Groups of weights that the rows cannot tell apart.
     estimator

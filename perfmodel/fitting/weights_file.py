@@ -25,7 +25,7 @@ from perfmodel.errors import (
     WeightsFileError,
 )
 from perfmodel.facts import DeviceFacts
-from perfmodel.fitting.linear.least_squares import Mark
+from perfmodel.fitting.linear.diagnosis import Mark
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.anchored import Anchored
 from perfmodel.fitting.uncertainty.conformal import Conformal
@@ -53,7 +53,7 @@ class FittedWeight(BaseModel):
     standard_error
         Of the value, in ``unit``; None where the measurements give none.
     marks
-        Warnings about it (:data:`perfmodel.fitting.linear.least_squares.MEANING`).
+        Warnings about it (:data:`perfmodel.fitting.linear.diagnosis.MEANING`).
     """
 
     model_config = STRICT

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from tests.fitting.facts.test_roofs import BANDWIDTH, PEAK, SUM, TILE, facts, kernel, row
 
 from perfmodel.analyses.roofline import largest, roof_values, roofline_points
 from perfmodel.store import Measurements
+from tests.fitting.facts.test_throughput_roofs import BANDWIDTH, PEAK, SUM, TILE, facts, kernel, row
 from tests.report.test_roofline import ROOFS, point
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.compare.test_side_by_side import contenders
-
 from perfmodel.compare.contenders import Contenders, records
+from tests.compare.test_contenders_side_by_side import contenders
 from tests.test_display import Cells
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from tests.fitting.facts.test_roofs import facts
-from tests.report.test_roofline_picture import markers
 
 import perfmodel as pm
 from perfmodel.errors import PictureError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.report.drawing import style
 from perfmodel.report.roofline import plot_roofline, styles_of
+from tests.fitting.facts.test_throughput_roofs import facts
 from tests.recorded import POCL
 from tests.report.drawn import check_legible, labels, new_axes
 from tests.report.test_roofline import POINTS, ROOFS
+from tests.report.test_roofline_roofline_picture import markers
 
 
 def test_points_and_roofs_with_their_values_in_the_legend():

@@ -64,7 +64,7 @@ def test_a_torn_last_line_stays(tmp_path):
 APPENDER = """
 import sys
 from perfmodel import store
-from tests.store.test_renaming import old
+from tests.store.test_files_renaming import old
 
 for n in range(int(sys.argv[2])):
     store.append(sys.argv[1], old(parameters={"n": n}))

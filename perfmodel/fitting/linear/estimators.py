@@ -18,7 +18,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from perfmodel.errors import BadRidgeError, NotFittedError
-from perfmodel.fitting.linear.least_squares import Array, Mark, intervals, training_rows
+from perfmodel.fitting.linear.diagnosis import Mark, intervals
+from perfmodel.fitting.linear.least_squares import Array, training_rows
 from perfmodel.fitting.linear.merged_linear import LinearFit, fit_linear
 from perfmodel.fitting.linear.robust import check_loss
 
@@ -152,7 +153,7 @@ class RelativeLeastSquares(FeatureEstimator):
     standard_errors_ : ndarray of shape (n_features,)
         Of the weights, from the residuals' spread; infinite where the rows do not determine one.
     marks_ : tuple of tuple of str
-        What is to be said of each weight (:data:`perfmodel.fitting.linear.least_squares.MEANING`).
+        What is to be said of each weight (:data:`perfmodel.fitting.linear.diagnosis.MEANING`).
     degrees_of_freedom_ : float
         Rows less what the fit used up.
     measured_ : ndarray of bool, shape (n_features,)

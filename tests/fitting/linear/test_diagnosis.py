@@ -9,7 +9,7 @@ from scipy.optimize import least_squares as scipy_least_squares
 
 from perfmodel.errors import UnknownLossError
 from perfmodel.fitting import RelativeLeastSquares, noise_weights
-from perfmodel.fitting.linear.least_squares import MEANING
+from perfmodel.fitting.linear.diagnosis import MEANING
 from tests.standins import Row, Rows
 
 PLANTED = np.array([2e-5, 3e-9, 4e-12, 5e-11])
