@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import ConfoundedFeaturesError, TooFewRowsError
-from perfmodel.fitting.linear import least_squares
+from perfmodel.fitting.linear import diagnosis
 from perfmodel.fitting.linear.least_squares import (
     Array,
     Solution,
@@ -97,7 +97,7 @@ class LinearFit:
     columns: Places
     coefficients: Array
     errors: Array
-    marks: tuple[tuple[least_squares.Mark, ...], ...]
+    marks: tuple[tuple[diagnosis.Mark, ...], ...]
     solution: Solution
     confounded: Groups
     merged: Groups
@@ -173,10 +173,10 @@ class _System:
 
 def _diagnose(
     system: _System, factors: Array, solution: Solution, merging: Merging, confounded: Groups
-) -> tuple[Array, tuple[tuple[least_squares.Mark, ...], ...]]:
+) -> tuple[Array, tuple[tuple[diagnosis.Mark, ...], ...]]:
     """Return the standard error and the marks of each column's weight."""
     inverse, count = merging.shares @ solution.inverse, len(merging.shares)
-    errors = least_squares.standard_errors(
+    errors = diagnosis.standard_errors(
         inverse, system.residuals(solution.x), system.weights * factors, solution.freedom
     )
     undetermined = _members(confounded, count)
@@ -184,7 +184,7 @@ def _diagnose(
     held = (merging.shares != 0) @ ~solution.free
     merged = _members(merging.groups, count)
     coefficients = merging.shares @ solution.x
-    return errors, least_squares.marks(coefficients, errors, inverse, held, merged, undetermined)
+    return errors, diagnosis.marks(coefficients, errors, inverse, held, merged, undetermined)
 
 
 def _members(groups: Groups, count: int) -> npt.NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from perfmodel.errors import NoStartError
-from perfmodel.fitting.linear import least_squares
+from perfmodel.fitting.linear import diagnosis
 from perfmodel.fitting.linear.least_squares import Array, Solution, TrainingRows, solve_least_squares
 from perfmodel.fitting.linear.robust import TUNING, row_weights, spread
 from perfmodel.fitting.nonlinear.problem import POLISH, SEARCH, Problem, TimeModel
@@ -38,7 +38,7 @@ class NonlinearFit:
 
     weights: Array
     errors: Array
-    marks: tuple[tuple[least_squares.Mark, ...], ...]
+    marks: tuple[tuple[diagnosis.Mark, ...], ...]
     solution: Solution
     confounded: tuple[tuple[int, ...], ...]
     attempts: tuple[Attempt, ...]
@@ -124,14 +124,14 @@ def _diagnosed(
     count, inverse = weights.size, np.zeros((weights.size, residuals.size))
     solution = solve_least_squares(slopes[:, free], residuals) if free.any() else _nothing(residuals.size)
     inverse[free] = solution.inverse
-    errors = least_squares.standard_errors(inverse, residuals, factors, solution.freedom)
+    errors = diagnosis.standard_errors(inverse, residuals, factors, solution.freedom)
     places = np.flatnonzero(free)
     confounded = tuple(tuple(int(places[i]) for i in group) for group in solution.confounded)
     undetermined = ~moves
     for group in confounded:
         undetermined[list(group)] = True
     errors[undetermined | held] = np.inf
-    marks = least_squares.marks(weights, errors, inverse, held, np.zeros(count, dtype=np.bool_), undetermined)
+    marks = diagnosis.marks(weights, errors, inverse, held, np.zeros(count, dtype=np.bool_), undetermined)
     return NonlinearFit(
         weights, errors, marks, solution, confounded, attempts,
         sum(attempt.evaluations for attempt in attempts), found.status > 0,

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from perfmodel.fitting.linear import least_squares
+from perfmodel.fitting.linear import diagnosis
 from perfmodel.fitting.linear.least_squares import Array, solve_least_squares
 
 PASSES = 20
@@ -83,7 +83,7 @@ class ResourceFit:
     model: ResourceModel
     coef_: Array
     standard_errors_: Array
-    marks_: tuple[tuple[least_squares.Mark, ...], ...]
+    marks_: tuple[tuple[diagnosis.Mark, ...], ...]
     rank_: int
     condition_: float
     degrees_of_freedom_: float
@@ -215,12 +215,12 @@ def _diagnosed(
         solved = solve_least_squares(rows, residuals * root)
         inverse[free] = solved.inverse
         rank, condition, freedom = solved.rank, solved.condition, solved.freedom
-        errors = least_squares.standard_errors(inverse, residuals, root**2, freedom) / scale
+        errors = diagnosis.standard_errors(inverse, residuals, root**2, freedom) / scale
         places = np.flatnonzero(free)
         for group in solved.confounded:
             undetermined[places[list(group)]] = True
     errors[undetermined | ~free] = np.inf
     held, none = used & ~free, np.zeros(best.size, dtype=np.bool_)
     weights = best / scale
-    marks = least_squares.marks(weights, errors, inverse, held, none, undetermined)
+    marks = diagnosis.marks(weights, errors, inverse, held, none, undetermined)
     return ResourceFit(problem.model, weights, errors, marks, rank, condition, freedom, resting, loss)
