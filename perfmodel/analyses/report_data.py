@@ -109,8 +109,7 @@ def report_data(
         device=model.device,
         platform=measured.rows[0].platform,
         drivers=measured.drivers,
-        family=model.fitted.family,
-        citation=model.family.citation,
+        family=model.family,
         level=level,
         facts=fact_lines(measured.facts),
         weights=weight_lines(model, level),
@@ -207,7 +206,7 @@ def _terms(
     largest_first = sorted(one.terms.items(), key=lambda pair: -abs(pair[1]))
     shares = tuple(Share(name, seconds, seconds / whole) for name, seconds in largest_first if seconds)
     adds_up = math.isclose(sum(one.terms.values()), one.seconds, rel_tol=ADDS_UP)
-    return KernelTerms(kernel, form, sizes, one.seconds, measured, shares, adds_up, one.warnings, bounds)
+    return KernelTerms(kernel, form, sizes, one.seconds, measured, shares, adds_up, one.cautions, bounds)
 
 
 def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFeatureError]) -> tuple[Unmeasured, ...]:

@@ -265,10 +265,9 @@ class Conformal(BaseModel):
         return self
 
     @property
-    def limits(self) -> str:
-        """Up to which level intervals are bounded, and why, in words."""
-        count = len(set(self.groups))
-        return f"{count} groups of kernels give bounds up to {count / (count + 1):.1%}"
+    def group_count(self) -> int:
+        """Number of groups of kernels: n of them give bounds up to the level n / (n + 1)."""
+        return len(set(self.groups))
 
     def without(self, group: str) -> Conformal:
         """Return the scores of the other groups: a row of this group is not judged by its own scores."""
