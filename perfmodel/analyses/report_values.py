@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from perfmodel.analyses.kernel_bounds import KernelBounds
 from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
-from perfmodel.compare.verdict import Verdict
-from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.compare.figures import Verdict
+from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.predicting.ranking import Ranking
+
+if TYPE_CHECKING:
+    from perfmodel.fitting.uncertainty.cautions import Caution
+    from perfmodel.models import Family
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"
@@ -60,7 +65,7 @@ class KernelTerms:
     measured: float | None  # [s]; None where nobody measured it
     terms: tuple[Share, ...]
     adds_up: bool
-    warnings: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     bounds: KernelBounds = KernelBounds()  # noqa: RUF009 -- frozen
 
     @property
@@ -124,8 +129,7 @@ class ReportData:
     device: str
     platform: str
     drivers: tuple[str, ...]
-    family: str
-    citation: str
+    family: Family
     level: float
     facts: tuple[FactLine, ...]
     weights: tuple[WeightLine, ...]

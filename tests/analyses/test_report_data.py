@@ -16,7 +16,7 @@ from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import compare
 from perfmodel.display import in_words
 from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
-from perfmodel.fitting.facts.measured_facts import with_measured_facts
+from perfmodel.fitting.facts.throughput import with_measured_facts
 from perfmodel.predicting.model import fit, load
 from tests.predicting.test_model import MODEL
 from tests.recorded import POCL
@@ -44,7 +44,7 @@ def test_test_kernels_are_compared_as_elsewhere(found, model):
     assert (TESTS, compare(model, tests)) == (found.judged_on, found.comparisons)
     assert pytest.approx(0.505, abs=5e-4) == found.figures.error  # as the README says
     assert not found.verdict.to_time
-    assert (model.device, "stevens_kloeckner_2016", 0.9) == (found.device, found.family, found.level)
+    assert (model.device, "stevens_kloeckner_2016", 0.9) == (found.device, found.family.name, found.level)
     assert (tests.rows[0].platform, (tests.rows[0].driver,)) == (found.platform, found.drivers)
 
 

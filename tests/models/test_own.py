@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import found_weights
+from perfmodel.calibration import recommended
 from perfmodel.cli import application
 from perfmodel.errors import (
     ExpressionError,
@@ -168,7 +168,7 @@ def fitted(fitted_once, tmp_path, monkeypatch) -> Path:
     """A copy of these folders, with the third one as the working directory."""
     shutil.copytree(fitted_once, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy" / "elsewhere")
-    monkeypatch.setattr(found_weights, "identify", no_device)  # to compare the weights' own device with
+    monkeypatch.setattr(recommended, "identify", no_device)  # to compare the weights' own device with
     return tmp_path / "copy"
 
 
@@ -273,6 +273,14 @@ def test_a_start_or_bound_of_a_weight_that_is_no_number(tmp_path, weight):
         f"**dict({{'start': 1.0}}, {weight})),), expression='w_a*launches')\n"
     )
     with pytest.raises(FamilyFileError, match=r"a weight 'w_a' whose start or bounds are no numbers"):
+        find_family(str(path))
+
+
+@pytest.mark.parametrize("wrong", ["words={'total': 3}", "advice={'total': 3}"])
+def test_words_that_are_no_texts(tmp_path, wrong):
+    path = tmp_path / "mine.py"
+    path.write_text(f"from perfmodel import Family\nFAMILY = Family('mine', 'me', ('launches',), {wrong})\n")
+    with pytest.raises(FamilyFileError, match=r"has 3 as the words of 'total', no text"):
         find_family(str(path))
 
 

@@ -27,11 +27,10 @@ import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.address import address_of
+from perfmodel.counts.nests.nest import address_of
 from perfmodel.counts.points.cardinality import Cardinality
-from perfmodel.counts.program.places import statements_with_places
-from perfmodel.counts.program.program import Access, Domain
-from perfmodel.counts.program.tree import device_kernels
+from perfmodel.counts.program.program import Access, Domain, device_kernels
+from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import DistinctCounts
 from perfmodel.counts.traffic.order import Path, paths

@@ -20,7 +20,7 @@ from perfmodel.report.html.summary import (
     times_words,
 )
 from perfmodel.report.html.values import KernelCard, Key, Plot, Stat, Table
-from perfmodel.report.ranking import ties_text
+from perfmodel.report.sweeps import ties_text
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_values import ReportData
@@ -91,8 +91,8 @@ def contents(data: ReportData, made: Mapping[str, str]) -> Contents:
         cards=tuple(kernel_card(family, one, places.get((one.kernel, one.form)), keys) for one in shown),
         cards_note=tables.left_out(len(data.kernels) - len(shown), "kernels"),
         weights=tables.weights_table(data.weights, data.level),
-        families=families_plot(data.families, family),
-        families_table=tables.families_table(data.families, family),
+        families=families_plot(data.families, family.name),
+        families_table=tables.families_table(data.families, family.name),
         fact_tables=tables.fact_tables(data.facts),
         ranking=ranking_plot(data.ranking, data.level),
         ranking_table=tables.ranking_table(data.ranking),
