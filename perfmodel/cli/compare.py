@@ -14,7 +14,6 @@ from perfmodel.cli.options import (
     DeviceFile,
     DeviceName,
     GivenFacts,
-    Json,
     Level,
     MeasuredFacts,
     OwnFamily,
@@ -62,7 +61,7 @@ def compare_command(
     given_facts: LeftOut = False,
     facts: DeviceFile = None,
     csv: FiguresCsv = False,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Fit every model family to the same measurements and print one table of how good each is.
 
@@ -135,7 +134,7 @@ def evaluate_command(
     measured_facts: MeasuredFacts = False,
     facts: DeviceFile = None,
     csv: TableCsv = "",
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Print predicted and measured times of the test kernels, the weights, and how good the model is.
 
@@ -209,7 +208,7 @@ def outliers_command(
     factor: Factor = None,
     facts: DeviceFile = None,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """List configurations whose measured time is far from the predicted one, with the terms that disagree.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import Json, Kernels, Sizes, Source, sizes
+from perfmodel.cli.options import Kernels, Sizes, Source, sizes
 from perfmodel.cli.output import one_output, print_document, print_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ CsvFile = Annotated[
 ]
 
 
-def export_command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json = False) -> None:
+def export_command(source: Source, t4: T4File = None, csv: CsvFile = None, json: bool = False) -> None:
     """Write the newest record of each configuration for other programs."""
     from perfmodel import store
     from perfmodel.documents import json_text
@@ -80,7 +80,7 @@ def import_command(
     driver: Driver = None,
     by: By = None,
     name: KernelName = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted."""
     from perfmodel.hooks import import_results
@@ -143,7 +143,7 @@ Write = Annotated[
 ]
 
 
-def recount_command(stores: Stores, kernels: Kernels = None, write: Write = False, json: Json = False) -> None:
+def recount_command(stores: Stores, kernels: Kernels = None, write: Write = False, json: bool = False) -> None:
     """Count measured kernels again, and list which counts differ from the stored ones.
 
     It takes about a minute for a device's folder.

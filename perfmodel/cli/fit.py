@@ -17,7 +17,6 @@ from perfmodel.cli.options import (
     FamilyName,
     Full,
     GivenFacts,
-    Json,
     Kernels,
     MeasuredFacts,
     Quick,
@@ -68,7 +67,7 @@ def fit_command(
     facts: DeviceFile = None,
     no_merge: NoMerge = False,
     driver: Driver = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Fit a model family, or all of them, to measurements and save the weights.
 
@@ -165,7 +164,7 @@ def calibrate_command(
     probes: Probes = False,
     facts: DeviceFile = None,
     scheduler: Scheduler = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Check a device, probe and measure it, fit model families, and say what the fits are good for.
 

@@ -16,7 +16,6 @@ from perfmodel.cli.options import (
     Classes,
     DeviceName,
     Full,
-    Json,
     Kernels,
     Quick,
     Sizes,
@@ -76,7 +75,7 @@ def measure_command(
     choose: Choose = None,
     size: Sizes = None,
     scheduler: Scheduler = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes.
 
@@ -200,7 +199,7 @@ Proofs = Annotated[
 
 
 def isolate_command(
-    device: DeviceName = None, kernels: Kernels = None, classes: Classes = None, out: Proofs = None, json: Json = False
+    device: DeviceName = None, kernels: Kernels = None, classes: Classes = None, out: Proofs = None, json: bool = False
 ) -> None:
     """Double each isolated count on a device, and see by how much the time rises.
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from perfmodel.predicting.ranking import RankedVariant
     from perfmodel.workers.counted import CountedVariants
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-
 # A user's kernels.
 KernelFile = Annotated[Path, typer.Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
 Variant = Annotated[

@@ -15,7 +15,6 @@ from perfmodel.cli.options import (
     DeviceFile,
     DeviceName,
     Jobs,
-    Json,
     KernelFile,
     Level,
     OwnFamily,
@@ -79,7 +78,7 @@ def command(
     anchor: Anchored = False,
     picture: Picture = None,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
     jobs: Jobs = None,
 ) -> None:
     """Rank a kernel's variants by their predicted times, or find the sizes at which they change places.

@@ -13,7 +13,6 @@ import typer
 from perfmodel.cli.options import (
     DeviceFile,
     DeviceName,
-    Json,
     Level,
     Sizes,
     Statistics,
@@ -67,7 +66,7 @@ def report_command(
     statistic: Statistics = None,
     facts: DeviceFile = None,
     level: Level = 0.9,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Write one HTML file on a device, its model, and your kernels: it needs no network and no other file.
 
@@ -189,7 +188,7 @@ Every = Annotated[bool, typer.Option("--all-sizes", help="Not only each kernel's
 
 
 def roofline_command(
-    source: RoofSource, out: RoofPicture = None, all_sizes: Every = False, facts: DeviceFile = None, json: Json = False
+    source: RoofSource, out: RoofPicture = None, all_sizes: Every = False, facts: DeviceFile = None, json: bool = False
 ) -> None:
     """Print how near the test kernels of a device come to the best that its measurements reached."""
     from perfmodel.analyses.roofline import largest, roofline_points

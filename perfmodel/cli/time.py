@@ -14,7 +14,6 @@ from perfmodel.cli.options import (
     Csv,
     DeviceFile,
     DeviceName,
-    Json,
     KernelFile,
     Level,
     OwnFamily,
@@ -106,7 +105,7 @@ def command(
     tolerance: Tolerance = None,
     keep: Keep = None,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Run a kernel's variants and print measured beside predicted times; compare their outputs.
 

@@ -13,7 +13,6 @@ from perfmodel.cli.options import (
     DeviceFile,
     DeviceName,
     Jobs,
-    Json,
     KernelFile,
     Level,
     OwnFamily,
@@ -76,7 +75,7 @@ def command(
     keep: Keep = None,
     code: Code = None,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
     jobs: Jobs = None,
 ) -> None:
     """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
