@@ -1,4 +1,4 @@
-"""What one unit of a CPU model's quantities is, in plain words (:mod:`perfmodel.quantities.bottleneck.resources`)."""
+"""What one unit of a CPU model's quantities is, in plain words (:mod:`perfmodel.quantities.bottleneck.quantities`)."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.analyses.quantity_words import QUANTITY_WORDS
-from perfmodel.quantities.bottleneck.resources import QUANTITIES
+from perfmodel.quantities.bottleneck import QUANTITIES
 
 
 def test_every_quantity_has_words_and_no_other():

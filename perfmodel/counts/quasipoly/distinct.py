@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
+from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.together import Together, together
-from perfmodel.lazy import cached_property
+from perfmodel.lazy import Lazy, cached_property
 
 if TYPE_CHECKING:
-    from perfmodel.counts.quasipoly.count import Count
     from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 
+Number = float | Fraction
+Build = Callable[[Sequence[Number]], Any]
 
-class JointCounts(tuple["Count", ...]):
+
+class JointCounts(tuple[Count, ...]):
     """Counts that are evaluated at the same sizes."""
 
     def at(self, sizes: Mapping[str, int]) -> tuple[int | Fraction, ...]:
@@ -77,3 +82,79 @@ class DistinctCounts:
     def joint(self) -> JointCounts:
         """Return the counts by their positions."""
         return JointCounts(self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class NamedCounts(Lazy):
+    """Counts by name: dataclasses that hold counts, also in tuples and mappings, and are evaluated as a whole.
+
+    Parameters
+    ----------
+    tree : dataclass, tuple, mapping or Count
+        The counts, each where its name says what it is.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Loop:
+    ...     iname: str
+    ...     trips: object  # a count; at sizes, a number
+    >>> loops = Loop("i", Count.from_text("[n] -> { n^2 }")), Loop("j", Count.from_text("[n] -> { 2*n }"))
+    >>> NamedCounts(loops).at({"n": 8})
+    (Loop(iname='i', trips=64.0), Loop(iname='j', trips=16.0))
+    """
+
+    tree: Any
+
+    @property
+    def counts(self) -> JointCounts:
+        """The distinct counts."""
+        return self._prepared[0]
+
+    def at(self, sizes: Mapping[str, int]) -> Any:
+        """Return the tree with floats in the place of counts; errors as of :meth:`JointCounts.at`."""
+        return self.with_values(self.counts.at(sizes))
+
+    def with_values(self, values: Sequence[Number]) -> Any:
+        """Return the tree with the values of :attr:`counts`, as floats, in their place."""
+        build = self._prepared[1]
+        return self.tree if build is None else build([float(value) for value in values])
+
+    @cached_property
+    def _prepared(self) -> tuple[JointCounts, Build | None]:
+        position = DistinctCounts()
+        build = _builder(self.tree, position)
+        return position.joint(), build
+
+
+def _builder(tree: Any, position: DistinctCounts) -> Build | None:
+    """Return what makes the tree from the values of its counts; None where it holds no count."""
+    if isinstance(tree, Count):
+        return itemgetter(position(tree))
+    if isinstance(tree, tuple):
+        if len(tree) > 1 and all(isinstance(item, Count) for item in tree):
+            return itemgetter(*map(position, tree))
+        items = [(item, _builder(item, position)) for item in tree]
+        if any(build for _, build in items):
+            builds = [build or _constant(item) for item, build in items]
+            return lambda values: tuple([build(values) for build in builds])
+    elif isinstance(tree, Mapping):
+        build_values = _builder(tuple(tree.values()), position)
+        if build_values is not None:
+            return lambda values: dict(zip(tree, build_values(values), strict=True))
+    elif is_dataclass(tree):
+        return _dataclass_builder(tree, position)
+    return None
+
+
+def _dataclass_builder(tree: Any, position: DistinctCounts) -> Build | None:
+    kind, names = type(tree), [field.name for field in fields(tree)]
+    items = [(getattr(tree, name), _builder(getattr(tree, name), position)) for name in names]
+    if not any(build for _, build in items):
+        return None
+    builds = [build or _constant(item) for item, build in items]
+    return lambda values: kind(*[build(values) for build in builds])
+
+
+def _constant(item: Any) -> Build:
+    return lambda values: item

@@ -5,7 +5,6 @@ Out: one number for each quantity of :data:`RESOURCES`, summed over all launches
 """
 
 from perfmodel.quantities.bottleneck.device import ASSUMED, Device
-from perfmodel.quantities.bottleneck.quantities import bottleneck_quantities
-from perfmodel.quantities.bottleneck.resources import QUANTITIES, RESOURCES
+from perfmodel.quantities.bottleneck.quantities import QUANTITIES, RESOURCES, bottleneck_quantities
 
 __all__ = ["ASSUMED", "QUANTITIES", "RESOURCES", "Device", "bottleneck_quantities"]

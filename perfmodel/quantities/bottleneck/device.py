@@ -1,14 +1,33 @@
-"""What the quantities need to know of a device, from its facts or assumed."""
+"""A device as the quantities see it, from its facts or assumed, and the cache lines that its levels fetch.
+
+The picture is a column of caches, each of which fetches lines from the one below::
+
+    core          loads and stores
+    first level   32 KiB, its own           near: lines fetched for the first time in a launch, and again
+    second level  1 MiB, its own            far:  lines that the second level fetches
+    last level    32 MiB, of all units      far:  lines that memory delivers and takes
+
+A copy of 4096 float32 moves 256 lines from an array to another: 32 KiB, which from run to run stay in the second level.
+The first level fetches 512 lines, and the others fetch none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, log2
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.quantities.case import Case
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.counts.traffic.traffic import Lines, TrafficAt
+
+UNBOUNDED = 1 << 44
+"""Capacity of a cache that keeps everything [B]: it fetches each line once."""
 
 ASSUMED: Mapping[str, Any] = MappingProxyType({
     "lane_order": "lockstep", "odd_pitch_access": "vector", "compute_units": 1, "cache_line_bytes": 64,
@@ -24,7 +43,7 @@ What a pointer chase measures comes last: it steps up where the pages of the TLB
 
 
 @dataclass(frozen=True)
-class Level:
+class CacheLevel:
     """A level of the cache: its bytes, for each compute unit or for all, and its sets."""
 
     bytes: int
@@ -41,7 +60,7 @@ class Device:
         ``serial``: work-items of a group run one after another, a compiler vectorises some nests; ``lockstep``:
         neighbouring lanes run together.
     odd_pitches
-        Whether vectors access local arrays whose rows are not a power of two long (:attr:`AccessPlan.odd_pitch`).
+        Whether vectors access local arrays whose rows are not a power of two long (:attr:`CompiledAccess.odd_pitch`).
     lanes
         float32 lanes of a vector.
     units
@@ -57,7 +76,7 @@ class Device:
     lanes: int
     units: int
     line: int
-    levels: tuple[Level, Level, Level]
+    levels: tuple[CacheLevel, CacheLevel, CacheLevel]
 
     def lanes_of(self, bits: int) -> float:
         """Return how many values of that many bits a vector holds, at least 1."""
@@ -83,7 +102,75 @@ def device_of(case: Case) -> Device:
     )  # fmt: skip
 
 
-def _level(size: int, ways: int, line: int) -> Level:
+def _level(size: int, ways: int, line: int) -> CacheLevel:
     """Return a level of whole lines; it has sets where its ways divide its lines, else every line may be anywhere."""
     lines = max(size // line, 1)
-    return Level(lines * line, lines // ways if gcd(lines, ways) == ways else 0)
+    return CacheLevel(lines * line, lines // ways if gcd(lines, ways) == ways else 0)
+
+
+def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: Device) -> dict[str, float]:
+    r"""Return the quantities of the resources ``near`` and ``far``.
+
+    A level fetches :math:`F` lines in a launch (``counts.traffic``), of which :math:`F_1` would be fetched by a cache
+    that keeps everything: what is beyond them is fetched *again*. Kernels are run often, so that the last lines of a
+    run are still in the cache when the next begins: :math:`F_1` counts by the share
+
+    .. math:: s = \min(1, \max(0, \tfrac{1}{2} \log_2(4 B / C)))
+
+    of B bytes touched in a cache of C bytes (all units together): none up to a quarter of it, all from C on.
+    """
+    # vectors run one after another, each in lockstep: what the outer levels fetch is at most that of either order
+    orders = ("serial",) if device.order == "serial" else ("serial", "lockstep")
+    traffic = [counts.traffic(line_bytes=device.line, order=order).at(sizes) for order in orders]
+    first, second, last = device.levels
+    touched = traffic[-1].lines(_cache(CacheLevel(UNBOUNDED, 0), device))
+    return {
+        **_near(touched, traffic[-1].lines(_cache(first, device))),
+        **_far("second_level", traffic, second, second.bytes * device.units, touched, device),
+        **_far("memory", traffic, last, last.bytes, touched, device),
+    }
+
+
+def _near(touched: Lines, fetched: Lines) -> dict[str, float]:
+    """Return the lines that the first level fetches, of which those that are touched come for the first time."""
+    touched_lines, stored = float(touched.fetched), float(touched.stores)
+    stored_jumps = min(float(touched.stored_jumps), stored)
+    loaded = max(touched_lines - stored, 0.0)
+    loaded_jumps = min(max(float(touched.jumps) - stored_jumps, 0.0), loaded)
+    return {
+        "again_loaded": max(float(fetched.loads) - float(touched.loads), 0.0),
+        "again_stored": max(float(fetched.stores) - stored, 0.0),
+        "first_loaded": loaded - loaded_jumps, "first_loaded_jumping": loaded_jumps,
+        "first_stored": stored - stored_jumps, "first_stored_jumping": stored_jumps,
+    }  # fmt: skip
+
+
+def _far(
+    name: str, traffic: list[TrafficAt], level: CacheLevel, capacity: int, touched: Lines, device: Device
+) -> dict[str, float]:
+    """Return the lines that a level further out fetches, less those that it holds from the run before."""
+    cache = _cache(level, device)
+    fetched = min((order.lines(cache) for order in traffic), key=lambda lines: float(lines.fetched))
+    touched_lines = float(touched.fetched)
+    warm = 1 - cold_share(touched_lines * device.line, capacity)
+    lines = max(float(fetched.fetched) - touched_lines * warm, 0.0)
+    jumping = float(fetched.jumps) / float(fetched.fetched) if fetched.fetched else 0.0
+    quantities = {f"{name}_streams": lines * (1 - jumping), f"{name}_jumps": lines * jumping}
+    if name == "memory":
+        quantities["memory_stores"] = max(float(fetched.stores) - float(touched.stores) * warm, 0.0)
+    return quantities
+
+
+def _cache(level: CacheLevel, device: Device) -> Cache:
+    return Cache(level.bytes // device.line, device.line, level.sets)
+
+
+def cold_share(touched: float, capacity: float) -> float:
+    """Return the share of the lines of B bytes that a cache of C bytes does not hold from the run before.
+
+    Examples
+    --------
+    >>> [cold_share(touched, 1024) for touched in (256, 512, 1024, 4096)]
+    [0.0, 0.5, 1.0, 1.0]
+    """
+    return min(max(log2(4 * max(touched, 1.0) / capacity) / 2, 0.0), 1.0)

@@ -1,15 +1,41 @@
-"""What the nests of a launch make a device do: operations, accesses, loops and chains."""
+r"""What the nests of a launch make a device do: operations, accesses, turns of loops and chains.
+
+The picture is a nest that runs in *vectors*: V neighbouring work-items execute each instruction together::
+
+    work-items   0 1 2 3 4 5 6 7 | 8 9 ...        V = 8 lanes of float32
+    a[i]         one load of a vector             neighbours are one cell apart, or all load one cell
+    a[16*i]      eight gathers                    neighbours are further apart
+    a[i] + b[i]  one instruction
+    loop         two instructions for each turn
+
+A nest that does not run in vectors executes V times as many. For 8192 iterations that add a float32 to a sum, with one
+load: 4 * 8192 = 32768 instructions without vectors, of which 8192 wait for each other; in lockstep, where neighbours
+load from neighbouring rows, 3 * 8192/8 and 8192 gathers.
+
+Nests run in vectors where the device or the compiler runs neighbouring work-items together:
+
+- ``lockstep``: always, if the first axis of the group has that many;
+- ``serial``, kernel without barriers: where no runtime loop stands in the kernel, because then the loop over the
+  work-items is innermost, at most :data:`MOST_STREAMS` streams of addresses have to be compared, and no access
+  jumps from one work-item to the next, because a compiler finds single accesses cheaper than gathers (copies of
+  an access that fill the cells between are no jump: a vector takes all of them);
+- ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
+  the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
+
+Everything is multiplied by what the units wait for the busiest one, :math:`\lceil g/U \rceil U / g` for g groups on U
+units.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
 from perfmodel.lazy import Lazy, cached_property
+from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
 from perfmodel.quantities.bottleneck.device import Device
-from perfmodel.quantities.bottleneck.plan import AccessPlan, KernelPlan, LaunchPlan, NestPlan
 from perfmodel.quantities.operations import SIMPLE
 
 WINDOW = 160.0
@@ -37,257 +63,232 @@ CALLED_NAMES: Mapping[str, str] = {
 FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
-Sums = defaultdict[str, float]
+Quantities = defaultdict[str, float]
+ByKind = defaultdict[str, float]
 
 
 @dataclass(frozen=True)
 class LaunchWork(Lazy):
-    r"""A launch at given sizes on a device.
+    """A launch of a kernel at given sizes on a device."""
 
-    A nest runs in *vectors* of V work-items where the device or the compiler runs neighbouring work-items together:
-
-    - ``lockstep``: always, if the first axis of the group has that many;
-    - ``serial``, kernel without barriers: where no runtime loop stands in the kernel, because then the loop over the
-      work-items is innermost, at most :data:`MOST_STREAMS` streams of addresses have to be compared, and no access
-      jumps from one work-item to the next, because a compiler finds single accesses cheaper than gathers (copies of
-      an access that fill the cells between are no jump: a vector takes them all);
-    - ``serial``, kernel with barriers: where nothing is guarded and all work-items make the same iterations, because
-      the loop over the work-items is then put inside of all loops. Addresses there are gathered element by element.
-
-    Everything is multiplied by what the units wait for the busiest one, :math:`\lceil g/U \rceil U / g`.
-    """
-
-    plan: LaunchPlan
-    kernel: KernelPlan
-    values: Sequence[float]
+    launch: CompiledLaunch[float]
+    kernel: CompiledKernel[float]
     device: Device
 
-    def add_to(self, sums: Sums) -> None:
+    def add_to(self, quantities: Quantities) -> None:
         """Add the launch's quantities."""
-        launches, groups = self.values[self.plan.launches], self.values[self.plan.groups]
-        sums["launched"] += launches
-        sums["groups"] += groups
-        for nest in self.plan.nests:
-            if self.values[nest.iterations] > 0:
-                NestWork(self, nest, sums).add()
+        quantities["launched"] += self.launch.launches
+        quantities["groups"] += self.launch.groups
+        for nest in self.launch.nests:
+            if nest.iterations > 0:
+                NestWork(self, nest, quantities).add()
 
     @cached_property
-    def uneven(self) -> float:
+    def imbalance(self) -> float:
         """The time of the busiest unit over the mean of all."""
-        launches = max(self.values[self.plan.launches], 1.0)
-        groups = self.values[self.plan.groups] / launches
+        groups = self.launch.groups / max(self.launch.launches, 1.0)
         units = self.device.units
         return ceil(groups / units) * units / groups if groups else 1.0
 
     @property
     def items(self) -> float:
         """Work-items of all launches."""
-        return self.plan.items * self.values[self.plan.groups]
-
-    @property
-    def row(self) -> int:
-        """Work-items along the first axis of a group."""
-        return self.plan.shape[0] if self.plan.shape else 1
-
-
-@dataclass(frozen=True)
-class NestWork(Lazy):
-    """A nest of a launch; :meth:`add` adds its quantities to ``sums``."""
-
-    launch: LaunchWork
-    nest: NestPlan
-    sums: Sums
-
-    def add(self) -> None:
-        """Add the quantities of the nest."""
-        instructions = self._operations() + self._loops() + self._accesses()
-        self._charge("instructions", instructions)
-        self._chains(instructions)
-
-    @cached_property
-    def vectors(self) -> bool:
-        """Whether neighbouring work-items run together."""
-        plan = self.launch.plan
-        if self.lockstep:
-            return self.launch.row >= self.launch.device.lanes
-        if self.launch.row < 2:
-            return False
-        if plan.barriers:
-            return self._value(self.nest.iterations) >= self._value(self.nest.box)
-        return not plan.loops and plan.streams <= MOST_STREAMS and not self._jumps
+        return self.launch.group_items * self.launch.groups
 
     @property
     def lockstep(self) -> bool:
         """Whether the device, and no compiler, runs work-items together."""
-        return self.launch.device.order == "lockstep"
+        return self.device.order == "lockstep"
+
+
+@dataclass(frozen=True)
+class NestWork(Lazy):
+    """A nest of a launch; :meth:`add` adds what it does to ``quantities``."""
+
+    work: LaunchWork
+    nest: CompiledNest[float]
+    quantities: Quantities
+
+    def add(self) -> None:
+        """Add the quantities of the nest."""
+        instructions = self._add_operations() + self._add_loops() + self._add_accesses()
+        self._add("instructions", instructions)
+        self._add_chains(instructions)
+
+    @cached_property
+    def in_vectors(self) -> bool:
+        """Whether neighbouring work-items run together."""
+        launch = self.work.launch
+        if self.work.lockstep:
+            return launch.row_items >= self.work.device.lanes
+        if launch.row_items < 2:
+            return False
+        if launch.barriers:
+            return self.nest.iterations >= self.nest.box
+        return not launch.loops and launch.streams <= MOST_STREAMS and not self._jumps
 
     @property
     def _jumps(self) -> bool:
         """Whether an access goes further than one element from a work-item to the next."""
-        some = (access for access in self.nest.accesses if not access.filled)
-        return any(abs(self._value(place)) > 1 for access in some for place in access.apart)
-
-    @property
-    def serial_region(self) -> bool:
-        """Whether a compiler put a loop over the work-items inside of a region between barriers."""
-        return self.vectors and not self.lockstep and self.launch.plan.barriers
+        accesses = (access for access in self.nest.accesses if not access.fills_stride)
+        return any(abs(stride) > 1 for access in accesses for stride in access.lane_strides)
 
     @cached_property
-    def inside(self) -> bool:
+    def serial_region(self) -> bool:
+        """Whether a compiler put a loop over the work-items inside of a region between barriers."""
+        return self.in_vectors and not self.work.lockstep and self.work.launch.barriers
+
+    @cached_property
+    def items_innermost(self) -> bool:
         """Whether the loop over the work-items is inside of the nest's loop; its 64-bit indices halve the vectors."""
         return self.serial_region and self.nest.loops > 0
 
     @cached_property
     def packed(self) -> float:
         """Values of one work-item that a compiler packs into a vector: the cells of a variable that is carried."""
-        if self.vectors or self.lockstep:
+        if self.in_vectors or self.work.lockstep:
             return 1.0
-        cells = max((one.cells for one in self.nest.chains), default=1)
-        return float(min(cells, self.launch.device.lanes)) if cells >= PACKED else 1.0
+        cells = max((chain.cells for chain in self.nest.chains), default=1)
+        return float(min(cells, self.work.device.lanes)) if cells >= PACKED else 1.0
 
-    def lanes(self, bits: int = 32) -> float:
+    def lanes(self, bits: int) -> float:
         """Return the values of so many bits that one instruction handles."""
-        if self.vectors:
-            return self.launch.device.lanes_of(64 if self.inside else bits)
+        if self.in_vectors:
+            return self.work.device.lanes_of(64 if self.items_innermost else bits)
         return max(self.packed * 32 / bits, 1.0)
+
+    @cached_property
+    def item_lanes(self) -> float:
+        """Work-items that run together."""
+        return self.work.device.lanes_of(64 if self.items_innermost else 32) if self.in_vectors else 1.0
 
     @cached_property
     def masked(self) -> float:
         """Lanes that run for each that is needed: all of a vector make as many iterations as the longest."""
-        if not self.lockstep or not self.nest.loops:
-            return 1.0
-        return self._value(self.nest.box) / self._value(self.nest.iterations)
+        return self.nest.box / self.nest.iterations if self.work.lockstep and self.nest.loops else 1.0
 
-    def _value(self, place: int) -> float:
-        return self.launch.values[place]
+    def _add(self, quantity: str, amount: float) -> None:
+        self.quantities[quantity] += self.work.imbalance * amount
 
-    def _charge(self, name: str, amount: float) -> None:
-        self.sums[name] += self.launch.uneven * amount
-
-    def _operations(self) -> float:
-        instructions, by_bits = 0.0, defaultdict[int, Sums](lambda: defaultdict(float))
-        for bits, kind, place in self.nest.operations:
-            by_bits[bits][kind] += self._value(place) * self.masked
-        for bits, kinds in by_bits.items():
+    def _add_operations(self) -> float:
+        """Add the operations, and return their instructions."""
+        instructions, kinds_by_bits = 0.0, defaultdict[int, ByKind](lambda: defaultdict(float))
+        for operation in self.nest.operations:
+            kinds_by_bits[operation.bits][operation.kind] += operation.executions * self.masked
+        for bits, kinds in kinds_by_bits.items():
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are one instruction
             simple += sum(kinds[kind] for kind in SIMPLE - {"add", "mul", "minmax"})
-            self._charge("minmax", kinds["minmax"] / lanes)
+            self._add("minmax", kinds["minmax"] / lanes)
             instructions += (simple + kinds["minmax"]) / lanes
             for kind, amount in kinds.items():
                 if kind not in SIMPLE:
                     instructions += amount / lanes
-                    self._special(bits, kind, amount)
+                    self._add_special(bits, kind, amount)
         return instructions
 
-    def _special(self, bits: int, kind: str, amount: float) -> None:
+    def _add_special(self, bits: int, kind: str, amount: float) -> None:
         if kind in SPECIAL_NAMES:
-            self._charge(f"{SPECIAL_NAMES[kind]}_{bits}", amount / self.lanes(bits))
+            self._add(f"{SPECIAL_NAMES[kind]}_{bits}", amount / self.lanes(bits))
         else:  # a call, which only a device in lockstep makes for a whole vector
-            lanes = self.lanes(bits) if self.lockstep else 1.0
-            self._charge("power" if kind == "pow" else f"{CALLED_NAMES.get(kind, 'function')}_{bits}", amount / lanes)
+            lanes = self.lanes(bits) if self.work.lockstep else 1.0
+            self._add("power" if kind == "pow" else f"{CALLED_NAMES.get(kind, 'function')}_{bits}", amount / lanes)
 
-    def _loops(self) -> float:
-        iterations, entries = self._value(self.nest.iterations), self._value(self.nest.entries)
-        groups, lanes = self.launch.values[self.launch.plan.groups], self._item_lanes
-        rounds = (entries if self.nest.written_out else iterations) * self.masked / lanes
-        self._charge("iterations", rounds)
-        if self.nest.loops:
-            part = iterations / self._value(self.nest.box)
-            varied = entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part))
-            self._charge("varied_entries", varied)
-        self._charge("region_entries", iterations / self.launch.plan.items if self.inside else groups)
-        kept = self._value(self.nest.kept)
-        if self.inside:  # what the loop carries is kept for each work-item
-            kept += 2 * sum(one.cells for one in self.nest.chains) * iterations
-        self._charge("kept_values", kept / lanes)
-        return 2 * rounds
+    def _add_loops(self) -> float:
+        """Add the turns of loops and what is kept between them, and return their instructions: two for each turn."""
+        nest, lanes = self.nest, self.item_lanes
+        turns = (nest.entries if nest.written_out else nest.iterations) * self.masked / lanes
+        self._add("iterations", turns)
+        if nest.loops:
+            part = nest.iterations / nest.box
+            self._add("varied_entries", nest.entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part)))
+        launch = self.work.launch
+        self._add("region_entries", nest.iterations / launch.group_items if self.items_innermost else launch.groups)
+        kept = nest.kept_values
+        if self.items_innermost:  # what the loop carries is kept for each work-item
+            kept += 2 * sum(chain.cells for chain in nest.chains) * nest.iterations
+        self._add("kept_values", kept / lanes)
+        return 2 * turns
 
-    @property
-    def _item_lanes(self) -> float:
-        """Work-items that run together."""
-        return self.launch.device.lanes_of(64 if self.inside else 32) if self.vectors else 1.0
+    def _add_accesses(self) -> float:
+        """Add the accesses, and return their instructions."""
+        return sum(self._add_access(access) for access in self.nest.accesses)
 
-    def _accesses(self) -> float:
-        return sum(self._access(one) for one in self.nest.accesses)
-
-    def _access(self, access: AccessPlan) -> float:
-        amount, lanes = self._value(access.count) * self.masked, self._item_lanes
-        if access.load and not self.inside:
-            amount *= self._loaded_before(access)
-        plain, element = ("loads", "gathers") if access.load else ("stores", "scatters")
-        if not self.vectors:
-            self._charge(plain, amount)
+    def _add_access(self, access: CompiledAccess[float]) -> float:
+        amount = access.executions * self.masked
+        if access.load and not self.items_innermost:
+            amount *= self._share_loaded_inside(access)
+        contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
+        if not self.in_vectors:
+            self._add(contiguous, amount)
+            return amount
+        stride = max((abs(stride) for stride in access.lane_strides), default=None)
+        uniform = stride == 0 and not self.items_innermost
+        if not uniform and not self._is_contiguous(access, stride):
+            self._add(element, amount)
             return amount
         lanes = self.lanes(access.bits)
-        apart = max((abs(self._value(place)) for place in access.apart), default=None)
-        uniform = apart == 0 and not self.inside
-        hidden = access.odd_pitch and not self.launch.device.odd_pitches
-        near = (access.filled and not self.lockstep) or (apart is not None and apart <= 1)
-        together = uniform or (near and not self.serial_region and not hidden)
-        if together:
-            self._charge("loads" if uniform else plain, amount / lanes)
-            if self._charges_splits and not uniform and self._splits(access, lanes):
-                self._charge("split", amount / lanes)
-            return amount / lanes
-        self._charge(element, amount)
-        return amount
+        self._add("loads" if uniform else contiguous, amount / lanes)
+        if self._splits_count and not uniform and self._splits(access, lanes):
+            self._add("split", amount / lanes)
+        return amount / lanes
 
-    def _loaded_before(self, access: AccessPlan) -> float:
+    def _is_contiguous(self, access: CompiledAccess[float], stride: float | None) -> bool:
+        """Return whether one instruction accesses the cells of a vector whose lanes are a stride apart."""
+        hidden = access.odd_pitch and not self.work.device.odd_pitches
+        near = (access.fills_stride and not self.work.lockstep) or (stride is not None and stride <= 1)
+        return near and not self.serial_region and not hidden
+
+    def _share_loaded_inside(self, access: CompiledAccess[float]) -> float:
         """Return the share of a load's iterations that load it: a compiler loads what a loop does not move before it.
 
         Where it writes the innermost loop out, it does so for the loop around it.
         """
-        share, entries = 1.0, self._value(self.nest.entries)
+        share, nest = 1.0, self.nest
         if access.invariant:
-            share = min(entries / self._value(self.nest.iterations), 1.0)
-        if access.held and self.nest.written_out:
-            share *= min(self._value(self.nest.entries_around) / entries, 1.0)
+            share = min(nest.entries / nest.iterations, 1.0)
+        if access.invariant_around and nest.written_out:
+            share *= min(nest.entries_around / nest.entries, 1.0)
         return share
 
     @property
-    def _charges_splits(self) -> bool:
+    def _splits_count(self) -> bool:
         """Whether split vectors count: without them serial devices, and code between barriers, are predicted better."""
-        return self.lockstep and not self.launch.plan.barriers
+        return self.work.lockstep and not self.work.launch.barriers
 
-    def _splits(self, access: AccessPlan, lanes: float) -> bool:
-        """Whether vectors of an access do not begin where lines, or parts of them, begin."""
+    def _splits(self, access: CompiledAccess[float], lanes: float) -> bool:
+        """Whether vectors of an access, whose addresses are known, do not begin where (parts of) lines begin."""
         size = access.bits // 8
-        whole = int(min(lanes * size, self.launch.device.line))
-        start, *steps = map(self._value, access.places)
-        return start % whole != 0 or any(step % whole for step in steps if abs(step) != size)
+        whole = int(min(lanes * size, self.work.device.line))
+        return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
 
-    def _chains(self, instructions: float) -> None:
-        """Charge the longest chain of the nest, less what other work-items fill."""
-        lanes = self._item_lanes
+    def _add_chains(self, instructions: float) -> None:
+        """Add the longest chain of the nest, less what other work-items fill."""
         if self.nest.loops:
-            if not self.nest.chains or self.inside:
-                return
-            longest = max(self.nest.chains, key=lambda one: _length(self._numbers(one.operations)))
-            runs = self.launch.items if longest.goes_on else self._value(self.nest.entries)
-            share = waiting_share(instructions, runs / lanes)
-            products = sum(self._value(place) for _, kind, place in self.nest.operations if kind == "mul")
-            self._charge_chain(self._numbers(longest.operations), share / lanes, products)
-        elif not self.launch.plan.loops:
-            runs = self.launch.items / lanes
-            depth = self._numbers(self.launch.kernel.depth)
-            share = waiting_share(instructions, runs) / len(self.launch.kernel.launches)
-            self._charge_chain(depth, share * runs)
+            if self.nest.chains and not self.items_innermost:
+                self._add_carried_chain(instructions)
+        elif not self.work.launch.loops:
+            runs = self.work.items / self.item_lanes
+            share = waiting_share(instructions, runs) / len(self.work.kernel.launches)
+            self._add_chain(self.work.kernel.depth, share * runs)
 
-    def _numbers(self, places: Mapping[str, int]) -> dict[str, float]:
-        return {kind: self._value(place) for kind, place in places.items()}
+    def _add_carried_chain(self, instructions: float) -> None:
+        chain = max(self.nest.chains, key=lambda chain: _latency(chain.operations))
+        runs = self.work.items if chain.carried_around else self.nest.entries
+        share = waiting_share(instructions, runs / self.item_lanes)
+        products = sum(operation.executions for operation in self.nest.operations if operation.kind == "mul")
+        self._add_chain(chain.operations, share / self.item_lanes, products)
 
-    def _charge_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
-        """Charge the operations of a chain; adding one of the nest's ``products`` is one instruction with it."""
+    def _add_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
+        """Add the operations of a chain; adding one of the nest's ``products`` is one instruction with it."""
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
-        both = min(add, max(multiply, products))
-        for name, amount in (
-            ("chain_multiply_add", both), ("chain_add", add - both), ("chain_multiply", max(multiply - both, 0.0)),
-        ):
-            self._charge(name, factor * amount)
+        fused = min(add, max(multiply, products))
+        self._add("chain_multiply_add", factor * fused)
+        self._add("chain_add", factor * (add - fused))
+        self._add("chain_multiply", factor * max(multiply - fused, 0.0))
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
-                self._charge(CHAIN_NAMES[kind], factor * amount)
+                self._add(CHAIN_NAMES[kind], factor * amount)
 
 
 def waiting_share(instructions: float, runs: float) -> float:
@@ -304,5 +305,6 @@ def waiting_share(instructions: float, runs: float) -> float:
     return min(1.0, instructions / max(runs, 1.0) / WINDOW)
 
 
-def _length(operations: Mapping[str, float]) -> float:
+def _latency(operations: Mapping[str, float]) -> float:
+    """Return the latency of a chain in simple operations."""
     return sum(amount * (1.0 if kind in SIMPLE else FUNCTION_LATENCY) for kind, amount in operations.items())

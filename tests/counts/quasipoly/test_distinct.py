@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from perfmodel.counts.points.cardinality import Unexpanded
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts, NamedCounts
 from perfmodel.errors import AssumptionError, ParameterError
 
 
@@ -24,9 +25,9 @@ def test_equal_counts_have_the_position_of_the_first() -> None:
 
 def test_counts_of_other_things_or_assumptions_differ() -> None:
     position = DistinctCounts()
-    one = Count.from_text("[n] -> { n }")
+    count = Count.from_text("[n] -> { n }")
     assert [0, 1, 2] == [
-        position(one), position(one.labelled("launch")),
+        position(count), position(count.labelled("launch")),
         position(Count.from_text("[n] -> { n }", assumptions="[n] -> { : n >= 4 }")),
     ]  # fmt: skip
 
@@ -70,3 +71,27 @@ def test_a_summand_without_a_formula_is_added() -> None:
         Count(isl.PwQPolynomial("[n] -> { 1 }"), unexpanded=(Unexpanded(Fraction(2), (), (points,)),)),
     )
     assert (5, 1 + 2 * 5) == counts.at({"n": 5})
+
+
+@dataclass(frozen=True)
+class Loop:
+    iname: str
+    trips: object
+    steps: tuple[object, ...] = ()
+    sizes: object = None
+
+
+def test_named_counts_give_the_same_value_with_numbers() -> None:
+    linear, square = Count.from_text("[n] -> { n }"), Count.from_text("[n] -> { 1/2 * n^2 }")
+    nested = Loop("i", linear, (linear, 3, square), {"n": square})
+    loops = NamedCounts((nested, Loop("j", 7), Loop("k", linear, (square,))))
+    assert 2 == len(loops.counts)
+    values = loops.at({"n": 5})
+    assert (Loop("i", 5.0, (5.0, 3, 12.5), {"n": 12.5}), Loop("j", 7), Loop("k", 5.0, (12.5,))) == values
+    assert values[1] is loops.tree[1]
+    assert 7 == NamedCounts(Loop("i", 7)).at({}).trips  # nothing to evaluate
+
+
+def test_named_counts_are_evaluated_by_their_values_too() -> None:
+    pair = NamedCounts((Count.from_text("[n] -> { n }"), Count.from_text("[n] -> { n + 1 }")))
+    assert (2.0, 3.0) == pair.with_values(pair.counts.at({"n": 2}))

@@ -22,7 +22,7 @@ def kernel(domain: str, code: str, shapes: str, dtype: type = np.float32) -> Ker
     """Count a kernel with groups of 64 along i; ``shapes`` is as ``"a: n; b: n, k"``."""
     arrays = [
         lp.GlobalArg(name.strip(), dtype, shape=shape.strip(), is_input=None)
-        for name, shape in (one.split(":") for one in shapes.split(";"))
+        for name, shape in (array.split(":") for array in shapes.split(";"))
     ]
     unit = lp.make_kernel(domain, code, [*arrays, ...], assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2))
     return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
@@ -36,7 +36,7 @@ def row_sums() -> KernelCounts:
     return kernel("[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i, j])", "a: n, k; out: n")
 
 
-def found(counts: KernelCounts, order: str, facts: dict[str, int] | None = None, **sizes: int) -> dict[str, float]:
+def quantities(counts: KernelCounts, order: str, facts: dict[str, int] | None = None, **sizes: int) -> dict[str, float]:
     values = bottleneck_quantities(Case(counts, sizes, device(order, **(facts or {}))))
     assert set(QUANTITIES) == set(values)
     return {name: value for name, value in values.items() if value}

@@ -1,20 +1,23 @@
-"""What is read from a device's facts, and what is assumed."""
+"""What is read from a device's facts and what is assumed; the lines of each level, worked out by hand."""
 
 from __future__ import annotations
 
 import pytest
 
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.quantities.bottleneck.device import ASSUMED, Level, device_of
+from perfmodel.quantities.bottleneck.device import ASSUMED, CacheLevel, cold_share, device_of
 from perfmodel.quantities.case import Case
-from tests.quantities.bottleneck.by_hand import copy
+from tests.quantities.bottleneck.by_hand import copy, kernel, quantities
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 
 def of(**facts: object) -> DeviceFacts:
-    found = {key: Fact(value, "", "given") for key, value in facts.items()}  # type: ignore[arg-type]
-    return DeviceFacts.from_mapping("d", "p", "1", found)
+    values = {key: Fact(value, "", "given") for key, value in facts.items()}  # type: ignore[arg-type]
+    return DeviceFacts.from_mapping("d", "p", "1", values)
 
 
 def test_nothing_is_known() -> None:
@@ -22,7 +25,7 @@ def test_nothing_is_known() -> None:
     assert (ASSUMED["lane_order"], copy().subgroup_size, 1, 64) == (
         device.order, device.lanes, device.units, device.line
     )  # fmt: skip
-    assert (Level(32768, 64), Level(1 << 20, 1024), Level(1 << 25, 1 << 15)) == device.levels
+    assert (CacheLevel(32768, 64), CacheLevel(1 << 20, 1024), CacheLevel(1 << 25, 1 << 15)) == device.levels
 
 
 def test_facts_count_more_than_what_is_assumed() -> None:
@@ -32,7 +35,7 @@ def test_facts_count_more_than_what_is_assumed() -> None:
     )  # fmt: skip
     device = device_of(Case(copy(), {"n": 64}, facts))
     assert ("serial", 4, 6, 128) == (device.order, device.lanes, device.units, device.line)
-    assert (Level(49152, 32), 1 << 23) == (device.levels[0], device.levels[2].bytes)
+    assert (CacheLevel(49152, 32), 1 << 23) == (device.levels[0], device.levels[2].bytes)
     assert [4.0, 2.0, 8.0, 1.0] == [device.lanes_of(bits) for bits in (32, 64, 16, 256)]
 
 
@@ -52,4 +55,28 @@ def test_lanes_of_many_threads_run_in_lockstep(told: str, order: str) -> None:
 
 def test_ways_that_do_not_divide_the_lines_leave_no_sets() -> None:
     facts = of(l1_bytes=65536, l1_ways=12)
-    assert Level(65536, 0) == device_of(Case(copy(), {"n": 64}, facts)).levels[0]
+    assert CacheLevel(65536, 0) == device_of(Case(copy(), {"n": 64}, facts)).levels[0]
+
+
+def test_arrays_that_stay_in_the_caches_cost_no_line_behind_them() -> None:
+    small = quantities(copy(), "serial", n=4096)  # 32 KiB of 1 MiB
+    assert not {name for name in small if name.startswith(("second", "memory"))}
+    assert 4096 / 16 == small["first_loaded"]
+
+
+def test_what_a_small_cache_fetches_again_counts_by_itself() -> None:
+    """Each of n work-items reads all of b: 4 KiB stay in a cache of 8 KiB, and not in one of 1 KiB."""
+    counts = kernel(
+        "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i]*b[j])", "a: n; b: k; out: n"
+    )
+    large, small = (
+        quantities(counts, "serial", {"l1_bytes": size, "l1_ways": size // 64}, n=64, k=1024) for size in (8192, 1024)
+    )
+    assert "again_loaded" not in large
+    assert 63 * 64 == pytest.approx(small["again_loaded"], rel=0.01)  # 64 lines by all items but the first
+    assert large["first_loaded"] == small["first_loaded"] == 64 + 4
+
+
+@pytest.mark.parametrize(("touched", "share"), [(1.0, 0.0), (256.0, 0.0), (512.0, 0.5), (1024.0, 1.0), (1e9, 1.0)])
+def test_lines_are_cold_from_a_quarter_of_the_cache_on(touched: float, share: float) -> None:
+    assert share == pytest.approx(cold_share(touched, 1024.0))

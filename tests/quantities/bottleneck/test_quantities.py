@@ -1,4 +1,4 @@
-"""The quantities at one size and at arrays of sizes."""
+"""The quantities of each resource, at one size and at arrays of sizes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import pytest
 
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import FlowUnknownError
-from perfmodel.quantities.bottleneck import bottleneck_quantities
+from perfmodel.facts.fact import KEYS
+from perfmodel.features import FEATURE_NAMES
+from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 from perfmodel.quantities.bottleneck.device import device_of
 from perfmodel.quantities.bottleneck.quantities import at_sizes
 from perfmodel.quantities.case import Case
@@ -39,3 +41,12 @@ def test_a_size_is_worked_out_once() -> None:
     counts = copy()
     here = device_of(Case(counts, {"n": 64}, device("serial")))
     assert at_sizes(counts, {"n": 64}, here) is at_sizes(counts, {"n": np.int64(64)}, here)
+
+
+def test_each_quantity_belongs_to_one_resource() -> None:
+    names = [name for quantities in RESOURCES.values() for name in quantities]
+    assert sorted(names) == sorted(set(names)) == sorted(QUANTITIES)
+
+
+def test_names_are_neither_features_nor_facts() -> None:
+    assert not set(QUANTITIES) & {*FEATURE_NAMES, *KEYS}

@@ -9,7 +9,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.quantities.bottleneck.work import waiting_share
 from tests.counts.nests.test_nests import matmul
-from tests.quantities.bottleneck.by_hand import LANES, copy, found, kernel, row_sums
+from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
@@ -26,21 +26,21 @@ def test_a_copy_is_a_vector_for_each_eight_items(order: str) -> None:
         "first_loaded": n / 16, "first_stored": n / 16, "second_level_streams": n / 8,
         "memory_streams": n / 8, "memory_stores": n / 16,
     }  # fmt: skip
-    assert expected == pytest.approx(found(copy(), order, n=n))
+    assert expected == pytest.approx(quantities(copy(), order, n=n))
 
 
 def test_doubles_are_half_as_many_in_a_vector() -> None:
-    assert (64 / 4, 64 / 4) == tuple(found(copy(np.float64), "serial", n=64)[name] for name in ("loads", "stores"))
+    assert (64 / 4, 64 / 4) == tuple(quantities(copy(np.float64), "serial", n=64)[name] for name in ("loads", "stores"))
 
 
 def test_three_groups_on_two_units_take_as_long_as_four() -> None:
-    alone, uneven = (found(copy(), "serial", {"compute_units": units}, n=192) for units in (1, 2))
+    alone, uneven = (quantities(copy(), "serial", {"compute_units": units}, n=192) for units in (1, 2))
     assert alone["loads"] * 4 / 3 == pytest.approx(uneven["loads"])
     assert alone["groups"] == uneven["groups"]
 
 
 def test_rows_one_after_another_are_scalar_and_wait_for_their_sum() -> None:
-    values = found(row_sums(), "serial", n=128, k=64)
+    values = quantities(row_sums(), "serial", n=128, k=64)
     # each of 128*64 additions waits for the one before: 64*(1 addition + 2 of the loop + 1 load) > 160 instructions
     assert (128 * 64, 128 * 64) == (values["loads"], values["chain_add"])
     # an addition, a load and two of the loop; a store for each item, and two of the loop over them
@@ -49,12 +49,12 @@ def test_rows_one_after_another_are_scalar_and_wait_for_their_sum() -> None:
 
 
 def test_short_chains_are_filled_by_the_next_items() -> None:
-    long, short = (found(row_sums(), "serial", n=128, k=k)["chain_add"] / (128 * k) for k in (64, 16))
+    long, short = (quantities(row_sums(), "serial", n=128, k=k)["chain_add"] / (128 * k) for k in (64, 16))
     assert (1.0, 16 * 4 / 160) == (long, pytest.approx(short))
 
 
 def test_rows_in_lockstep_gather_and_wait_once_for_eight() -> None:
-    values = found(row_sums(), "lockstep", n=128, k=64)
+    values = quantities(row_sums(), "lockstep", n=128, k=64)
     assert 128 * 64 == values["gathers"]  # neighbouring lanes are in neighbouring rows
     assert 128 * 64 / 8 == values["chain_add"]
     # additions and the loop as vectors, each element of the gathers, and the stores with their loop
@@ -65,7 +65,7 @@ def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
     counts = kernel(
         "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i]*b[j])", "a: n; b: k; out: n"
     )
-    values = found(counts, "serial", n=128, k=32)
+    values = quantities(counts, "serial", n=128, k=32)
     assert 128 * 32 + 128 == values["loads"]  # b[j] in each iteration, a[i] before the loop
     # a multiplication and an addition are one instruction; two of the loop; b[j]; a[i] and the store, with their loop
     assert 4 * 128 * 32 + 4 * 128 == values["instructions"]
@@ -76,7 +76,7 @@ def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
 
 def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
     n, half = 64, LANES / 2
-    values = found(matmul(), "serial", n=n)
+    values = quantities(matmul(), "serial", n=n)
     # both factors of each update are gathered from local memory, and so is the fetched cell of either tile
     assert 2 * n**3 + 2 * n**3 / 16 == values["gathers"]
     # an update for four lanes, and two gathered factors; the loop of 16 trips is written out, and the tiles are filled
@@ -90,7 +90,7 @@ def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
 
 def test_in_lockstep_the_same_product_loads_vectors() -> None:
     n = 64
-    values = found(matmul(), "lockstep", n=n)
+    values = quantities(matmul(), "lockstep", n=n)
     updates = n**3 / 8  # beside two loads at most, and what fills the tiles
     assert updates < values["instructions"] <= 3 * updates + 12 * n**3 / 16
     assert "gathers" not in values
@@ -99,7 +99,7 @@ def test_in_lockstep_the_same_product_loads_vectors() -> None:
 def test_lanes_that_loop_longer_hold_the_others_back() -> None:
     counts = kernel("[n] -> { [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i] = sum(j, a[j])", "a: n; out: n")
     n = 128
-    serial, lockstep = (found(counts, order, n=n) for order in ("serial", "lockstep"))
+    serial, lockstep = (quantities(counts, order, n=n) for order in ("serial", "lockstep"))
     needed, box = n * (n + 1) / 2, n * n
     # a[j] is loaded and added in a loop; a store for each item, and two of the loop over them
     assert 4 * needed + 3 * n == serial["instructions"]
@@ -123,18 +123,17 @@ def test_copies_that_fill_the_cells_between_lanes_are_vectors_of_a_compiler(orde
     )  # fmt: skip
     unit = lp.split_iname(unit, "i", 256, inner_iname="cell", outer_tag="g.0")
     unit = lp.split_iname(unit, "cell", 4, inner_tag="unr", outer_tag="l.0")
-    values = found(count(unit, cache=False), order, n=1024)
+    values = quantities(count(unit, cache=False), order, n=1024)
     names, amount = (("loads", "stores"), 1024 / LANES) if vectors else (("gathers", "scatters"), 1024)
     assert [amount, amount] == [values[name] for name in names]
 
 
 def test_vectors_that_do_not_begin_where_lines_do_are_split() -> None:
     """Vectors of eight float32 are 32 bytes: those that begin 4 bytes on lie in two lines, every other one."""
-    aligned, shifted = (
-        found(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i + {shift}]", "a: n + 16; out: n"), "lockstep", n=128)
-        for shift in (8, 1)
+    kernels = (
+        kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i + {shift}]", "a: n + 16; out: n") for shift in (8, 1)
     )
-    assert (None, 128 / 8) == (aligned.get("split"), shifted.get("split"))
+    assert [None, 128 / 8] == [quantities(counts, "lockstep", n=128).get("split") for counts in kernels]
 
 
 @pytest.mark.parametrize(("pitch", "access", "gathers"), [(16, "element", 0), (18, "element", 1), (18, "vector", 0)])
@@ -154,7 +153,7 @@ def test_an_odd_pitch_hides_neighbours_where_the_device_is_so(pitch: int, access
     )  # fmt: skip
     unit = lp.tag_inames(unit, "gi:g.1, gj:g.0, i:l.1, j:l.0, r:l.1, c:l.0")
     facts = {"odd_pitch_access": access}
-    values = found(count(unit, cache=False), "lockstep", facts, n=64)
+    values = quantities(count(unit, cache=False), "lockstep", facts, n=64)
     assert (64**2 * gathers, 64**2 * gathers) == (values.get("gathers", 0), values.get("scatters", 0))
     assert 64**2 / LANES * (2 - gathers) == values["loads"]  # of the global array, and of the tile
 
@@ -178,7 +177,7 @@ def short_table(length: int, store: str = "") -> KernelCounts:
 def test_a_loop_around_one_that_is_written_out_keeps_what_it_does_not_move() -> None:
     n, every = 128, 128 * 20
     short, long, stored = (
-        found(short_table(*one), "serial", n=n)["loads"]
+        quantities(short_table(*one), "serial", n=n)["loads"]
         for one in ((8,), (24,), (8, "out[i, r] = sum(c, a[i, c]*table[r, c])"))
     )
     assert n * 8 + every * 8 == short  # the work-item's row once, the table in each iteration
@@ -191,7 +190,7 @@ def test_a_loop_around_one_that_is_written_out_keeps_what_it_does_not_move() -> 
      ("tanh(a[i])", "function_32"), ("a[i]**2.5", "power")],
 )  # fmt: skip
 def test_functions_have_prices_of_their_own(call: str, name: str) -> None:
-    values = found(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {call}", "a: n; out: n"), "lockstep", n=128)
+    values = quantities(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {call}", "a: n; out: n"), "lockstep", n=128)
     assert 128 / LANES == values[name]
 
 
@@ -199,7 +198,7 @@ def test_cells_that_are_apart_are_loaded_one_by_one() -> None:
     """A compiler leaves the loop over the work-items as it is; in lockstep the lanes gather."""
     counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[2*i] + 1", "a: 2*n; out: n")
     n = 128
-    serial, lockstep = (found(counts, order, n=n) for order in ("serial", "lockstep"))
+    serial, lockstep = (quantities(counts, order, n=n) for order in ("serial", "lockstep"))
     assert (n, n, None) == (serial["loads"], serial["stores"], serial.get("gathers"))
     assert (n, n / LANES) == (lockstep["gathers"], lockstep["stores"])
     # an addition, a load and a store, and two of the loop over the work-items; in lockstep only the gather by elements
@@ -225,7 +224,7 @@ def tile_sums(last: str) -> KernelCounts:
 
 def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
     n, k, cells = 128, 8, 32
-    same, varied = (found(tile_sums(last), "serial", n=n, k=k) for last in (f"{cells}", "1 + i"))
+    same, varied = (quantities(tile_sums(last), "serial", n=n, k=k) for last in (f"{cells}", "1 + i"))
     # vectors have 64-bit indices; cells that are added, or fetched into the tile, are gathered; no addition waits
     assert n * k * cells + n == same["gathers"]
     sums = 3 * n * k * cells / (LANES / 2) + n * k * cells  # with two of the loop
@@ -254,7 +253,7 @@ def test_eight_chains_of_a_work_item_are_packed_and_four_are_not(chains: int, pa
     )  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "a:unr, u:unr, z:unr")
     n, k = 64, 100
-    values = found(count(lp.prioritize_loops(unit, "s, u"), cache=False), "serial", n=n, k=k)
+    values = quantities(count(lp.prioritize_loops(unit, "s, u"), cache=False), "serial", n=n, k=k)
     last = n * (chains - 1)  # the sum of the chains, after the loop
     sums = n * k * chains / packed + 2 * n * k + last  # with two of the loop
     assert sums <= values["instructions"] <= sums + 2 * chains * n
