@@ -111,7 +111,7 @@ DOCTOR_SCHEMA = "perfmodel.doctor/1"
 
 
 def doctor_command(json: bool = False) -> None:
-    """Check Python, the libraries and the OpenCL devices; print the doctor_command that repairs what is wrong.
+    """Check Python, the libraries and the OpenCL devices; print the command that repairs what is wrong.
 
     The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
     """

@@ -24,8 +24,22 @@ SUBJECTS = {
 }
 COMMANDS = tuple(chain(*SUBJECTS.values()))
 
-#: Options that went, by command, and what to do instead.
-GONE: dict[tuple[str, str], str] = {}
+#: Options that went, by command, and what to do instead; CHANGELOG names the function of the others.
+GONE: dict[tuple[str, str], str] = {
+    ("export", "--csv"): "give -o FILE",
+    ("export", "--t4"): "give -o FILE.json",
+    ("measure", "--tag"): "give --class TAG",
+    ("rank", "--picture"): "perfmodel predict draws it",
+    ("rank", "--facts"): "perfmodel predict ranks variants with it",
+    ("time", "--terms"): "--json and --csv have all terms, and perfmodel predict prints them",
+    ("compare", "--device"): "give --from fitted_weights/DEVICE",
+    ("calibrate", "--facts"): "give it to perfmodel fit --all",
+    **dict.fromkeys([(name, "--csv") for name in ("tune", "outliers")], "--json has all"),
+    **dict.fromkeys([(name, "--device") for name in ("evaluate", "report")], "give --from fitted_weights/DEVICE"),
+    **dict.fromkeys(
+        [(name, "--facts") for name in ("evaluate", "compare", "roofline")], "write them into facts.yaml of the folder"
+    ),
+}
 
 
 class Command(TyperCommand):
