@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel, fit
     from perfmodel.predicting.prediction import Prediction
     from perfmodel.predicting.ranking import RankedVariant, Ranking, rank
+    from perfmodel.processes.counting import count_all
+    from perfmodel.processes.variants import CountedVariants
     from perfmodel.report.families_picture import plot_families
     from perfmodel.report.picture import plot_predicted_vs_measured
     from perfmodel.report.roofline_axes import plot_roofline
@@ -33,12 +35,10 @@ if TYPE_CHECKING:
     from perfmodel.tuning import anchor
     from perfmodel.tuning.tuned import Tuned
     from perfmodel.tuning.tuning import tune
-    from perfmodel.workers.counted import CountedVariants
-    from perfmodel.workers.counting import count_all
 
 _HOMES = {
     "Count": "counts",
-    "CountedVariants": "workers.counted",
+    "CountedVariants": "processes.variants",
     "Family": "models",
     "FittedModel": "predicting.model",
     "KernelCounts": "counts",
@@ -51,7 +51,7 @@ _HOMES = {
     "Weight": "models.model",
     "anchor": "tuning",
     "count": "counts",
-    "count_all": "workers.counting",
+    "count_all": "processes.counting",
     "devices": "opencl",
     "families": "models",
     "fit": "predicting.model",

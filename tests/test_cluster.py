@@ -13,7 +13,7 @@ import pytest
 
 from perfmodel.cluster import SAME, asking, check_versions, connected, workers_of
 from perfmodel.errors import MissingExtraError, SchedulerError, WorkerVersionError
-from tests.measuring.workers.fakes import ADDRESS, FakeClient, Worker
+from tests.measuring.remote.fakes import ADDRESS, FakeClient, Worker
 
 
 def test_equal_versions_pass():

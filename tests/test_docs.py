@@ -34,6 +34,8 @@ LINES = [(name, command) for name, page in PAGES.items() for command in page.com
 RUN = [(name, command) for name in ("docs/get-started.md", "docs/tune.md") for command in PAGES[name].shown]
 COMMANDS = get_command(application()).commands
 MODELS = sorted(pm.families())
+USERS = {name: page for name, page in PAGES.items() if name.startswith("docs/") and "/lab/" not in name}
+UNTITLED = ("docs/changes.md", "docs/command-line.md")
 #: The sections of the page of models, by the model's name.
 SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGES["docs/models.md"].text, re.DOTALL | re.MULTILINE))
 
@@ -170,6 +172,19 @@ def test_the_page_of_accuracy_shows_rows_of_the_comparison():
     assert 10 == len(own)
     for name, figures in own:
         assert f"| `{name}` | {figures}" in PAGES["docs/lab/families.md"].text
+
+
+def test_the_pages_for_users_are_few_and_short():
+    """docs/lab is for those who work on models, and as long as it needs to be."""
+    lengths = {name: len(page.text.split()) for name, page in USERS.items()}
+    assert len(lengths) <= 25
+    assert sum(lengths.values()) <= 36_500, lengths
+    assert len(PAGES["README.md"].text.splitlines()) <= 120
+
+
+def test_a_page_for_users_begins_with_its_question():
+    titles = {name: page.text.partition("\n")[0] for name, page in USERS.items() if name not in UNTITLED}
+    assert [] == [name for name, title in titles.items() if not re.fullmatch(r"# [A-Z].*\?", title)]
 
 
 def test_every_link_of_the_readme_leads_to_a_file():

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "perfmodel"
 #: Each imports only what stands to its left. The packages of one tuple stand side by side.
 ORDER = (
     ("errors",), ("io", "caches", "lazy", "threads"), ("cluster", "progress"), ("documents",),
-    ("display",), ("facts",), ("counts",), ("kernels",), ("workers",), ("store",), ("features",), ("quantities",),
+    ("display",), ("facts",), ("counts",), ("kernels",), ("processes",), ("store",), ("features",), ("quantities",),
     ("expressions",), ("models",), ("fitting",), ("predicting",), ("compare",), ("analyses",),
     ("report",), ("calibration",), ("tuning",), ("hooks",), ("cli",), ("__main__",),
 )  # fmt: skip

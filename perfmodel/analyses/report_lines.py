@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.analyses.report_values import FactLine, WeightLine
-from perfmodel.analyses.weights_in_words import RATES, weight_words
+from perfmodel.analyses.words import RATES, weight_words
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
 from perfmodel.facts.fact import KEYS
 from perfmodel.fitting.linear.diagnosis import MEANING, intervals
@@ -65,7 +65,7 @@ def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ..
             value, error = np.array([weight.value]), np.array([weight.standard_error])
             ((low, high),) = intervals(value, error, model.fitted.degrees_of_freedom, level).tolist()
             interval = (low, high) if math.isfinite(low) else None
-        words = weight_words(name, weight.value, weight.unit, model.fitted.family)
+        words = weight_words(name, weight.value, weight.unit, model.family)
         warnings = tuple(MEANING[mark] for mark in weight.marks)
         lines.append(WeightLine(name, weight.value, weight.unit, words, interval, warnings))
     return tuple(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from perfmodel.analyses.kernel_bounds import KernelBounds
 from perfmodel.analyses.report_families import FamilyLine
@@ -13,6 +14,9 @@ from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.compare.verdict import Verdict
 from perfmodel.fitting.uncertainty.scatter import Scatter
 from perfmodel.predicting.ranking import Ranking
+
+if TYPE_CHECKING:
+    from perfmodel.models import Family
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"
@@ -124,8 +128,7 @@ class ReportData:
     device: str
     platform: str
     drivers: tuple[str, ...]
-    family: str
-    citation: str
+    family: Family
     level: float
     facts: tuple[FactLine, ...]
     weights: tuple[WeightLine, ...]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.predictions import Anchor
     from perfmodel.predicting.ranking import RankedVariant
-    from perfmodel.workers.counted import CountedVariants
+    from perfmodel.processes.variants import CountedVariants
 
 # A user's kernels.
 KernelFile = Annotated[Path, typer.Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -373,7 +373,7 @@ def counted_variants(
 def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
     """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
     from perfmodel.cli.settings import Bar
-    from perfmodel.workers.counting import count_all
+    from perfmodel.processes.counting import count_all
 
     return count_all(loaded.builders, jobs, progress=Bar(), subgroup_size=subgroup_size, check=True, **options)
 

@@ -28,7 +28,7 @@ Certificate = Annotated[Path | None, typer.Option(metavar="FILE", help="This wor
 Key = Annotated[Path | None, typer.Option(metavar="FILE", help="The certificate's private key, for tls:// (PEM).")]
 
 SCHEMA = "perfmodel.worker/1"
-WORKER_CLASS = "perfmodel.measuring.workers.device_worker.DeviceWorker"
+WORKER_CLASS = "perfmodel.measuring.remote.device_worker.DeviceWorker"
 
 #: Dask's sampling of a worker's stack would disturb what is timed.
 _SETTINGS = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
@@ -45,7 +45,7 @@ def command(
     """
     from perfmodel.cluster import connected, reached_from, secured
     from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.workers.order import OWN_DEVICE
+    from perfmodel.measuring.remote.order import OWN_DEVICE
     from perfmodel.opencl import find
 
     files = {"--tls-ca-file": tls_ca_file, "--tls-cert": tls_cert, "--tls-key": tls_key}
@@ -93,7 +93,7 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
     >>> " ".join(arguments[5:])
     '--nworkers 1 --nthreads 1 --memory-limit 0 --no-dashboard --resources perfmodel:nvidia-h200=1'
     """
-    from perfmodel.measuring.workers.order import resource
+    from perfmodel.measuring.remote.order import resource
 
     # Without a limit of memory: Dask would end a worker whose buffers fill most of it, and condemn a configuration.
     return [

@@ -25,6 +25,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, FEWER_FUNCTIONS, FEWER_INSTRUCTIONS, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 
 SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)
@@ -41,10 +42,14 @@ FAMILY = Family(
     name="bottleneck",
     citation="perfmodel: overheads and a smooth maximum of resources, after Roofline (2009) and PALMED (2022)",
     quantities=bottleneck_quantities,
-    units=QUANTITIES,
+    units={name: quantity.unit for name, quantity in QUANTITIES.items()},
     weights=(
-        *(Weight(f"w_{name}", f"s/{unit}", start=None) for name, unit in QUANTITIES.items()),
-        Weight("w_sharpness", "", start=3.0, lower=1.0, upper=64.0, fact="resource_sharpness"),
+        *(
+            Weight(f"w_{name}", f"s/{quantity.unit}", start=None, words=quantity.words, counted=quantity.counted)
+            for name, quantity in QUANTITIES.items()
+        ),
+        Weight("w_sharpness", "", start=3.0, lower=1.0, upper=64.0, fact="resource_sharpness",
+               words="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
     ),
     parts={f"{name}_time": _sum(own) for name, own in RESOURCES.items()},
     expression="overhead_time + " + reduce(
@@ -55,5 +60,18 @@ FAMILY = Family(
     choices={
         "lane_order": ("lockstep", "serial"), "odd_pitch_access": ("vector", "element"),
         "resource_sharpness": SHARPNESS,
+    },
+    words={
+        "overhead_time": "launches, work-groups and barriers",
+        "chain_time": "operations that wait for the one before",
+        "special_time": "divisions, roots and functions",
+        "issue_time": "issuing instructions",
+        "near_time": "cache lines that the first-level cache fetches",
+        "far_time": "cache lines from the second-level cache on, and from memory",
+    },
+    advice={
+        "overhead_time": LESS_OVERHEAD, "chain_time": SHORTER_CHAINS, "special_time": FEWER_FUNCTIONS,
+        "issue_time": FEWER_INSTRUCTIONS, "far_time": FEWER_BYTES,
+        "near_time": "Fit the first-level cache: work in smaller tiles, and avoid rows whose length is a power of two.",
     },
 )  # fmt: skip

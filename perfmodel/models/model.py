@@ -51,6 +51,10 @@ class Weight:
     fact
         Key of the device's fact that gives the number. The weight is fitted only if the device does not have
         the fact and the options of the fit allow it.
+    words
+        What one unit of it is charged for, or what the number is, for reports: ``a cache line stored to``.
+    counted
+        What a rate of it counts, as in ``line``; empty where a rate says nothing.
     """
 
     name: str
@@ -59,6 +63,8 @@ class Weight:
     lower: float = 0.0
     upper: float = math.inf
     fact: str = ""
+    words: str = ""
+    counted: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,8 @@ class Family(Lazy):
         weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources.estimator` then fits it.
     choices
         Facts of a device, with their candidates, that a fit chooses by cross-validation where they are not known.
+    words, advice
+        By its name what a part of the run time stands for, and what to try where it is the largest, for reports.
     definition
         Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an
         expression, or the path of a file.
@@ -112,6 +120,8 @@ class Family(Lazy):
     additive: bool = True
     resources: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     choices: Mapping[str, tuple[FactValue, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    advice: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     definition: str = ""
     sha256: str = ""
 

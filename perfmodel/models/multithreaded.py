@@ -19,10 +19,17 @@ leaving out one group of measurement kernels at a time on a simulated GTX 480 (d
 from __future__ import annotations
 
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import (
+    FEWER_BYTES,
+    FEWER_INSTRUCTIONS,
+    LESS_LOCAL_MEMORY,
+    LESS_OVERHEAD,
+    SHORTER_CHAINS,
+)
 from perfmodel.quantities.multithreaded import FUNCTIONS, MULTITHREADED_UNITS, multithreaded_resources
 
 IN_LOOPS, STRAIGHT = 10, 2
-PRICED = (*FUNCTIONS, "other")
+PRICED = {**FUNCTIONS, "other": "another function"}
 
 
 def issue(part: str) -> str:
@@ -48,6 +55,13 @@ def norm(power: int, *names: str) -> str:
 
 
 LOOPS, OUTSIDE = resources("loop"), resources("straight")
+PLACES = {"loop": "in loops", "straight": "outside of loops"}
+TIMES = {
+    "issue": "issuing instructions",
+    "pass": "accesses to local memory and the first-level cache",
+    "near": "cache lines fetched and stored",
+    "memory": "cache lines from memory",
+}
 
 FAMILY = Family(
     name="multithreaded",
@@ -58,18 +72,25 @@ FAMILY = Family(
     quantities=multithreaded_resources,
     units=MULTITHREADED_UNITS,
     weights=(
-        Weight("w_launch", "s/launch", start=2e-8),
-        Weight("w_group", "s/work-group", start=1e-8),
-        Weight("w_issue", "s/operation", start=1e-9, lower=1e-14),
-        Weight("w_double", "s/operation", start=5e-9),
-        *(Weight(f"w_{kind}", "s/operation", start=2e-8) for kind in PRICED),
-        Weight("w_line", "s/access", start=1e-8),
-        Weight("w_store", "s/access", start=1e-8),
-        Weight("w_memory", "s/access", start=2e-8),
-        Weight("w_depth", "", start=15.0, upper=100.0),
-        Weight("w_hit", "s/access", start=1e-7),
-        Weight("w_miss", "s/access", start=5e-7),
-        Weight("w_barrier", "s/barrier", start=1e-7),
+        Weight("w_launch", "s/launch", start=2e-8, words="a launch"),
+        Weight("w_group", "s/work-group", start=1e-8, words="a work-group"),
+        Weight("w_issue", "s/operation", start=1e-9, lower=1e-14,
+               words="issuing an instruction of a sub-group", counted="instruction"),
+        Weight("w_double", "s/operation", start=5e-9,
+               words="an instruction in float64, beside issuing it,", counted="instruction"),
+        *(
+            Weight(f"w_{kind}", "s/operation", start=2e-8, words=f"{words} of a sub-group", counted="op")
+            for kind, words in PRICED.items()
+        ),
+        Weight("w_line", "s/access", start=1e-8,
+               words="a cache line fetched into the first-level cache", counted="line"),
+        Weight("w_store", "s/access", start=1e-8, words="a cache line stored to", counted="line"),
+        Weight("w_memory", "s/access", start=2e-8, words="a cache line fetched from memory", counted="line"),
+        Weight("w_depth", "", start=15.0, upper=100.0,
+               words="the wait for an instruction's result, in times of its issue,"),
+        Weight("w_hit", "s/access", start=1e-7, words="waiting for a load that a cache answers"),
+        Weight("w_miss", "s/access", start=5e-7, words="waiting for a load that memory answers"),
+        Weight("w_barrier", "s/barrier", start=1e-7, words="waiting at a barrier"),
     ),
     parts={
         "overhead": "w_launch*started + w_group*dealt_groups",
@@ -78,4 +99,15 @@ FAMILY = Family(
     },
     expression=f"overhead + {norm(IN_LOOPS, *LOOPS, 'chain')} + {norm(STRAIGHT, *OUTSIDE)}",
     additive=False,
+    words={
+        "overhead": "launches and work-groups",
+        **{f"{part}_{name}": f"{words} {where}" for part, where in PLACES.items() for name, words in TIMES.items()},
+        "chain": "the longest chain of a sub-group: operations and accesses that wait for each other",
+    },
+    advice={
+        "overhead": LESS_OVERHEAD, "chain": SHORTER_CHAINS,
+        **{f"{part}_{name}": advice for part in PLACES for name, advice in (
+            ("issue", FEWER_INSTRUCTIONS), ("pass", LESS_LOCAL_MEMORY), ("near", FEWER_BYTES),
+            ("memory", FEWER_BYTES))},
+    },
 )  # fmt: skip

@@ -44,12 +44,17 @@ FAMILY = Family(
     quantities=warp_quantities,
     units=WARP_UNITS,
     weights=(
-        Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s"),
-        Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s"),
-        Weight("w_departure_coalesced", "s", start=4e-9, lower=1e-13, fact="departure_coalesced_s"),
-        Weight("w_departure_uncoalesced", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s"),
-        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s"),
-        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s"),
+        Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s",
+               words="waiting for one memory request"),
+        Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s",
+               words="issuing an instruction of a sub-group", counted="instruction"),
+        Weight("w_departure_coalesced", "s", start=4e-9, lower=1e-13, fact="departure_coalesced_s",
+               words="the gap between two coalesced memory requests"),
+        Weight("w_departure_uncoalesced", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
+               words="the gap between two transactions of one uncoalesced request"),
+        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
+               words="the bandwidth of global memory"),
+        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s", words="a launch"),
     ),
     parts={
         "latency": "w_memory_latency + uncoalesced*more_per_mw*w_departure_uncoalesced",  # Eq. 8, with 11 and 12
@@ -60,4 +65,11 @@ FAMILY = Family(
     },
     expression=f"w_launch*launched + rounds*where(mem_insts > 0, {CHOSEN}, compute*warps)",
     additive=False,
+    words={
+        "latency": "one memory request, its transactions included",
+        "departure": "the time between two memory requests",
+        "memory": "memory requests of one sub-group",
+        "compute": "instructions of one sub-group",
+        "period": "instructions of one sub-group between two memory requests",
+    },
 )

@@ -15,10 +15,12 @@ are never negative.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from perfmodel.errors import ChargedTwiceError
 from perfmodel.features import FEATURE_NAMES, matches
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_OVERHEAD
 
 MEMORY = ("global_load_*", "global_store_*", "global_minloadstore_*")
 ON_CHIP = (
@@ -69,11 +71,22 @@ def overlap(
             "section 6.2 (outlook)"
         ),
         sums=sums,
-        weights=(Weight("w_sharpness", "", start=4.0, lower=1.0, upper=64.0),),
+        weights=(
+            Weight("w_sharpness", "", start=4.0, lower=1.0, upper=64.0,
+                   words="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
+        ),
         parts={"on_chip_time": "on_chip", "memory_time": "memory", "overhead_time": "overhead"},
         expression="overhead_time + smooth_max(on_chip_time, memory_time, w_sharpness)",
         additive=False,
-    )
+    )  # fmt: skip
 
 
-FAMILY = overlap()
+FAMILY = replace(
+    overlap(),
+    words={
+        "on_chip_time": "operations and local memory",
+        "memory_time": "accesses to global memory",
+        "overhead_time": "launches, work-groups and barriers",
+    },
+    advice={"memory_time": FEWER_BYTES, "overhead_time": LESS_OVERHEAD, "on_chip_time": FEWER_INSTRUCTIONS},
+)

@@ -64,6 +64,10 @@ def _check(definition: str, family: Family) -> None:
         for name, patterns in given.items():
             if isinstance(patterns, str) or not all(isinstance(one, str) for one in patterns):
                 raise FamilyFileError(definition, f"has {name}={patterns!r}, no tuple of patterns like ('launches',)")
+        said = {**family.words, **family.advice, **{weight.name: weight.words for weight in family.weights}}
+        for name, words in said.items():
+            if not isinstance(words, str):
+                raise FamilyFileError(definition, f"has {words!r} as the words of '{name}', no text")
         for weight in family.weights:
             if not all(isinstance(one, int | float) for one in (weight.start or 0.0, weight.lower, weight.upper)):
                 raise FamilyFileError(definition, f"has a weight '{weight.name}' whose start or bounds are no numbers")

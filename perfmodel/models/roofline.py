@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
 from perfmodel.quantities.traffic import global_bytes, local_bytes
@@ -53,11 +54,15 @@ FAMILY = Family(
         "launched": "launch",
     },
     weights=(
-        Weight("w_peak_float32", "operation/s", start=1e10, lower=1e3, fact="peak_flops_float32"),
-        Weight("w_peak_float64", "operation/s", start=1e10, lower=1e3, fact="peak_flops_float64"),
-        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s"),
-        Weight("w_local_bandwidth", "B/s", start=1e10, lower=1e3, fact="local_bandwidth_bytes_per_s"),
-        Weight("w_launch", "s/launch", start=1e-5),
+        Weight("w_peak_float32", "operation/s", start=1e10, lower=1e3, fact="peak_flops_float32",
+               words="the peak rate of float32 operations"),
+        Weight("w_peak_float64", "operation/s", start=1e10, lower=1e3, fact="peak_flops_float64",
+               words="the peak rate of float64 operations"),
+        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
+               words="the bandwidth of global memory"),
+        Weight("w_local_bandwidth", "B/s", start=1e10, lower=1e3, fact="local_bandwidth_bytes_per_s",
+               words="the bandwidth of local memory"),
+        Weight("w_launch", "s/launch", start=1e-5, words="a launch"),
     ),
     parts={
         "compute": "flops_float32/w_peak_float32 + flops_float64/w_peak_float64",
@@ -67,4 +72,13 @@ FAMILY = Family(
     },
     expression="overhead + max(compute, memory, local)",
     additive=False,
+    words={
+        "compute": "floating-point operations at the peak rate",
+        "memory": "moving data in global memory",
+        "local": "moving data in local memory",
+        "overhead": "launches",
+    },
+    advice={
+        "compute": FEWER_INSTRUCTIONS, "memory": FEWER_BYTES, "local": LESS_LOCAL_MEMORY, "overhead": LESS_OVERHEAD,
+    },
 )  # fmt: skip

@@ -34,6 +34,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 
@@ -43,13 +44,28 @@ def quantities(case: Case) -> dict[str, Any]:
     return {**busiest_core(case), "launched": case.value(case.counts.launches())}
 
 
-_OPERATIONS: Mapping[str, tuple[str, str]] = {
-    "memory": ("memory_latency_s", "memory_bandwidth_bytes_per_s"),
-    "local": ("local_latency_s", "local_bandwidth_bytes_per_s"),
-    "register": ("register_latency_s", "peak_flops_float32"),
-    "barrier": ("barrier_latency_s", ""),
+_LATENCIES: Mapping[str, tuple[str, str]] = {
+    "memory": ("memory_latency_s", "waiting for an access to global memory"),
+    "local": ("local_latency_s", "waiting for an access to local memory"),
+    "register": ("register_latency_s", "waiting for an operation on registers"),
+    "barrier": ("barrier_latency_s", "waiting for a barrier"),
 }
-_RATE = {"memory": "B/s", "local": "B/s", "register": "operation/s", "barrier": "operation/s"}
+_RATES: Mapping[str, tuple[str, str, str]] = {
+    "memory": ("B/s", "memory_bandwidth_bytes_per_s", "the bandwidth of global memory"),
+    "local": ("B/s", "local_bandwidth_bytes_per_s", "the bandwidth of local memory"),
+    "register": ("operation/s", "peak_flops_float32", "the rate of operations on registers"),
+    "barrier": ("operation/s", "", "the rate of barriers"),
+}
+
+
+def _weights(name: str) -> tuple[Weight, Weight]:
+    """Return the latency and the rate of an operation."""
+    (latency, waiting), (unit, rate, words) = _LATENCIES[name], _RATES[name]
+    return (
+        Weight(f"w_{name}_latency", "s/operation", start=1e-8, fact=latency, words=waiting),
+        Weight(f"w_{name}_rate", unit, start=1e10, lower=1e3, fact=rate, words=words),
+    )
+
 
 FAMILY = Family(
     name="synchronous_parallel_throughput",
@@ -59,23 +75,23 @@ FAMILY = Family(
     ),
     quantities=quantities,
     units={
-        **{f"{name}_{kind}": "operation" for name in _OPERATIONS for kind in ("amount", "waits")},
+        **{f"{name}_{kind}": "operation" for name in _RATES for kind in ("amount", "waits")},
         "launched": "launch",
     },
     weights=(
-        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s"),
-        *(
-            weight
-            for name, (latency, rate) in _OPERATIONS.items()
-            for weight in (
-                Weight(f"w_{name}_latency", "s/operation", start=1e-8, fact=latency),
-                Weight(f"w_{name}_rate", _RATE[name], start=1e10, lower=1e3, fact=rate),
-            )
-        ),
+        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s", words="a launch"),
+        *(weight for name in _RATES for weight in _weights(name)),
     ),
     parts={
         name: f"max({PER_OPERATION[name]}*{name}_amount/w_{name}_rate, w_{name}_latency*{name}_waits)"
-        for name in _OPERATIONS
+        for name in _RATES
     },
-    expression=f"w_launch*launched + {' + '.join(_OPERATIONS)}",
+    expression=f"w_launch*launched + {' + '.join(_RATES)}",
+    words={
+        "memory": "accesses to global memory",
+        "local": "accesses to local memory",
+        "register": "operations on registers",
+        "barrier": "barriers",
+    },
+    advice={"memory": FEWER_BYTES, "local": LESS_LOCAL_MEMORY, "barrier": LESS_OVERHEAD},
 )

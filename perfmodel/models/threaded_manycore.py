@@ -28,6 +28,7 @@ from __future__ import annotations
 from typing import Any
 
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.dataflow import fast_critical_path
 from perfmodel.quantities.instructions import fast_work
@@ -58,9 +59,9 @@ FAMILY = Family(
         "launched": "launch",
     },
     weights=(
-        Weight("w_operation", "s/operation", start=1e-9),
-        Weight("w_latency", "s/transaction", start=1e-7),
-        Weight("w_launch", "s/launch", start=1e-5),
+        Weight("w_operation", "s/operation", start=1e-9, words="an operation of a core", counted="op"),
+        Weight("w_latency", "s/transaction", start=1e-7, words="waiting for one memory transaction"),
+        Weight("w_launch", "s/launch", start=1e-5, words="a launch"),
     ),
     parts={
         "compute": "w_operation*work_per_core*schedule",
@@ -70,4 +71,11 @@ FAMILY = Family(
     },
     expression="overhead + max(compute, memory, critical_path)",
     additive=False,
+    words={
+        "compute": "operations of one core",
+        "memory": "memory transactions of one work-item after the other",
+        "critical_path": "the longest chain of dependent operations",
+        "overhead": "launches",
+    },
+    advice={"memory": FEWER_BYTES, "critical_path": SHORTER_CHAINS, "overhead": LESS_OVERHEAD},
 )  # fmt: skip

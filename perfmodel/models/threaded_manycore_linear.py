@@ -41,9 +41,9 @@ FAMILY = Family(
     quantities=quantities,
     units={"work_per_core": "operation", "transactions_per_thread": "transaction", "launched": "launch"},
     weights=(
-        Weight("w_operation", "s/operation", start=1e-9),
-        Weight("w_latency", "s/transaction", start=1e-7),
-        Weight("w_launch", "s/launch", start=1e-5),
+        Weight("w_operation", "s/operation", start=1e-9, words="an operation of a core", counted="op"),
+        Weight("w_latency", "s/transaction", start=1e-7, words="waiting for one memory transaction"),
+        Weight("w_launch", "s/launch", start=1e-5, words="a launch"),
     ),
     parts={
         "compute": "w_operation*work_per_core",
@@ -51,4 +51,9 @@ FAMILY = Family(
         "overhead": "w_launch*launched",
     },
     expression="compute + memory + overhead",
+    words={
+        "compute": "operations of one core",
+        "memory": "memory transactions of one work-item after the other",
+        "overhead": "launches",
+    },
 )

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.models.model import Family, Weight
+from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.dataflow import critical_path, work
 from perfmodel.quantities.occupancy import cores
@@ -51,10 +52,10 @@ FAMILY = Family(
     quantities=quantities,
     units={"steps": "operation", "depth": "operation", "moved": "B", "launched": "launch"},
     weights=(
-        Weight("w_operation", "s/operation", start=1e-9),
-        Weight("w_latency", "s/operation", start=1e-9),
-        Weight("w_byte", "s/B", start=1e-10),
-        Weight("w_launch", "s/launch", start=1e-5),
+        Weight("w_operation", "s/operation", start=1e-9, words="an operation of a lane", counted="op"),
+        Weight("w_latency", "s/operation", start=1e-9, words="waiting for data, for each step of the longest chain,"),
+        Weight("w_byte", "s/B", start=1e-10, words="a byte of global memory", counted="B"),
+        Weight("w_launch", "s/launch", start=1e-5, words="a launch"),
     ),
     parts={
         "compute": "w_operation*steps",
@@ -64,4 +65,11 @@ FAMILY = Family(
     },
     expression="overhead + max(compute, latency + transfer)",
     additive=False,
+    words={
+        "compute": "operations, and the longest chain of them",
+        "latency": "waiting for data along the longest chain",
+        "transfer": "moving data in global memory",
+        "overhead": "launches",
+    },
+    advice={"transfer": FEWER_BYTES, "latency": SHORTER_CHAINS, "overhead": LESS_OVERHEAD},
 )

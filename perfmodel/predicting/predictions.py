@@ -12,10 +12,10 @@ import numpy as np
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import AssumptionError, PerfModelError
 from perfmodel.lazy import Lazy
+from perfmodel.processes.counting import Counting, counted_of, counts_of
+from perfmodel.processes.pool import Pool
+from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
-from perfmodel.workers.counting import Counting, counted_of, counts_of
-from perfmodel.workers.parcels import Variant
-from perfmodel.workers.pool import Pool
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

@@ -16,7 +16,7 @@ from perfmodel.fitting.uncertainty.selection import difference_quantile, probabi
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.crossovers import ROUNDING
 from perfmodel.predicting.predictions import Anchor, predict_allowed, predict_each, to_be_anchored
-from perfmodel.workers.parcels import Variant, made
+from perfmodel.processes.variants import Variant, made
 
 if TYPE_CHECKING:
     from pandas import DataFrame

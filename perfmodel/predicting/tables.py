@@ -18,11 +18,11 @@ from perfmodel.errors import AssumptionError, MissingExtraError, OptionError, Pa
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.predictions import is_in_a_file, predict_allowed
+from perfmodel.processes.batches import attempt
+from perfmodel.processes.counting import Counting, counts_of
+from perfmodel.processes.pool import Pool
+from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
-from perfmodel.workers.batches import attempt
-from perfmodel.workers.counting import Counting, counts_of
-from perfmodel.workers.parcels import Variant
-from perfmodel.workers.pool import Pool
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

@@ -32,8 +32,11 @@ from perfmodel.quantities.subgroup_accesses import local_passes, segments
 if TYPE_CHECKING:
     from perfmodel.counts.nests.issues import Issue, IssuedAccess
 
-FUNCTIONS = ("div", "pow", "sqrt", "rsqrt", "exp", "log", "sin", "cos", "tanh")
-"""Operations on float32 with a cost of their own; all others that are not simple share one."""
+FUNCTIONS: Mapping[str, str] = MappingProxyType({
+    "div": "a division", "pow": "a power", "sqrt": "a square root", "rsqrt": "an inverse square root",
+    "exp": "an exponential", "log": "a logarithm", "sin": "a sine", "cos": "a cosine", "tanh": "a hyperbolic tangent",
+})  # fmt: skip
+"""Operations on float32 with a cost of their own, in words; all others that are not simple share one."""
 TURN = 2
 """Instructions of a turn of a loop: its counter, and the test of it."""
 LINE_BYTES, SECTOR_BYTES = 128, 32

@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.disagreements import SPOILED
-from perfmodel.analyses.term_words import term_words
+from perfmodel.analyses.words import term_words
 from perfmodel.report.fitted import fitted_text
 from perfmodel.report.tables import csv_text, finite, percent, seconds_text, withheld_note
 
@@ -43,7 +43,7 @@ def outliers_text(found: Outliers, model: FittedModel, width: int | None = None)
     if found.found:
         lines += ["", fitted_text([HEADER, *(row for one in found.found for row in _rows(one))], 3, LESS, width), ""]
         named = dict.fromkeys(term.term for one in found.found for term in _shown(one))
-        lines += [f"{name}: {term_words(model.fitted.family, name)}" for name in named]
+        lines += [f"{name}: {term_words(model.family, name)}" for name in named]
         lines.append(
             "A term disagrees if another cost of it alone gives the measured time ('if it cost'), and at that cost at "
             f"most {SPOILED:.0%} of the well predicted cases would be mispredicted ('others lost')."

@@ -151,7 +151,7 @@ def chosen(count: int) -> dict[str, Any]:
 def ranked(way: str, workers: int, count: int) -> dict[str, Any]:
     """Rank so many variants in this process, or from it, and return the time and a hash of the ranking."""
     import perfmodel as pm
-    from perfmodel.workers.batches import resident_bytes
+    from perfmodel.processes.batches import resident_bytes
 
     variants, model = chosen(count), pm.load(WEIGHTS)
     with _cluster(way, workers):

@@ -44,7 +44,7 @@ def test_test_kernels_are_compared_as_elsewhere(found, model):
     assert (TESTS, compare(model, tests)) == (found.judged_on, found.comparisons)
     assert pytest.approx(0.505, abs=5e-4) == found.figures.error  # as the README says
     assert not found.verdict.to_time
-    assert (model.device, "stevens_kloeckner_2016", 0.9) == (found.device, found.family, found.level)
+    assert (model.device, "stevens_kloeckner_2016", 0.9) == (found.device, found.family.name, found.level)
     assert (tests.rows[0].platform, (tests.rows[0].driver,)) == (found.platform, found.drivers)
 
 

@@ -20,7 +20,7 @@ from perfmodel.cli import application
 from perfmodel.cli.scheduler import _Children, run_in_turns
 from perfmodel.facts.documents import read_device
 from perfmodel.measuring import lock
-from perfmodel.measuring.workers.order import resource
+from perfmodel.measuring.remote.order import resource
 from tests.cluster import cluster
 from tests.machine import ROOT, device
 
@@ -252,7 +252,7 @@ ONE_ONLY = (
 @pytest.mark.parametrize("asked", ONE_ONLY)
 def test_options_for_one_device_are_refused_for_several(place, monkeypatch, asked):
     from perfmodel import cluster as clusters
-    from tests.measuring.workers.fakes import FakeClient, Worker
+    from tests.measuring.remote.fakes import FakeClient, Worker
 
     monkeypatch.setattr(FakeClient, "__enter__", lambda self: self, raising=False)
     monkeypatch.setattr(FakeClient, "__exit__", lambda self, *error: None, raising=False)

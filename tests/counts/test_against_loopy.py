@@ -1,7 +1,7 @@
 """Beside Loopy's statistics: the kernels of its own tests, and where ours differs and why.
 
 The first part states the kernels of Loopy's ``test/test_statistics.py`` and the numbers that it
-expects, as formulas; the second is docs/counts.md, claim by claim, with the
+expects, as formulas; the second is docs/lab/loopy-statistics.md, claim by claim, with the
 oracle as the judge.
 """
 
@@ -417,7 +417,7 @@ def test_no_loop() -> None:
 # }}}
 
 
-# {{{ where ours differs: docs/counts.md
+# {{{ where ours differs: docs/lab/loopy-statistics.md
 
 
 def test_predicates() -> None:

@@ -1,7 +1,7 @@
 """What every kernel class must do: one battery over all that the folders hold.
 
-Every variant is built and counted, in the work-group shape that a campaign takes if it takes one; of the papers'
-experiments a few. Outputs are checked of two variants of each class. ``-m nightly`` looks at all, in all shapes.
+The first and the last variant of each class are built, counted and run, in the work-group shape that a campaign takes
+if it takes one. ``-m nightly`` looks at all variants, and runs them in all shapes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
 from perfmodel.measuring.arguments import contents, host_array
 from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.campaign import places
 from perfmodel.measuring.subject import Subject
 from tests.machine import ROOT, device
 
@@ -32,11 +31,14 @@ SUITES = "test_kernels/suites"
 PAPERS = "test_kernels/papers"
 FOLDERS = (*CAMPAIGNS, SUITES, PAPERS)
 EXPERIMENTS = discover(ROOT / PAPERS)
-#: Variants of an experiment's class in an ordinary run.
-FEW = 4
-SHORT = [k.with_variants(tuple(k.variants[i] for i in sorted(places(len(k.variants), FEW)))) for k in EXPERIMENTS]
-CLASSES = [*(kernel for folder in (*CAMPAIGNS, SUITES) for kernel in discover(ROOT / folder)), *SHORT]
-WHOLE = [pytest.param(kernel, marks=pytest.mark.nightly, id=f"{kernel.name}-whole") for kernel in EXPERIMENTS]
+CLASSES = [kernel for folder in FOLDERS for kernel in discover(ROOT / folder)]
+#: The first and the last variant of each class: for an ordinary run.
+ENDS = [k.with_variants(k.variants if len(k.variants) < 2 else (k.variants[0], k.variants[-1])) for k in CLASSES]
+WHOLE = [
+    pytest.param(kernel, marks=pytest.mark.nightly, id=f"{kernel.name}-whole")
+    for kernel in CLASSES
+    if len(kernel.variants) > 2
+]
 LIMIT = 4096
 PAPER = {
     "matmul_tiled", "matmul_naive", "scale_add", "transpose", "stride1", "filled_stride2",
@@ -59,10 +61,12 @@ def largest(kernel):
     return kernel.sizes.at(kernel.sizes.exponents(kernel.sizes.start)[-1])[-1]
 
 
-every_class = pytest.mark.parametrize("kernel", [*CLASSES, *WHOLE], ids=lambda kernel: kernel.name)
+every_class = pytest.mark.parametrize("kernel", [*ENDS, *WHOLE], ids=lambda kernel: kernel.name)
+all_of_a_class = pytest.mark.parametrize("kernel", CLASSES, ids=lambda kernel: kernel.name)
+the_ends = pytest.mark.parametrize("kernel", ENDS, ids=lambda kernel: kernel.name)
 every_ranked = pytest.mark.parametrize(
     "kernel",
-    [*(kernel for kernel in CLASSES if kernel.ranked), *(one for one in WHOLE if one.values[0].ranked)],
+    [*(kernel for kernel in ENDS if kernel.ranked), *(whole for whole in WHOLE if whole.values[0].ranked)],
     ids=lambda kernel: kernel.name,
 )
 
@@ -202,12 +206,15 @@ def test_an_isolated_feature_is_there_and_doubles(kernel):
             assert pytest.approx(2.0, rel=0.05) == twice / once, subject.variant
 
 
+def test_classes_to_rank_have_variants_to_choose_from():
+    assert [] == [kernel.name for kernel in CLASSES if kernel.ranked and len(kernel.variants) <= 2]
+
+
 @every_ranked
 def test_variants_to_rank_have_the_same_arguments_and_sizes(kernel):
     def arrays(subject):
         return {(array.name, array.dtype, array.shape) for array in subject.arrays(subject.smallest)}
 
-    assert len(kernel.variants) > 2
     for subject in subjects(kernel):
         assert arrays(subjects(kernel)[0]) == arrays(subject)
         assert tuple(sorted(largest(kernel))) == counted(subject).parameters
@@ -240,7 +247,7 @@ def fits(subject):
 
 
 @pytest.mark.device
-@every_class
+@the_ends
 def test_output_is_the_references(bench, kernel):
     check(bench, Subject(kernel, kernel.variants_on(LIMIT)[0]))  # in the shape that most often needs guards
     check(bench, subjects(kernel)[-1])
@@ -248,7 +255,7 @@ def test_output_is_the_references(bench, kernel):
 
 @pytest.mark.device
 @pytest.mark.nightly
-@every_class
+@all_of_a_class
 def test_every_output_is_the_references(bench, kernel):
     for variant in kernel.variants_on(LIMIT):
         subject = Subject(kernel, variant)

@@ -37,4 +37,5 @@ def test_there_are_at_most_thirty_weights_beside_those_of_functions() -> None:
 
 def test_each_quantity_has_one_weight_in_seconds_for_one() -> None:
     weights = {weight.name: weight.unit for weight in FAMILY.weights}
-    assert {f"w_{name}": f"s/{unit}" for name, unit in QUANTITIES.items()} | {"w_sharpness": ""} == weights
+    units = {f"w_{name}": f"s/{quantity.unit}" for name, quantity in QUANTITIES.items()}
+    assert units | {"w_sharpness": ""} == weights

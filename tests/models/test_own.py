@@ -277,6 +277,14 @@ def test_a_start_or_bound_of_a_weight_that_is_no_number(tmp_path, weight):
         find_family(str(path))
 
 
+@pytest.mark.parametrize("wrong", ["words={'total': 3}", "advice={'total': 3}"])
+def test_words_that_are_no_texts(tmp_path, wrong):
+    path = tmp_path / "mine.py"
+    path.write_text(f"from perfmodel import Family\nFAMILY = Family('mine', 'me', ('launches',), {wrong})\n")
+    with pytest.raises(FamilyFileError, match=r"has 3 as the words of 'total', no text"):
+        find_family(str(path))
+
+
 @pytest.mark.parametrize("step", ["p{0} + 1", "sqrt(p{0})", "p{0}*p{0}"])
 def test_parts_that_add_up_to_a_tree_beyond_limits(tmp_path, step):
     parts = {"p0": "w_a*launches", **{f"p{k + 1}": step.format(k) for k in range(400)}}

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pycparser import c_parser
 
-from tests.corpus import CorpusKernel, kernels
+from tests.corpus import CorpusKernel, kernels, made
 from tests.corpus.kernel import make
 from tests.oracle import UnsupportedCode, execute, run
 from tests.oracle.compare import gathered
@@ -436,9 +436,8 @@ def test_complex_and_vector_results_are_right() -> None:
 
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
 def test_every_corpus_kernel_executes(kernel: CorpusKernel) -> None:
-    unit = kernel.build()
     for parameters in kernel.cases:
-        result = execute(unit, parameters, arrays=kernel.contents(parameters))
+        result, _ = made.executed(kernel, parameters)
         assert result.launches >= 1 or (kernel.name, parameters["m"]) == ("test_before_the_launch", 2)  # of m > 2
         assert result.work_items <= 20_000
         for key, times in result.accesses.items():

@@ -18,7 +18,7 @@ from perfmodel.predicting.predictions import Anchor, AnchoredModel, predict_allo
 from perfmodel.predicting.ranking import rank
 from tests.fitting.test_weights import KERNELS, measurements, seconds
 from tests.priced import CUBE, MODEL, adding
-from tests.workers.variants import double
+from tests.processes.variants import double
 
 VARIANTS = {str(width): partial(double, width) for width in (4, 8, 16)} | {"bad": lambda: 1 / 0}
 SECONDS = pytest.approx(1000 * 1e-12)  # a multiplication for each number

@@ -23,10 +23,10 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.predicting.tables import table
-from perfmodel.workers.batches import attempt
-from perfmodel.workers.pool import Pool
+from perfmodel.processes.batches import attempt
+from perfmodel.processes.pool import Pool
 from tests.priced import CUBE, MODEL, SQUARE, adding
-from tests.workers.variants import double
+from tests.processes.variants import double
 
 EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
 VARIANTS = {"cube": CUBE, "square": SQUARE, "even": EVEN, "bad": lambda: 1 / 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from perfmodel.analyses.disagreements import explained_outliers
-from perfmodel.analyses.term_words import term_words
+from perfmodel.analyses.words import term_words
 from perfmodel.report.outliers import COLUMNS, outliers_csv, outliers_document, outliers_text
 from tests.analyses.test_disagreements import ODD, WELL, measured
 from tests.priced import MODEL
@@ -23,7 +23,7 @@ def test_a_row_has_times_factor_and_the_term():
     cells = row(outliers_text(FOUND, MODEL))
     expected = "k n=5 7 s 3 s 0.429 op_float32_mul 66.7 % 0.0 % 3 times 0.0 % yes"
     assert expected.split() == cells
-    assert f"op_float32_mul: {term_words('stevens_kloeckner_2016', 'op_float32_mul')}\n" in outliers_text(FOUND, MODEL)
+    assert f"op_float32_mul: {term_words(MODEL.family, 'op_float32_mul')}\n" in outliers_text(FOUND, MODEL)
 
 
 def test_where_none_disagrees_the_nearest_stands_there():

@@ -62,6 +62,6 @@ def test_a_short_run(monkeypatch):
 
 def test_the_page_shows_what_was_recorded():
     recorded = json.loads((ROOT / "docs" / "data" / "scale.json").read_text())
-    assert text(recorded) in (ROOT / "docs" / "scale.md").read_text()
+    assert text(recorded) in (ROOT / "docs" / "lab" / "scale.md").read_text()
     assert {64, 512, 4096} == {row["variants"] for row in recorded["runs"]}
     assert {3} == {len(row["seconds"]) for row in recorded["runs"] if row["variants"] == 4096}

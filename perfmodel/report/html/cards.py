@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfmodel.analyses.term_words import term_advice, term_words
+from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import percent, seconds_text
 from perfmodel.report.html.bounds_words import balance_words, benefit_lines, roof_words
 from perfmodel.report.html.values import KernelCard, Key, TermBar
@@ -14,6 +14,7 @@ from perfmodel.report.html.values import KernelCard, Key, TermBar
 if TYPE_CHECKING:
     from perfmodel.analyses.report_values import KernelTerms, Share
     from perfmodel.analyses.roofline import KernelPoint
+    from perfmodel.models import Family
 
 SHOWN = 0.005
 """Least share of a term that has a bar [1]."""
@@ -25,7 +26,7 @@ REST = "rest"
 SHADES = ("blue", "orange", "green", "sky", "vermilion", "yellow", "purple")
 
 
-def term_keys(family: str, kernels: Iterable[KernelTerms]) -> Mapping[str, Key]:
+def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, Key]:
     """Return the colour and the words of each term that has a bar, by its name: the largest over all kernels first.
 
     There are fewer colours than some families have terms: the smaller ones share that of the rest.
@@ -53,7 +54,7 @@ def legend(keys: Mapping[str, Key]) -> tuple[Key, ...]:
 
 
 def kernel_card(
-    family: str, one: KernelTerms, point: KernelPoint | None, keys: Mapping[str, Key]
+    family: Family, one: KernelTerms, point: KernelPoint | None, keys: Mapping[str, Key]
 ) -> KernelCard:
     """Return the card of a kernel; `point` is its place below the roofs, `keys` are of :func:`term_keys`."""
     shown = _shown(one)
@@ -77,7 +78,7 @@ def kernel_card(
     )  # fmt: skip
 
 
-def warning_words(family: str, text: str) -> str:
+def warning_words(family: Family, text: str) -> str:
     """Return a warning of a prediction in words; one of another form as it is.
 
     Examples
@@ -120,6 +121,6 @@ def _note(one: KernelTerms, shown: int) -> str:
     return f"The terms overlap: they do not add up to the predicted time.{more}"
 
 
-def _largest(family: str, one: KernelTerms) -> str:
+def _largest(family: Family, one: KernelTerms) -> str:
     words, share = term_words(family, one.bound_by), one.terms[0].share
     return f"By this model: its largest term is {words}, {percent(share)} of the predicted time."

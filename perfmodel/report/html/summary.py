@@ -66,7 +66,7 @@ def times_words(data: ReportData) -> str:
 def advisers_words(data: ReportData) -> str:
     """Return how good the models are from which advice follows; empty where nobody knows it."""
     known = {one.name: one.figures.error for one in data.families if one.figures is not None}
-    models = dict.fromkeys((data.family, balance.FAMILY, benefits.FAMILY))
+    models = dict.fromkeys((data.family.name, balance.FAMILY, benefits.FAMILY))
     told = [f"{name.replace('_', ' ')} {percent(known[name])}" for name in models if name in known]
     return f"Typical errors of these models on this device: {', '.join(told)}." if told else ""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfmodel.analyses.term_words import term_words
+from perfmodel.analyses.words import term_words
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
 from perfmodel.report.html.scatter_figures import LOWEST
 from perfmodel.report.html.values import Cell, Table, table

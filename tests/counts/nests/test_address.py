@@ -11,6 +11,7 @@ from perfmodel.counts.nests.address import address_of
 from perfmodel.counts.trace.fixed_sizes import enumerate_points, fixed, values_at
 from perfmodel.counts.trace.memory import addresses
 from tests.corpus import CorpusKernel, kernels
+from tests.corpus.made import counted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
@@ -45,7 +46,7 @@ def test_a_base_is_shared_by_starts_a_constant_apart() -> None:
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
 def test_every_affine_address_is_that_of_the_cell(kernel: CorpusKernel) -> None:
     sizes = kernel.cases[0]
-    counts = count(kernel.build(), 32, kernel.statistics(sizes) if kernel.statistics else None)
+    counts = counted(kernel, sizes)
     check(counts, {name: sizes[name] for name in counts.parameters})
 
 

@@ -11,6 +11,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import FlowUnknownError, PlacesUnknownError
 from tests.corpus import CorpusKernel, kernels
+from tests.corpus.made import counted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
@@ -83,7 +84,7 @@ def test_turns_of_loops_inside_and_outside_of_unrolled_ones() -> None:
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
 def test_the_issues_of_every_kernel_add_up_to_its_accesses(kernel: CorpusKernel) -> None:
     for sizes in kernel.cases[:1]:
-        counts = count(kernel.build(), 32, kernel.statistics(sizes) if kernel.statistics else None)
+        counts = counted(kernel, sizes)
         given = {name: sizes[name] for name in counts.parameters}
         for issue in counts.issues:
             for one in issue.accesses:

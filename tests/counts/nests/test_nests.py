@@ -13,6 +13,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.errors import PlacesUnknownError
 from tests.corpus import CorpusKernel, kernels
+from tests.corpus.made import counted
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
@@ -147,7 +148,7 @@ def test_a_load_that_a_loop_does_not_move() -> None:
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
 def test_the_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> None:
     for sizes in kernel.cases[:1]:
-        counts = count(kernel.build(), 32, kernel.statistics(sizes) if kernel.statistics else None)
+        counts = counted(kernel, sizes)
         given = {name: sizes[name] for name in counts.parameters}
         found = Counter[tuple[str, ...]]()
         for nest in counts.nests:

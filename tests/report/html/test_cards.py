@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perfmodel.analyses.report_values import KernelTerms, Share
+from perfmodel.models import Family, families
 from perfmodel.report.html.cards import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels
 
 ISSUE, FAR, SMALL = Share("issue_time", 0.9, 0.9), Share("far_time", -0.2, -0.2), Share("near_time", 1e-4, 1e-4)
 KERNEL = KernelTerms("k", "form=a", "n=8", 1.0, 0.8, (ISSUE, FAR, SMALL), False, ("a warning",))
-FAMILY = "bottleneck"
+FAMILY = families()["bottleneck"]
 
 
 def card(one: KernelTerms):
@@ -44,7 +45,7 @@ def test_a_kernel_without_terms_has_a_card():
 
 def test_a_term_has_one_colour_on_all_cards_and_the_smallest_share_one():
     many = [replace(KERNEL, terms=tuple(Share(f"part_{i}", 1.0 / i, 1.0 / i) for i in range(1, 9)))]
-    keys = term_keys("mine", many)
+    keys = term_keys(Family("mine", "nowhere"), many)
     assert ["part 1", "part 7"] == [keys["part_1"].words, keys["part_7"].words]
     assert 8 == len({key.colour for key in keys.values()})
     assert REST == keys["part_8"].colour

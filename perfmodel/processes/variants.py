@@ -1,0 +1,173 @@
+"""Variants on their way to another process: pickled, with the user's kernel files that the pickle needs.
+
+A function is pickled by its module's name where the module can be imported, and else as a whole (cloudpickle), as
+those of a notebook. A kernel file is a module that no other process can import: its text goes along, and the worker
+runs it first (:func:`perfmodel.kernels.execution.restore`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+import cloudpickle
+
+from perfmodel.counts import KernelCounts
+from perfmodel.counts.cache import IN_MEMORY
+from perfmodel.display import html_table, one_line
+from perfmodel.errors import PerfModelError, TrialError, UnpicklableVariantError
+from perfmodel.kernels.execution import Source, restore, sources_in
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+#: A translation unit, a function without arguments that makes one, or its counts.
+Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationUnit]"
+LONGEST = 500  # characters of what another library says
+
+
+class CountedVariants(Mapping[str, KernelCounts]):
+    """Counts by the name of each variant, in the order in which the variants were given.
+
+    Counts that another process made are kept as text, and read when they are used; those used last stay as values.
+
+    Parameters
+    ----------
+    counts
+        By name the counts, or their JSON.
+    errors
+        By name why a variant has no counts.
+    """
+
+    def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
+        self._counts, self._errors = dict(counts), MappingProxyType(dict(errors))
+        self._read: OrderedDict[str, KernelCounts] = OrderedDict()
+
+    @property
+    def errors(self) -> Mapping[str, PerfModelError]:
+        """Why a variant has no counts, by name."""
+        return self._errors
+
+    def __getitem__(self, name: str) -> KernelCounts:
+        found = self._counts[name]
+        if isinstance(found, KernelCounts):
+            return found
+        if name not in self._read:
+            self._read[name] = KernelCounts.from_json(json.loads(found))
+            if len(self._read) > IN_MEMORY:
+                self._read.popitem(last=False)
+        self._read.move_to_end(name)
+        return self._read[name]
+
+    def stored(self, name: str) -> KernelCounts | bytes:
+        """Return the counts of a variant as they are kept: as a value, or as JSON."""
+        return self._counts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._counts)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.errors)} with an error" if self.errors else ""
+        return one_line(f"<CountedVariants: {len(self)} counted{failed}: {', '.join(self)}>")
+
+    def __reduce__(self) -> tuple[type[CountedVariants], tuple[object, ...]]:
+        return type(self), (self._counts, dict(self._errors))
+
+    def _repr_html_(self) -> str:
+        """Return names and errors as a table for a notebook."""
+        rows = [(name, "counted") for name in self] + [(name, str(error)) for name, error in self.errors.items()]
+        return html_table([("variant", "counts"), *rows], repr(self)[1:-1], left=2)
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A variant on its way.
+
+    Parameters
+    ----------
+    name
+        Name of the variant.
+    content
+        Its pickle, or the JSON of its counts.
+    sources
+        The kernel files that are run before it is unpickled.
+    counted
+        Whether the content is JSON.
+    """
+
+    name: str
+    content: bytes
+    sources: tuple[Source, ...] = ()
+    counted: bool = False
+
+
+def packed(name: str, variant: Variant) -> Parcel:
+    """Pickle a variant.
+
+    Raises
+    ------
+    UnpicklableVariantError
+        If that is not possible.
+    """
+    if isinstance(variant, KernelCounts):
+        return packed_counts(name, variant)
+    try:
+        content: bytes = cloudpickle.dumps(variant)
+    except Exception as error:  # whatever an object's own method raises
+        raise UnpicklableVariantError(name, said(error)) from error
+    return Parcel(name, content, sources_in(content))
+
+
+def packed_counts(name: str, counts: KernelCounts | bytes) -> Parcel:
+    """Pack counts, or their JSON."""
+    return Parcel(name, counts if isinstance(counts, bytes) else counts_as_json(counts), counted=True)
+
+
+def counts_as_json(counts: KernelCounts) -> bytes:
+    """Return counts as JSON, which is smaller than a pickle and holds nothing of isl."""
+    return json.dumps(counts.to_json(), separators=(",", ":")).encode()
+
+
+def unpacked(parcel: Parcel) -> Variant:
+    """Return the variant of a parcel, once the kernel files that it needs have run here."""
+    if parcel.counted:
+        return KernelCounts.from_json(json.loads(parcel.content))
+    for source in parcel.sources:
+        restore(source)
+    variant: Variant = cloudpickle.loads(parcel.content)
+    return variant
+
+
+def made(name: str, variant: Variant) -> TranslationUnit | KernelCounts:
+    """Return a variant's translation unit, built where a function was given, or its counts as they are.
+
+    Raises
+    ------
+    TrialError
+        If the function raises, or returns something else.
+    PerfModelError
+        Whatever the function raises of perfmodel's own errors.
+    """
+    if isinstance(variant, KernelCounts):
+        return variant
+    from loopy import TranslationUnit
+
+    if isinstance(variant, TranslationUnit) or not callable(variant):
+        return variant
+    found = variant()
+    if not isinstance(found, TranslationUnit):
+        kind = type(found).__name__
+        raise TrialError(name, "compile", f"its function returns {kind}, and not a loopy.TranslationUnit")
+    return found
+
+
+def said(error: BaseException) -> str:
+    """Return in one line what another library's exception says."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]

@@ -1,0 +1,122 @@
+"""Weights and terms in plain words: rates worked out by hand, advice, and the words of a user's own family."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfmodel.analyses.words import term_advice, term_words, weight_words
+from perfmodel.features import FEATURE_NAMES, unit
+from perfmodel.models import Family, families
+from perfmodel.models.model import Weight
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "per", "expected"),
+    [
+        # 4 bytes in 32 ps are 125 GB/s, 8 in 1 ns are 8 GB/s; a pair moves twice as much.
+        ("global_load_32_stride1", 3.2e-11, "s/access",
+         "a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s"),
+        ("global_store_64_uniform", 1e-9, "s/access", "a 64-bit store of one cell by all lanes costs 1 ns: 8 GB/s"),
+        ("global_minloadstore_32_stride1", 1e-9, "s/access",
+         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes costs 1 ns: 8 GB/s"),
+        ("global_load_32_stride2_1of2", 1e-9, "s/access",
+         "a 32-bit load of cells 2 apart by neighbouring lanes (half of the cells between are used) costs 1 ns: "
+         "4 GB/s"),
+        ("global_load_32_stride3_3of3", 1e-9, "s/access",
+         "a 32-bit load of cells 3 apart by neighbouring lanes costs 1 ns: 4 GB/s"),
+        ("global_load_8_strideN_3of4", 1e-9, "s/access",
+         "an 8-bit load of cells more than 4 apart by neighbouring lanes (three quarters of the cells between "
+         "are used) costs 1 ns: 1 GB/s"),
+        ("global_load_32_indirect", 1e-9, "s/access",
+         "a 32-bit load at an address that comes from data costs 1 ns: 4 GB/s"),
+        ("local_load_128", 1e-9, "s/access", "a 128-bit load of local memory costs 1 ns: 16 GB/s"),
+        ("op_float32_add", 2e-12, "s/operation", "an addition of float32 costs 2 ps: 500 Gop/s"),
+        ("op_float64_special", 1e-9, "s/operation", "a function (such as sqrt) of float64 costs 1 ns: 1 Gop/s"),
+        ("barrier_local", 1e-9, "s/barrier", "a local barrier, for each work-item, costs 1 ns"),
+        ("launches", 1e-5, "s/launch", "a launch costs 10 us"),
+        ("work_groups", 1e-9, "s/work-group", "a work-group costs 1 ns"),
+        ("w_chain_add", 5e-10, "s/operation", "an addition that waits for the one before costs 500 ps: 2 Gop/s"),
+        ("w_loads", 5e-10, "s/access", "a load, beside the instruction, costs 500 ps"),
+        ("w_split", 5e-10, "s/access", "a vector access over the border of two lines costs 500 ps: 2 Ginstruction/s"),
+        ("w_memory_jumps", 1e-9, "s/access",
+         "a cache line that the last-level cache fetches, away from the one before, costs 1 ns: 1 Gline/s"),
+        ("w_issue", 5e-10, "s/operation", "issue, an operation, costs 500 ps: 2 Gop/s"),
+        ("w_hit", 5e-10, "s/access", "hit, an access, costs 500 ps: 2 Gaccess/s"),
+        ("w_memory", 1e-11, "s/B", "memory, a byte, costs 10 ps: 100 GB/s"),
+        ("w_wait", 3e-6, "s", "wait costs 3 us"),
+        ("w_sharpness", 5.0, "", "sharpness is 5"),
+        ("w_rate", 2.5e9, "operation/s", "rate is 2.5 Gop/s"),
+        ("w_bandwidth", 9.634e10, "B/s", "bandwidth is 96.3 GB/s"),
+        ("launches", 0.0, "s/launch", "a launch costs nothing that these measurements show"),
+        ("global_minloadstore_32_stride1", -6e-12, "s/access",
+         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes saves 6 ps: it takes the place "
+         "of costs that other weights hold"),
+    ],
+)  # fmt: skip
+def test_words(name, value, per, expected):
+    assert expected == weight_words(name, value, per)
+
+
+def test_every_feature_and_every_weight_has_words():
+    for name in FEATURE_NAMES:
+        words = weight_words(name, 1e-9, f"s/{unit(name)}")
+        assert " costs 1 ns" in words
+        assert "_" not in words
+        assert "  " not in words
+    for family in families().values():
+        for weight in family.weights:
+            assert "w_" not in weight_words(weight.name, 1e-9, weight.unit)
+
+
+def test_families_own_weights_have_words_of_their_own():
+    """No weight of a family is shown by its name, and rates are worked out by hand: 1/2e-10 is 5e9."""
+    lane = weight_words("w_operation", 2e-10, "s/operation", families()["work_depth"])
+    assert "an operation of a lane costs 200 ps: 5 Gop/s" == lane
+    assert "the bandwidth of global memory is 2 GB/s" == weight_words("w_bandwidth", 2e9, "B/s", families()["gpuperf"])
+    for family in families().values():
+        for weight in family.weights:
+            plain = weight.name.removeprefix("w_").replace("_", " ")
+            words = weight_words(weight.name, 1e-9, weight.unit, family)
+            assert not words.startswith((f"{plain} ", f"{plain}, ")), (family.name, weight.name)
+
+
+@pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
+def test_every_part_of_every_family_has_words_and_no_other(family):
+    assert {*family.parts} == {*family.words} >= {*family.advice}
+    for part in family.parts:
+        assert term_words(family, part) != part.replace("_", " "), part
+
+
+def test_every_feature_has_words_and_advice():
+    for feature in FEATURE_NAMES:
+        assert feature not in term_words(families()["stevens_kloeckner_2016"], feature)
+        advice = term_advice(families()["stevens_kloeckner_2016"], feature)
+        assert advice.endswith("."), feature
+        assert ("functions" in advice) == feature.endswith("_special")
+
+
+@pytest.mark.parametrize(
+    ("family", "term", "begins"),
+    [
+        ("bottleneck", "chain_time", "Break the chain"), ("bottleneck", "near_time", "Fit the first-level cache"),
+        ("multithreaded", "loop_memory", "Move less data"), ("roofline", "local", "Access local memory less"),
+        ("work_depth", "latency", "Break the chain"),
+    ],
+)  # fmt: skip
+def test_advice_follows_the_term(family, term, begins):
+    assert term_advice(families()[family], term).startswith(begins)
+
+
+def test_a_users_own_family_is_shown_by_its_names_and_gets_no_advice():
+    mine = Family("mine", "nowhere")
+    assert ("my part", "") == (term_words(mine, "my_part"), term_advice(mine, "my_part"))
+
+
+def test_a_users_own_family_may_give_words():
+    wait = Weight("w_wait", "s/access", words="waiting for a load", counted="access")
+    mine = Family(
+        "mine", "nowhere", weights=(wait,), words={"my_part": "loads that wait"}, advice={"my_part": "Load less."}
+    )
+    assert ("loads that wait", "Load less.") == (term_words(mine, "my_part"), term_advice(mine, "my_part"))
+    assert "waiting for a load costs 500 ps: 2 Gaccess/s" == weight_words("w_wait", 5e-10, "s/access", mine)
+    assert "wait, an access, costs 500 ps: 2 Gaccess/s" == weight_words("w_wait", 5e-10, "s/access")

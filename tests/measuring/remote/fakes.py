@@ -1,0 +1,99 @@
+"""A scheduler and workers by hand: they answer at once, in this process."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import metadata
+from types import SimpleNamespace
+from typing import Any
+
+from perfmodel.cluster import SAME
+from perfmodel.facts import DeviceFacts
+from perfmodel.measuring.remote.hand import station
+from perfmodel.measuring.remote.order import Answer, Station, resource
+
+FACTS = DeviceFacts("H200", "NVIDIA CUDA", "570", ())
+SLUG = FACTS.slug
+ADDRESS = "tcp://scheduler:8786"
+
+
+@dataclass
+class Worker:
+    """A worker: its devices, versions, and what it answers to an order; None: it dies of it."""
+
+    slugs: tuple[str, ...] = (SLUG,)
+    answers: list[Answer | Exception | None] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+    facts: DeviceFacts = FACTS
+    machine: str = "host"
+    lock: str = "a lock"
+
+
+class Future:
+    """An exception as an answer is raised on the worker."""
+
+    def __init__(self, answer: Answer | Exception | None) -> None:
+        self.answer = answer
+        self.status = "pending" if answer is None else "error" if isinstance(answer, Exception) else "finished"
+
+    def result(self, timeout: float) -> Answer:
+        if self.answer is None:
+            raise TimeoutError
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    def exception(self) -> Answer | Exception | None:
+        return self.answer
+
+    def done(self) -> bool:
+        return self.answer is not None
+
+    def cancel(self) -> None:
+        pass
+
+    def release(self) -> None:
+        pass
+
+
+class FakeClient:
+    """Stands in for ``distributed.Client``."""
+
+    def __init__(self, **workers: Worker) -> None:
+        self.workers = workers
+        self.asked: list[str] = []
+        self.scheduler = SimpleNamespace(address=ADDRESS, identity=self._identity)
+
+    def sync(self, function: Callable[..., Any], callback_timeout: float, **options: Any) -> Any:
+        assert callback_timeout > 0
+        return function(**options)
+
+    def _identity(self, n_workers: int) -> dict[str, Any]:
+        assert -1 == n_workers
+        have = {name: {"resources": {resource(s): 1.0 for s in one.slugs}} for name, one in self.workers.items()}
+        return {"workers": {**have, "plain": {"resources": {}}}}
+
+    def submit(
+        self, function: Callable[..., Answer], argument: Any, workers: list[str], resources: dict[str, int],
+        pure: bool, allow_other_workers: bool,
+    ) -> Future:  # fmt: skip
+        assert (False, False) == (pure, allow_other_workers)
+        (name,) = workers
+        worker = self.workers[name]
+        assert set(resources) <= {resource(slug) for slug in worker.slugs}
+        if function is station:
+            return Future(Answer(Station(0, worker.facts, worker.machine, worker.lock)))
+        self.asked.append(name)
+        answer = worker.answers.pop(0) if worker.answers else Answer(f"by {name}")
+        if answer is None:
+            del self.workers[name]
+        return Future(answer)
+
+    def run(self, function: Any, *arguments: str, workers: list[str], **options: str) -> dict[str, Any]:
+        name = arguments[0] if arguments else "Python"
+        ours = platform.python_version() if name == "Python" else metadata.version(name)
+        assert name in ("Python", *SAME)
+        found = {one: self.workers[one].versions.get(name, ours) for one in workers}
+        return {one: version or metadata.PackageNotFoundError(name) for one, version in found.items()}

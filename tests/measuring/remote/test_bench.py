@@ -1,0 +1,263 @@
+"""Campaigns on the device of a Dask worker, which may die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+
+import dask
+import numpy as np
+import pytest
+
+from perfmodel import measure, store
+from perfmodel.cluster import address_of, check_versions, connected
+from perfmodel.errors import DeviceBusyError, KernelTravelError, NoDeviceError, SchedulerError
+from perfmodel.kernels import discover
+from perfmodel.measuring import Silent, lock
+from perfmodel.measuring.probes.probe import Settings
+from perfmodel.measuring.probes.visit import PROBES
+from perfmodel.measuring.remote import crew as crews
+from perfmodel.measuring.remote.bench import WorkersBench, workers_device
+from perfmodel.measuring.remote.crew import Crew
+from perfmodel.measuring.remote.order import resource
+from perfmodel.store.files import DEVICE_FILE
+from tests.campaigns import SCALE, TINY, measured
+from tests.cluster import cluster, process_of_worker
+from tests.machine import ROOT, device
+from tests.measuring.test_session import Hears
+
+pytestmark = [pytest.mark.device, pytest.mark.slow]
+SIX = {(factor, n) for factor in (2, 3) for n in (256, 512, 1024)}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with cluster() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def own_locks(tmp_path, monkeypatch):
+    """A campaign beside this test is not waited for."""
+    monkeypatch.setattr(lock, "gettempdir", lambda: str(tmp_path))
+
+
+def on_worker(client, path, *kernels, progress=None, **changes):
+    return measure(kernels, device().slug, path, progress, replace(TINY, **changes), client=client)
+
+
+def places(found) -> list[tuple[int, int]]:
+    return [(row.variant["factor"], row.parameters["n"]) for row in found.rows]
+
+
+def test_a_campaign_on_a_worker_leaves_the_store_of_one_here(client, tmp_path):
+    there, here = on_worker(client, tmp_path / "there", SCALE), measured(tmp_path / "here", SCALE)
+    assert [row.key for row in here.rows] == [row.key for row in there.rows]
+    assert [row.place_in_order for row in here.rows] == [row.place_in_order for row in there.rows]
+    assert set(here.counts) == set(there.counts)
+    assert {row.counts_hash for row in there.rows} == set(there.counts)
+    assert [6] * 6 == [len(row.samples_s) for row in there.rows]
+    assert {"ok"} == {row.status for row in there.rows}
+    assert here.rows[0].versions.items() <= there.rows[0].versions.items()  # a worker pins its threads, too
+    names = {path.name for path in (tmp_path / "here").iterdir()}
+    assert names == {path.name for path in (tmp_path / "there").iterdir()}
+    assert DEVICE_FILE in names
+    assert there.rows == on_worker(client, tmp_path / "there", SCALE).rows  # nothing is measured again
+
+
+class KillsWorker(Hears):
+    """Kills the worker from outside after the third visit."""
+
+    def __init__(self, client) -> None:
+        super().__init__()
+        self.client = client
+        self.steps: Counter[str] = Counter()
+        self.task = ""
+
+    def start(self, task, total, seconds=0.0):
+        self.task = task
+
+    def advance(self, note="", seconds=0.0):
+        self.steps[self.task] += 1
+        if self.task == "measuring" and self.steps["measuring"] == 3:
+            os.kill(process_of_worker(self.client), signal.SIGKILL)
+
+
+def test_a_worker_killed_in_the_middle_of_a_campaign_loses_nothing(client, tmp_path):
+    hears = KillsWorker(client)
+    found = on_worker(client, tmp_path, SCALE, progress=hears)
+    assert sorted(SIX) == sorted(places(found))
+    assert {"ok"} == {row.status for row in found.rows}
+    (said,) = hears.messages
+    assert "is gone; going on with" in said or "was lost while this was under way; tried again" in said
+
+
+def deadly(folder: Path, times: int):
+    """Contents that kill their process as long as the folder has the file 'armed', at most so often."""
+
+    def draw(generator, shape):
+        if shape == (512,) and (folder / "armed").exists():
+            deaths = folder / "deaths"
+            before = deaths.read_text() if deaths.exists() else ""
+            if len(before) < times:
+                deaths.write_text(before + "x")
+                os.kill(os.getpid(), signal.SIGKILL)
+        return np.ones(shape)
+
+    return replace(SCALE, contents={"a": draw})
+
+
+class Arms(Hears):
+    """Lets contents be deadly once all sizes are planned."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def start(self, task, total, seconds=0.0):
+        if task == "measuring":
+            (self.folder / "armed").touch()
+
+
+def test_a_configuration_over_which_a_worker_dies_once_is_measured(client, tmp_path):
+    hears = Arms(tmp_path)
+    found = on_worker(client, tmp_path / "m", deadly(tmp_path, 1), progress=hears)
+    assert sorted(SIX) == sorted(places(found))
+    assert {"ok"} == {row.status for row in found.rows}
+    (said,) = hears.messages
+    assert 'scale {"factor":' in said
+    assert '{"n":512}: the worker tcp://' in said
+    assert said.endswith("was lost while this was under way; tried again")
+
+
+def test_a_configuration_over_which_workers_die_twice_is_condemned_and_the_rest_is_measured(client, tmp_path):
+    hears = Arms(tmp_path)
+    found = on_worker(client, tmp_path / "m", deadly(tmp_path, 2), progress=hears)
+    assert sorted(SIX) == sorted(places(found))
+    (bad,) = (row for row in found.rows if row.status != "ok")
+    assert ("runtime", 512) == (bad.status, bad.parameters["n"])
+    assert "the process died of an unknown cause (its worker was lost) while this was under way, twice" == bad.message
+    assert 1 == len(hears.messages)
+    assert 1 == sum(": runtime (" in note for note in hears.notes)
+    assert "xx" == (tmp_path / "deaths").read_text()
+
+
+def test_only_a_worker_opens_its_device(client):
+    found = workers_device(client)
+    assert device().facts.hash == found.facts.hash
+    with pytest.raises(NoDeviceError, match="is a Dask worker's"):
+        found.context()
+
+
+def test_a_class_that_cannot_travel_is_named():
+    import threading
+
+    from perfmodel.measuring.remote.bench import WorkersDevice
+    from perfmodel.measuring.subject import Subject
+
+    lock = threading.Lock()
+    kernel = replace(SCALE, reference=lambda arguments, factor: lock)
+    bench = WorkersBench(WorkersDevice(0, device().facts, Crew(None, "a")), TINY, Silent())
+    with pytest.raises(KernelTravelError, match=r"'scale' cannot be sent to a worker: TypeError: .*lock"):
+        bench.trial(Subject(kernel, {"factor": 2}), {"n": 256})
+
+
+def test_records_of_workers_are_in_a_store_like_others(client, tmp_path):
+    on_worker(client, tmp_path, SCALE)
+    measured(tmp_path, replace(SCALE, name="other"))
+    assert {"scale", "other"} == {row.kernel for row in store.read(tmp_path).rows}
+
+
+def other_code(factor, **_):
+    """Code that every process generates differently."""
+    t_unit = SCALE.build(factor)
+    kernel = t_unit.default_entrypoint
+    pragma = ("00", f"/* process {os.getpid()} */")
+    return t_unit.with_kernel(kernel.copy(preambles=[*kernel.preambles, pragma]))
+
+
+def test_code_that_depends_on_the_process_is_the_callers(client, tmp_path):
+    found = on_worker(client, tmp_path, replace(SCALE, build=other_code), variants=1)
+    assert ["ok"] * 3 == [row.status for row in found.rows]
+
+
+def test_register_tiles_are_measured(client, tmp_path):
+    """Their code depends on Python's hash of texts, which Dask fixes on workers, unless Loopy's cache holds it."""
+    (matmul,) = (kernel for kernel in discover(ROOT / "test_kernels") if kernel.name == "matmul_variants")
+    variant = {"form": "registers", "rows": 4, "columns": 4}
+    assert variant in matmul.variants
+    found = on_worker(client, tmp_path, replace(matmul, variants=(variant,)), rungs=1, points=1)
+    assert {"ok"} == {row.status for row in found.rows}
+
+
+def test_a_campaign_has_the_device_alone_until_it_ends(client, tmp_path):
+    first, second = (WorkersBench(workers_device(client), replace(TINY, wait_s=0.0), Silent()) for _ in range(2))
+    assert first.launch_overhead() > 0
+    with pytest.raises(DeviceBusyError, match=f"process {process_of_worker(client)} "):
+        second.launch_overhead()
+    first.leave()
+    assert second.launch_overhead() > 0
+    second.leave()
+    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=0.0).rows)
+    assert first.launch_overhead() > 0  # the campaign has left
+    first.leave()
+
+
+def test_a_probe_runs_on_a_worker(client):
+    (probe,) = (one for one in PROBES if one.name == "barriers")
+    bench = WorkersBench(workers_device(client), TINY, Silent())
+    settings = Settings("tiny", visits=1, runs=3, dropped=1, run_s=1e-5, most_bytes=2**16)
+    points, problem = bench.probe(probe, settings, ())
+    bench.leave()
+    assert "" == problem
+    assert {0, 2, 8, 32} == {point.at["barriers"] for point in points}
+    assert {3, 13} == {len(point.host_s) for point in points}  # 13 of the launch alone
+    assert all(second > 0 for point in points for second in point.host_s)
+
+
+SCHEDULER = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    resources = {sys.argv[1]: 1}
+    with LocalCluster(n_workers=1, resources=resources, dashboard_address="127.0.0.1:0", host="127.0.0.1") as found:
+        print(found.scheduler_address, flush=True)
+        time.sleep(120)
+"""
+
+
+def test_a_scheduler_that_is_lost_is_told_in_the_middle_of_an_order_and_after_it(tmp_path, monkeypatch):
+    (tmp_path / "scheduler.py").write_text(SCHEDULER)
+    command = [sys.executable, str(tmp_path / "scheduler.py"), resource(device().slug)]
+    running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    with running, connected(running.stdout.readline().strip(), timeout_s=1.0) as client:
+        address = address_of(client)
+        crew = Crew(client, device().slug)
+        assert crew.station.facts.hash == device().facts.hash
+        monkeypatch.setattr(crews, "carry_out", sleep)
+        killing = threading.Timer(0.7, running.kill)
+        killing.start()
+        for _ in range(2):
+            with pytest.raises(SchedulerError, match=r"does not answer: .*what was measured is kept") as caught:
+                crew.ask(60, "it", Hears(), 9.0)
+            assert address == caught.value.address
+        until = monotonic() + 20
+        while client.status != "closed" and monotonic() < until:
+            sleep(0.05)
+        with pytest.raises(SchedulerError, match="the connection is lost"):
+            crew.ask(60, "it", Hears(), 9.0)
+        with pytest.raises(SchedulerError):
+            check_versions(client, [address])
+
+
+def test_a_worker_that_is_lost_while_versions_are_asked_for_is_not_judged(client):
+    (worker,) = client.nthreads()
+    with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):  # the scheduler is in this process
+        check_versions(client, ["tcp://127.0.0.1:1", worker])

@@ -1,0 +1,118 @@
+"""Variants as pickles: what travels, what is run first, and what cannot travel."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+import threading
+from functools import partial
+
+import pytest
+
+import perfmodel as pm
+from perfmodel.counts import count
+from perfmodel.errors import TrialError, UnpicklableVariantError, VariantError
+from perfmodel.kernels import execution
+from perfmodel.kernels.files import load_kernel_file
+from perfmodel.processes import variants
+from perfmodel.processes.variants import CountedVariants, counts_as_json, made, packed, packed_counts, unpacked
+from tests.processes.variants import double, write_file
+from tests.test_display import Cells
+
+
+@pytest.fixture(autouse=True)
+def no_other_files(monkeypatch):
+    """Kernel files that other tests ran here are forgotten: their names may be in any pickle."""
+    for name in [*execution._executed, *execution._beside, "widths"]:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(execution, "_executed", {})
+    monkeypatch.setattr(execution, "_beside", {})
+
+
+def test_units_and_functions_arrive_as_they_were():
+    unit = double(8)
+    assert unit == unpacked(packed("unit", unit))
+    assert unit == made("function", unpacked(packed("function", partial(double, 8))))
+    assert unit == made("lambda", unpacked(packed("lambda", lambda: double(8))))
+    assert () == packed("unit", unit).sources
+
+
+def test_a_kernel_file_goes_along_and_runs_where_it_is_not_known(tmp_path, monkeypatch):
+    loaded = load_kernel_file(write_file(tmp_path, (8, 16)))
+    parcel = packed("width=8", loaded.builders["width=8"])
+    (source,) = parcel.sources
+    assert tmp_path / "doubles.py" == source.path
+    for name in [*execution._executed]:  # as in a new process, which has no such module
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(execution, "_executed", {})
+    assert loaded.builders["width=8"]() == made("width=8", unpacked(parcel))
+
+
+def test_a_file_that_changed_runs_again(tmp_path):
+    path = write_file(tmp_path, (8,))
+    before = packed("width=8", load_kernel_file(path).builders["width=8"])
+    path.write_text(path.read_text().replace("2*a[i]", "3*a[i]"))
+    after = packed("width=8", load_kernel_file(path).builders["width=8"])
+    assert made("x", unpacked(before)) != made("x", unpacked(after))
+    assert made("x", unpacked(before)) == double(8)
+
+
+def test_counts_travel_as_their_json():
+    counts = pm.count(double(8))
+    counted = CountedVariants({"here": counts, "there": counts_as_json(counts)}, {})
+    for name in counted:
+        parcel = packed_counts(name, counted.stored(name))
+        assert counts.to_json() == made(name, unpacked(parcel)).to_json()
+    assert {} == counted._read  # nothing was read here for it
+    assert packed("here", counts) == packed_counts("here", counts)
+
+
+def test_a_file_is_sent_for_its_own_name_only(monkeypatch, tmp_path):
+    monkeypatch.setattr(execution, "_beside", {"a": tmp_path})
+    monkeypatch.setattr(execution, "_executed", {"file": execution.Source(tmp_path / "kernels.py", b"")})
+    assert () == execution.sources_in(pickle.dumps(["aa", "many letters a"]))
+    assert ("kernels.py",) == tuple(one.path.name for one in execution.sources_in(pickle.dumps("a")))
+
+
+def test_what_cannot_be_pickled_is_named_with_advice():
+    lock = threading.Lock()
+    with pytest.raises(UnpicklableVariantError, match=r"variant 'held' .*lock.*; give a function that builds it"):
+        packed("held", lambda: lock)
+
+
+def test_a_function_that_returns_something_else():
+    with pytest.raises(TrialError, match=r"its function returns int, and not a loopy\.TranslationUnit"):
+        made("odd", lambda: 3)
+
+
+COUNTS = {str(width): count(double(width)) for width in (4, 8, 16)}
+
+
+def as_text(counts):
+    return json.dumps(counts.to_json()).encode()
+
+
+def hashes(counted):
+    return {name: counts.hash for name, counts in counted.items()}
+
+
+def test_text_is_read_when_it_is_used(monkeypatch):
+    monkeypatch.setattr(variants, "IN_MEMORY", 2)
+    found = CountedVariants({name: as_text(one) for name, one in COUNTS.items()}, {"x": VariantError("x", "no.")})
+    assert ["4", "8", "16"] == [*found]
+    assert hashes(COUNTS) == hashes(found)
+    assert found["8"] is found["8"]
+    assert 2 == len(found._read)
+    assert "<CountedVariants: 3 counted, 1 with an error: 4, 8, 16>" == repr(found)
+    assert ["x", "variant 'x': no. Or leave this variant out of the file."] == Cells(found._repr_html_()).rows[-1]
+    with pytest.raises(KeyError):
+        found["x"]
+    copied = pickle.loads(pickle.dumps(found))
+    assert (hashes(found), {**found.errors}) == (hashes(copied), {**copied.errors})
+
+
+def test_values_are_kept_as_they_are():
+    found = CountedVariants(COUNTS, {})
+    assert found["4"] is COUNTS["4"]
+    assert "<CountedVariants: 3 counted: 4, 8, 16>" == repr(found)
