@@ -158,7 +158,7 @@ def _document(data: ReportData, out: Path, size: int) -> dict[str, Any]:
         "report": str(out),
         "bytes": size,
         "device": data.device,
-        "family": data.family,
+        "family": data.family.name,
         "cases": data.figures.cases,
         "verdict": data.verdict.text if data.verdict else None,
         "variants": [one.name for one in data.ranking],

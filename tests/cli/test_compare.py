@@ -48,7 +48,7 @@ def test_facts_of_the_folder_take_the_place_of_unknown_ones(tmp_path):
     shutil.copytree(DATA, folder)
     asked = ("compare", "--from", str(folder), "--family", "roofline")
     assert "needs the fact 'global_transaction_bytes'" in run(*asked).stdout
-    written = "facts: {global_transaction_bytes: {value: 32, unit: byte, source: a guess}}"
+    written = "facts: {global_transaction_bytes: {value: 32, unit: B, source: a guess}}"
     (folder / "facts.yaml").write_text(written)
     with_facts = run(*asked).stdout
     assert "needs the fact" not in with_facts
