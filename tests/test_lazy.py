@@ -93,9 +93,11 @@ def ranking() -> pm.Ranking:
 
 
 def measurements(rows: int) -> Measurements:
-    """Return the first records of a device's folder."""
+    """Return the first records of a device's folder, with their counts."""
     found = store.read(POCL / "test.jsonl")
-    return dataclasses.replace(found, rows=found.rows[:rows])
+    first = found.rows[:rows]
+    documents = {row.counts_hash: found.counts_documents[row.counts_hash] for row in first}
+    return dataclasses.replace(found, rows=first, counts_documents=documents)
 
 
 def answers_of_ranked(one: pm.RankedVariant) -> object:

@@ -44,7 +44,7 @@ def target_device(scheduler: str | None, selector: str | None) -> Iterator[Devic
     NoDeviceError, UnknownDeviceError, BrokenDeviceError
         As :func:`perfmodel.opencl.find` does.
     SchedulerError, NoWorkerError, AmbiguousDeviceError, WorkerVersionError
-        As :func:`perfmodel.measuring.remote.bench.workers_device` does.
+        As :func:`perfmodel.measuring.remote.devices.workers_device` does.
     """
     if scheduler is None:
         from perfmodel.opencl import find
@@ -52,7 +52,7 @@ def target_device(scheduler: str | None, selector: str | None) -> Iterator[Devic
         yield find(selector)
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.bench import workers_device
+    from perfmodel.measuring.remote.devices import workers_device
 
     with connected(scheduler) as client:
         yield workers_device(client, selector)
@@ -87,7 +87,7 @@ def run_for_each_device(
             raise OptionError(told, "give the device's name: each worker's machine has indices of its own")
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.turns import turns
+    from perfmodel.measuring.remote.devices import turns
 
     with connected(scheduler) as client:
         found = turns(client)

@@ -45,7 +45,7 @@ def command(
     """
     from perfmodel.cluster import connected, reached_from, secured
     from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.remote.order import OWN_DEVICE
+    from perfmodel.measuring.remote.devices import OWN_DEVICE
     from perfmodel.opencl import find
 
     files = {"--tls-ca-file": tls_ca_file, "--tls-cert": tls_cert, "--tls-key": tls_key}
@@ -93,7 +93,7 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
     >>> " ".join(arguments[5:])
     '--nworkers 1 --nthreads 1 --memory-limit 0 --no-dashboard --resources perfmodel:nvidia-h200=1'
     """
-    from perfmodel.measuring.remote.order import resource
+    from perfmodel.measuring.remote.devices import resource
 
     # Without a limit of memory: Dask would end a worker whose buffers fill most of it, and condemn a configuration.
     return [

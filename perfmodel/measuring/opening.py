@@ -11,7 +11,8 @@ from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.probes.prober import OwnProber, Prober
 from perfmodel.measuring.progress import Progress
-from perfmodel.measuring.remote.bench import WorkersBench, WorkersDevice
+from perfmodel.measuring.remote.bench import WorkersBench
+from perfmodel.measuring.remote.devices import WorkersDevice
 from perfmodel.opencl import Device
 
 

@@ -15,7 +15,7 @@ from perfmodel.measuring.opening import opened_bench
 from perfmodel.measuring.order import Configuration, Team, ordered
 from perfmodel.measuring.planning import plan_configurations
 from perfmodel.measuring.progress import Progress, Silent
-from perfmodel.measuring.remote.bench import WorkersDevice, workers_device
+from perfmodel.measuring.remote.devices import WorkersDevice, workers_device
 from perfmodel.measuring.session import Session
 from perfmodel.opencl import Device, find
 from perfmodel.store import Measurements

@@ -25,9 +25,7 @@ from perfmodel import cluster as clusters
 from perfmodel import opencl
 from perfmodel.cli import application
 from perfmodel.errors import SchedulerError, TlsError
-from perfmodel.measuring.remote.bench import workers_device
-from perfmodel.measuring.remote.client import having
-from perfmodel.measuring.remote.order import OWN_DEVICE
+from perfmodel.measuring.remote.devices import OWN_DEVICE, having, workers_device
 from tests.certificates import Certificates, certificates
 from tests.cli.program import RUN, perfmodel
 from tests.cluster import cluster

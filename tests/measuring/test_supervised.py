@@ -12,7 +12,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.measuring import supervised
-from tests.machine import ROOT
+from tests.machine import ROOT, device
 from tests.store.test_files import measurement
 
 pytestmark = pytest.mark.device
@@ -20,10 +20,17 @@ pytestmark = pytest.mark.device
 # In place of a driver: `{where}` ends the process for one of the configurations.
 CAMPAIGN = """
 import os, signal, sys, time
-from dataclasses import replace
 from pathlib import Path
-from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.supervised import follow_supervisor, supervise
+
+folder, where, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests' caller ignores it
+if not follow_supervisor():
+    again = [sys.executable, *sys.orig_argv[1:]]
+    sys.exit(supervise(again, lambda message: print(message, flush=True)))
+
+from dataclasses import replace
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timekeeper import Timekeeper
 from tests.campaigns import SCALE, measured
 
@@ -49,8 +56,6 @@ def die():
 if "CLOCK" in os.environ:
     from perfmodel.measuring import record
     record.now = lambda unit: os.environ["CLOCK"]
-folder, where, how = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests' caller ignores it
 kernel = SCALE
 if where == "build":
     kernel = replace(SCALE, build=build_deadly)
@@ -58,16 +63,13 @@ else:
     place, deadly = {"measured": (Timekeeper, measured_deadly), "trial": (Bench, trial_deadly)}[where]
     whole = getattr(place, where)
     setattr(place, where, deadly)
-if follow_supervisor():
-    measured(folder, kernel)
-else:
-    again = [sys.executable, *sys.orig_argv[1:]]
-    sys.exit(supervise(again, lambda message: print(message, flush=True)))
+measured(folder, kernel)
 """
 
 
 def campaign(folder: Path, where: str, how: str) -> tuple[int, list[str], int]:
     """Status, messages and deaths of a supervised campaign."""
+    device()  # is found and checked here, once for all processes of all campaigns
     folder.mkdir()
     command = [sys.executable, "-c", CAMPAIGN, str(folder), where, how]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)

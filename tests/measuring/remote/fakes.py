@@ -11,8 +11,11 @@ from typing import Any
 
 from perfmodel.cluster import SAME
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring.remote.hand import station
-from perfmodel.measuring.remote.order import Answer, Station, resource
+from perfmodel.measuring.remote.bench import WorkerSide
+from perfmodel.measuring.remote.devices import describe, resource
+
+#: Value and error, or None.
+Answer = tuple[Any, Exception | None] | None
 
 FACTS = DeviceFacts("H200", "NVIDIA CUDA", "570", ())
 SLUG = FACTS.slug
@@ -21,20 +24,20 @@ ADDRESS = "tcp://scheduler:8786"
 
 @dataclass
 class Worker:
-    """A worker: its devices, versions, and what it answers to an order; None: it dies of it."""
+    """A worker: its devices, versions, and what comes of each task: a value with an error; None: it dies of it."""
 
     slugs: tuple[str, ...] = (SLUG,)
-    answers: list[Answer | Exception | None] = field(default_factory=list)
+    answers: list[Answer | Exception] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     facts: DeviceFacts = FACTS
-    machine: str = "host"
     lock: str = "a lock"
+    described: Exception | None = None
 
 
 class Future:
     """An exception as an answer is raised on the worker."""
 
-    def __init__(self, answer: Answer | Exception | None) -> None:
+    def __init__(self, answer: Answer | Exception) -> None:
         self.answer = answer
         self.status = "pending" if answer is None else "error" if isinstance(answer, Exception) else "finished"
 
@@ -45,7 +48,7 @@ class Future:
             raise self.answer
         return self.answer
 
-    def exception(self) -> Answer | Exception | None:
+    def exception(self) -> Answer | Exception:
         return self.answer
 
     def done(self) -> bool:
@@ -76,24 +79,31 @@ class FakeClient:
         return {"workers": {**have, "plain": {"resources": {}}}}
 
     def submit(
-        self, function: Callable[..., Answer], argument: Any, workers: list[str], resources: dict[str, int],
+        self, function: Callable[..., Any], *arguments: Any, workers: list[str], resources: dict[str, int],
         pure: bool, allow_other_workers: bool,
-    ) -> Future:  # fmt: skip
+    ) -> Any:  # fmt: skip
         assert (False, False) == (pure, allow_other_workers)
         (name,) = workers
         worker = self.workers[name]
         assert set(resources) <= {resource(slug) for slug in worker.slugs}
-        if function is station:
-            return Future(Answer(Station(0, worker.facts, worker.machine, worker.lock)))
+        if function is WorkerSide:
+            return name  # in place of the future
+        assert name == arguments[0]
         self.asked.append(name)
-        answer = worker.answers.pop(0) if worker.answers else Answer(f"by {name}")
+        answer = worker.answers.pop(0) if worker.answers else (f"by {name}", None)
         if answer is None:
             del self.workers[name]
         return Future(answer)
 
     def run(self, function: Any, *arguments: str, workers: list[str], **options: str) -> dict[str, Any]:
+        if function is describe:
+            return {name: self._described(name) for name in workers}
         name = arguments[0] if arguments else "Python"
         ours = platform.python_version() if name == "Python" else metadata.version(name)
         assert name in ("Python", *SAME)
         found = {one: self.workers[one].versions.get(name, ours) for one in workers}
         return {one: version or metadata.PackageNotFoundError(name) for one, version in found.items()}
+
+    def _described(self, name: str) -> Any:
+        worker = self.workers.get(name)
+        return OSError("lost") if worker is None else worker.described or (0, worker.facts, worker.lock)

@@ -18,15 +18,15 @@ import pytest
 
 from perfmodel import measure, store
 from perfmodel.cluster import address_of, check_versions, connected
-from perfmodel.errors import DeviceBusyError, KernelTravelError, NoDeviceError, SchedulerError
+from perfmodel.errors import DeviceBusyError, KernelTravelError, SchedulerError
 from perfmodel.kernels import discover
 from perfmodel.measuring import Silent, lock
 from perfmodel.measuring.probes.probe import Settings
 from perfmodel.measuring.probes.visit import PROBES
-from perfmodel.measuring.remote import crew as crews
-from perfmodel.measuring.remote.bench import WorkersBench, workers_device
-from perfmodel.measuring.remote.crew import Crew
-from perfmodel.measuring.remote.order import resource
+from perfmodel.measuring.remote import bench as module
+from perfmodel.measuring.remote.bench import WorkersBench
+from perfmodel.measuring.remote.devices import WorkersDevice, resource, workers_device
+from perfmodel.measuring.subject import Subject
 from perfmodel.store.files import DEVICE_FILE
 from tests.campaigns import SCALE, TINY, measured
 from tests.cluster import cluster, process_of_worker
@@ -150,21 +150,13 @@ def test_a_configuration_over_which_workers_die_twice_is_condemned_and_the_rest_
 
 
 def test_only_a_worker_opens_its_device(client):
-    found = workers_device(client)
-    assert device().facts.hash == found.facts.hash
-    with pytest.raises(NoDeviceError, match="is a Dask worker's"):
-        found.context()
+    assert device().facts.hash == workers_device(client).facts.hash
 
 
 def test_a_class_that_cannot_travel_is_named():
-    import threading
-
-    from perfmodel.measuring.remote.bench import WorkersDevice
-    from perfmodel.measuring.subject import Subject
-
-    lock = threading.Lock()
-    kernel = replace(SCALE, reference=lambda arguments, factor: lock)
-    bench = WorkersBench(WorkersDevice(0, device().facts, Crew(None, "a")), TINY, Silent())
+    held = threading.Lock()
+    kernel = replace(SCALE, reference=lambda arguments, factor: held)
+    bench = WorkersBench(WorkersDevice(0, device().facts, None, ""), TINY, Silent())
     with pytest.raises(KernelTravelError, match=r"'scale' cannot be sent to a worker: TypeError: .*lock"):
         bench.trial(Subject(kernel, {"factor": 2}), {"n": 256})
 
@@ -210,6 +202,47 @@ def test_a_campaign_has_the_device_alone_until_it_ends(client, tmp_path):
     first.leave()
 
 
+CALLER = """
+import sys, time
+from dataclasses import replace
+from perfmodel.cluster import connected
+from perfmodel.measuring import Silent
+from perfmodel.measuring.remote.bench import WorkersBench
+from perfmodel.measuring.remote.devices import workers_device
+from tests.campaigns import TINY
+with connected(sys.argv[1]) as client:
+    bench = WorkersBench(workers_device(client), TINY, Silent())
+    bench.launch_overhead()
+    print("measures", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_caller_that_is_killed_has_left_the_device(client):
+    """The second campaign waits for it meanwhile."""
+    command = [sys.executable, "-c", CALLER, client.scheduler.address]
+    hears = Hears()
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as caller:
+        assert "measures\n" == caller.stdout.readline()
+        killing = threading.Timer(1.5, caller.kill)
+        killing.start()
+        bench = WorkersBench(workers_device(client), replace(TINY, wait_s=30.0), hears)
+        assert bench.launch_overhead() > 0
+    bench.leave()
+    (said,) = hears.messages
+    assert said.startswith("waiting up to 30 s for another campaign on ")
+
+
+def test_a_campaign_that_an_error_ends_has_left_the_device(client, tmp_path):
+    class Stops(Hears):
+        def advance(self, note="", seconds=0.0):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        on_worker(client, tmp_path, SCALE, progress=Stops())
+    assert 3 == len(on_worker(client, tmp_path, SCALE, variants=1, wait_s=10.0).rows)
+
+
 def test_a_probe_runs_on_a_worker(client):
     (probe,) = (one for one in PROBES if one.name == "barriers")
     bench = WorkersBench(workers_device(client), TINY, Silent())
@@ -239,20 +272,20 @@ def test_a_scheduler_that_is_lost_is_told_in_the_middle_of_an_order_and_after_it
     running = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     with running, connected(running.stdout.readline().strip(), timeout_s=1.0) as client:
         address = address_of(client)
-        crew = Crew(client, device().slug)
-        assert crew.station.facts.hash == device().facts.hash
-        monkeypatch.setattr(crews, "carry_out", sleep)
+        bench = WorkersBench(workers_device(client), TINY, Hears())
+        assert bench.launch_overhead() > 0
+        monkeypatch.setattr(module, "carry_out", lambda *task: sleep(60))
         killing = threading.Timer(0.7, running.kill)
         killing.start()
         for _ in range(2):
             with pytest.raises(SchedulerError, match=r"does not answer: .*what was measured is kept") as caught:
-                crew.ask(60, "it", Hears(), 9.0)
+                bench.launch_overhead()
             assert address == caught.value.address
         until = monotonic() + 20
         while client.status != "closed" and monotonic() < until:
             sleep(0.05)
         with pytest.raises(SchedulerError, match="the connection is lost"):
-            crew.ask(60, "it", Hears(), 9.0)
+            bench.launch_overhead()
         with pytest.raises(SchedulerError):
             check_versions(client, [address])
 
