@@ -260,7 +260,7 @@ def pairs_of_options() -> Iterator[Odd]:
     values = {
         "-p": "n=1024", "--weights": "weights.json", "--family": "expr:w_a*launches", "--from": "store", "--variant": "kernel",
         "--level": "0.5", "--jobs": "1", "--facts": "facts.yaml", "--device": "0", "--kernels": "classes", "--csv": "-",
-        "--out": "-", "--declared": "declared.json", "--graph": "g.dot", "--memory": "m.png", "--picture": "p.png",
+        "--out": "o.json", "--declared": "declared.json", "--graph": "g.dot", "--memory": "m.png", "--picture": "p.png",
     }  # fmt: skip
     quick = [case for case in OPTIONS if case.name in ("predict", "rank", "count", "export", "fit", "outliers", "roofline")]
     for case in quick:
