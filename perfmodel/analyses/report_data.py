@@ -28,7 +28,7 @@ from perfmodel.analyses.report_values import (
 from perfmodel.analyses.roofline import KernelPoint, kernel_point, largest, roof_values, roofline_points
 from perfmodel.compare import Comparison, compare, summarise
 from perfmodel.compare.comparison import volume
-from perfmodel.compare.verdict import judge
+from perfmodel.compare.figures import judge
 from perfmodel.display import in_words
 from perfmodel.errors import (
     AssumptionError,
@@ -38,7 +38,7 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.fitting.device_folder import tests_of
-from perfmodel.fitting.facts.measured_facts import with_measured_facts
+from perfmodel.fitting.facts.throughput import with_measured_facts
 from perfmodel.predicting.prediction import ADDS_UP
 from perfmodel.predicting.ranking import rank_measured, scatter_of, with_ties
 from perfmodel.quantities.case import Case
@@ -206,7 +206,7 @@ def _terms(
     largest_first = sorted(one.terms.items(), key=lambda pair: -abs(pair[1]))
     shares = tuple(Share(name, seconds, seconds / whole) for name, seconds in largest_first if seconds)
     adds_up = math.isclose(sum(one.terms.values()), one.seconds, rel_tol=ADDS_UP)
-    return KernelTerms(kernel, form, sizes, one.seconds, measured, shares, adds_up, one.warnings, bounds)
+    return KernelTerms(kernel, form, sizes, one.seconds, measured, shares, adds_up, one.cautions, bounds)
 
 
 def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFeatureError]) -> tuple[Unmeasured, ...]:

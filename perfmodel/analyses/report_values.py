@@ -11,11 +11,12 @@ from perfmodel.analyses.kernel_bounds import KernelBounds
 from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
-from perfmodel.compare.verdict import Verdict
-from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.compare.figures import Verdict
+from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.predicting.ranking import Ranking
 
 if TYPE_CHECKING:
+    from perfmodel.fitting.uncertainty.cautions import Caution
     from perfmodel.models import Family
 
 TESTS = "test kernels, none of which is in the fit"
@@ -64,7 +65,7 @@ class KernelTerms:
     measured: float | None  # [s]; None where nobody measured it
     terms: tuple[Share, ...]
     adds_up: bool
-    warnings: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     bounds: KernelBounds = KernelBounds()  # noqa: RUF009 -- frozen
 
     @property

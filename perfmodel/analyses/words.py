@@ -1,4 +1,4 @@
-"""Weights, terms and warnings in plain words: what one access, operation or launch costs, and the rate that this is.
+"""Weights and terms in plain words: what one access, operation or launch costs, and the rate that this is.
 
 What a family's own weights and terms are called stands in the family's file (:mod:`perfmodel.models`), what a quantity
 is called where it is defined; here are the words of features, which many families share.

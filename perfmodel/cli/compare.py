@@ -109,7 +109,7 @@ def evaluate_command(
 
     The linear model takes seconds, and bottleneck half a minute for each folder.
     """
-    from perfmodel.calibration.fitted_device import CORE, judge_family
+    from perfmodel.calibration.calibrate import CORE, judge_family
     from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family
     from perfmodel.report import document, evaluation_text, predictions_csv, weights_csv

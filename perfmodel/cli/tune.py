@@ -133,6 +133,6 @@ def _document(kernel: Path, model: FittedModel, found: Tuned) -> dict[str, Any]:
 
 def _write_code(path: Path, build: Any) -> None:
     from perfmodel.io import write_whole
-    from perfmodel.measuring.generated_code import GeneratedCode
+    from perfmodel.measuring.subject import GeneratedCode
 
     write_whole(path, GeneratedCode(build()).text.encode())

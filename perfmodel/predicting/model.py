@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +20,7 @@ from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.fitting import FitOptions, FittedWeights, read_weights
+from perfmodel.fitting.uncertainty.cautions import Caution, NoBounds, NotPositive
 from perfmodel.fitting.uncertainty.conformal import WIDEST, Quantiles, check_level, scaled
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.lazy import Lazy, cached_property
@@ -195,9 +196,9 @@ class FittedModel(Lazy):
                 values = self.family.values(case)
             seconds, terms = self._run_time.evaluate(values)
             half_width = self.half_width(level, values)
-            warnings = self._warnings(seconds, features, half_width, level)
+            cautions = tuple(self._cautions(seconds, features, half_width, level))
             interval = _interval(seconds, half_width)
-            return Prediction(seconds, terms, interval, unmeasured, warnings, counts.name, at, level)
+            return Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
 
     def by_terms(
         self, counts: KernelCounts, sizes: Mapping[str, Any]
@@ -219,7 +220,7 @@ class FittedModel(Lazy):
     def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
 
-        It depends on what the prediction rests on (:mod:`perfmodel.fitting.uncertainty.local_scale`): `values` are
+        It depends on what the prediction rests on (:mod:`perfmodel.fitting.uncertainty.conformal`): `values` are
         the features and quantities that it is evaluated from (:meth:`perfmodel.models.Family.values`), and h has
         their shape. Where nothing is known at the level it is infinite, a float.
         """
@@ -244,17 +245,15 @@ class FittedModel(Lazy):
     def _quantiles(self) -> Quantiles | None:
         return self.fitted.conformal.quantiles if self.fitted.conformal else None
 
-    def _warnings(
+    def _cautions(
         self, seconds: Any, values: Mapping[str, Any], half_width: Any, level: float
-    ) -> tuple[str, ...]:
-        found = []
+    ) -> Iterator[Caution]:
         if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
-            found.append("no run time is zero or below: the kernel is outside what was fitted")
+            yield NotPositive()
         if isinstance(half_width, float) and half_width == math.inf and self.fitted.conformal:
-            found.append(f"no bounds can be given at {level:.0%}: {self.fitted.conformal.limits}")
+            yield NoBounds(level, self.fitted.conformal.group_count)
         if measured := self.fitted.measured:
-            found += measured.far_outside(seconds, self.weights, values)
-        return tuple(found)
+            yield from measured.far_outside(seconds, self.weights, values)
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the features that the family uses and that no measurement exercised, sorted."""

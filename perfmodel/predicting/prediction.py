@@ -13,6 +13,8 @@ from perfmodel.display import data_frame, html_table, in_words, interval_text, o
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from perfmodel.fitting.uncertainty.cautions import Caution
+
 ADDS_UP = 1e-6
 """Relative difference between the time and the sum of its terms up to which the terms are said to add up."""
 
@@ -32,9 +34,9 @@ class Prediction:
         Lower and upper bound [s] at the level, of the same shape; None where the model has none.
     unmeasured
         Features that were counted as free because no measurement exercised them.
-    warnings
-        Reasons not to trust the prediction, one sentence each: a value far outside of the measured
-        range, a time that is not above zero, an interval without bounds.
+    cautions
+        Reasons not to trust the prediction (:mod:`perfmodel.fitting.uncertainty.cautions`): a value far outside of the
+        measured range, a time that is not above zero, an interval without bounds, an anchor that is suspicious.
     kernel, sizes
         Name of the kernel, and its size parameters: numbers, or arrays that together have the shape of ``seconds``.
     level
@@ -45,10 +47,15 @@ class Prediction:
     terms: Mapping[str, Any]
     interval: tuple[Any, Any] | None = None
     unmeasured: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     kernel: str = ""
     sizes: Mapping[str, Any] = field(default_factory=dict)
     level: float = 0.9
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The cautions in words, one sentence each."""
+        return tuple(map(str, self.cautions))
 
     @property
     def adds_up(self) -> bool:
@@ -67,7 +74,7 @@ class Prediction:
         for place in np.ndindex(shape):
             yield Prediction(
                 float(self.seconds[place]), {name: float(value[place]) for name, value in terms.items()},
-                (float(bounds[0][place]), float(bounds[1][place])) if bounds else None, self.unmeasured, self.warnings,
+                (float(bounds[0][place]), float(bounds[1][place])) if bounds else None, self.unmeasured, self.cautions,
                 self.kernel, {name: value[place].item() for name, value in sizes.items()}, self.level,
             )  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import AssumptionError, PerfModelError
+from perfmodel.fitting.uncertainty.cautions import SuspiciousAnchor
 from perfmodel.lazy import Lazy
 from perfmodel.processes.counting import Counting, counted_of, counts_of
 from perfmodel.processes.pool import Pool
@@ -150,7 +151,7 @@ class Anchor:
     predicted
         Predicted time [s], above zero.
     flags
-        Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.suspicion`).
+        Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.timing`).
     """
 
     kernel: str
@@ -166,18 +167,21 @@ class Anchor:
         return self.measured / self.predicted
 
     @property
+    def cautions(self) -> tuple[SuspiciousAnchor, ...]:
+        """Reasons not to trust it."""
+        return (SuspiciousAnchor(self.flags),) if self.flags else ()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
-        """Reasons not to trust it, one sentence each."""
-        if not self.flags:
-            return ()
-        return (f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again",)
+        """The cautions in words, one sentence each."""
+        return tuple(map(str, self.cautions))
 
     def applied(self, found: Prediction) -> Prediction:
         """Scale a prediction of the same kernel, by the model that :func:`to_be_anchored` gives."""
         interval = found.interval and (self.factor * found.interval[0], self.factor * found.interval[1])
         terms = {name: self.factor * part for name, part in found.terms.items()}
-        warnings = (*found.warnings, *self.warnings)
-        return replace(found, seconds=self.factor * found.seconds, terms=terms, interval=interval, warnings=warnings)
+        cautions = (*found.cautions, *self.cautions)
+        return replace(found, seconds=self.factor * found.seconds, terms=terms, interval=interval, cautions=cautions)
 
 
 @dataclass(frozen=True)

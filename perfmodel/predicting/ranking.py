@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.fitting.uncertainty.scatter import Scatter
+    from perfmodel.fitting.uncertainty.cautions import Caution
+    from perfmodel.fitting.uncertainty.selection import Scatter
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.prediction import Prediction
     from perfmodel.progress import Progress
@@ -39,7 +40,7 @@ class RankedVariant:
     ----------
     name
         Name of the variant.
-    seconds, interval, warnings, terms, unmeasured
+    seconds, interval, cautions, terms, unmeasured
         As of :class:`perfmodel.predicting.prediction.Prediction`, at one size.
     fastest
         Probability that it is the fastest of all [1]; None where the model cannot tell ties
@@ -53,12 +54,17 @@ class RankedVariant:
     name: str
     seconds: float
     interval: tuple[float, float] | None = None
-    warnings: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     terms: Mapping[str, float] = field(default_factory=dict)
     unmeasured: tuple[str, ...] = ()
     fastest: float | None = None
     tied: bool | None = None
     to_measure: bool | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The cautions in words, one sentence each."""
+        return tuple(map(str, self.cautions))
 
     def __repr__(self) -> str:
         interval = f" ({interval_text(self.interval)})" if self.interval else ""
@@ -264,7 +270,7 @@ def _ranked(name: str, one: Prediction, anchors: Mapping[str, Anchor] | None) ->
         if name not in anchors:
             raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
         one = anchors[name].applied(one)
-    return RankedVariant(name, one.seconds, one.interval, one.warnings, one.terms, one.unmeasured)
+    return RankedVariant(name, one.seconds, one.interval, one.cautions, one.terms, one.unmeasured)
 
 
 def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:
@@ -415,7 +421,7 @@ def _each(name: str, found: Prediction, count: int) -> list[RankedVariant]:
             name,
             seconds[place],
             (low[place], high[place]) if found.interval is not None else None,
-            found.warnings,
+            found.cautions,
             {term: part[place] for term, part in terms.items()},
             found.unmeasured,
         )

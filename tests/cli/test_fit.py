@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import fitted_device
+from perfmodel.calibration import calibrate
 from perfmodel.cli import application
 from perfmodel.counts import count
 from perfmodel.errors import PerfModelError
@@ -39,7 +39,7 @@ def folder(tmp_path):
 @pytest.fixture
 def two_families(monkeypatch):
     known = {name: families()[name] for name in (CORE, "overlap")}
-    monkeypatch.setattr(fitted_device, "families", lambda: known)
+    monkeypatch.setattr(calibrate, "families", lambda: known)
 
 
 @pytest.mark.slow
@@ -91,7 +91,7 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families):
 
 
 def test_all_families_with_given_facts(folder, monkeypatch):
-    monkeypatch.setattr(fitted_device, "families", lambda: {name: families()[name] for name in (CORE, "roofline")})
+    monkeypatch.setattr(calibrate, "families", lambda: {name: families()[name] for name in (CORE, "roofline")})
     result = run("--all", "--from", str(folder), "--facts", "gtx-480")
     assert 0 == result.exit_code, result.stderr
     written = json.loads((folder / "roofline.json").read_text())
@@ -202,7 +202,7 @@ def test_fit_into_a_pipe_and_to_standard_output(perfmodel):
 def test_features_that_are_not_told_apart_are_refused_where_asked(tmp_path):
     """The quickstart's loads, stores and minima at stride 2 always come together."""
     with pytest.raises(PerfModelError, match="global_store_32_stride2_1of2"):
-        fitted_device.fit_family(DATA, families()[CORE], FitOptions(merge=False))
+        calibrate.fit_family(DATA, families()[CORE], FitOptions(merge=False))
     assert 0 == run("--from", str(DATA), "--output", str(tmp_path / "w.json")).exit_code
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.predicting.model import load
-from perfmodel.report.tables import csv_text
+from perfmodel.report.layout import csv_text
 from perfmodel.tuning.tuned import COLUMNS
 from perfmodel.tuning.tuning import tune as search
 from tests.cli.program import perfmodel

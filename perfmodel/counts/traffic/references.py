@@ -7,10 +7,9 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.nests.address import address_of
-from perfmodel.counts.program.places import statements_with_places
-from perfmodel.counts.program.program import Access, Domain
-from perfmodel.counts.program.tree import device_kernels
+from perfmodel.counts.nests.nest import address_of
+from perfmodel.counts.program.program import Access, Domain, device_kernels
+from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.traffic.frames import Extents, Frame, Frames
 from perfmodel.counts.traffic.order import paths

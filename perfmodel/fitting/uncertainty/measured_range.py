@@ -1,4 +1,4 @@
-"""The range of the measured times and features, and warnings about values far outside of it."""
+"""The range of the measured times and features, and values of predictions far outside of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from perfmodel.fitting.uncertainty.cautions import FarOutside
 
 if TYPE_CHECKING:
     from perfmodel.fitting.design import Design
@@ -43,20 +45,22 @@ class Measured(BaseModel):
     seconds: Range
     features: dict[str, Range]
 
-    def far_outside(self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]) -> Iterator[str]:
-        """Yield a sentence for each value of a prediction that lies far outside.
+    def far_outside(
+        self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]
+    ) -> Iterator[FarOutside]:
+        """Yield what lies far outside of a prediction's time and features.
 
         Predicted time [s] and feature values are numbers, or arrays of one shape; weights are seconds per unit.
         """
-        if (said := _far(seconds, self.seconds, seconds, 1.0)):
-            yield f"predicted time {said} [s]"
+        if far := _far("", seconds, self.seconds, seconds, 1.0):
+            yield far
         limits_of = self.features.get
         for name, value in values.items():
             limits = limits_of(name)
             if limits is None or (isinstance(value, float) and limits[0] <= value <= limits[1]):
                 continue  # by far the most frequent case, and predictions have to be quick
-            if said := _far(value, limits, seconds, weights.get(name, 0.0)):
-                yield f"{name} {said}"
+            if far := _far(name, value, limits, seconds, weights.get(name, 0.0)):
+                yield far
 
 
 def measured_range(table: Design) -> Measured:
@@ -70,19 +74,16 @@ def measured_range(table: Design) -> Measured:
     )
 
 
-def _far(value: Any, limits: Range, seconds: Any, weight: float) -> str:
-    """Return what is wrong with a value, or an empty text. Numbers take a quick path without NumPy."""
+def _far(feature: str, value: Any, limits: Range, seconds: Any, weight: float) -> FarOutside | None:
+    """Return a value that lies far outside, else None. Numbers take a quick path without NumPy."""
     low, high = limits[0] / FAR, limits[1] * FAR
     if isinstance(value, float):
         if low <= value <= high or value == 0 or abs(weight * value) < SHARE * seconds:
-            return ""
-        return f"is {value:.3g}, measured were {limits[0]:.3g} to {limits[1]:.3g}"
+            return None
+        return FarOutside(feature, (value, value), limits)
     values, total = np.broadcast_arrays(value, seconds)
     outside = ((values < low) | (values > high)) & (values != 0) & (np.abs(weight * values) >= SHARE * total)
     if not outside.any():
-        return ""
-    shown = values[outside]
-    return (
-        f"is {shown.min():.3g} to {shown.max():.3g} at {shown.size} of {values.size} sizes, "
-        f"measured were {limits[0]:.3g} to {limits[1]:.3g}"
-    )
+        return None
+    far = values[outside]
+    return FarOutside(feature, (float(far.min()), float(far.max())), limits, (far.size, values.size))

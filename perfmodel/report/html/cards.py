@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import percent, seconds_text
+from perfmodel.fitting.uncertainty.cautions import FarOutside
 from perfmodel.report.html.bounds_words import balance_words, benefit_lines, roof_words
 from perfmodel.report.html.values import KernelCard, Key, TermBar
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_values import KernelTerms, Share
     from perfmodel.analyses.roofline import KernelPoint
+    from perfmodel.fitting.uncertainty.cautions import Caution
     from perfmodel.models import Family
 
 SHOWN = 0.005
@@ -74,32 +76,30 @@ def kernel_card(
     detail = ", ".join(filter(None, (one.form, one.sizes)))
     return KernelCard(
         one.kernel, detail, _times(one), bars, one.adds_up, _note(one, len(shown)), tuple(bounds),
-        tuple(filter(None, advice)), tuple(warning_words(family, text) for text in one.warnings),
+        tuple(filter(None, advice)), tuple(caution_words(family, caution) for caution in one.cautions),
     )  # fmt: skip
 
 
-def warning_words(family: Family, text: str) -> str:
-    """Return a warning of a prediction in words; one of another form as it is.
+def caution_words(family: Family, caution: Caution) -> str:
+    """Return a caution about a prediction at one size in words.
 
     Examples
     --------
-    >>> warning_words("bottleneck", "predicted time is 1.04, measured were 7.16e-06 to 0.0186 [s]")
+    >>> from perfmodel.models import families
+    >>> caution_words(families()["bottleneck"], FarOutside("", (1.04, 1.04), (7.16e-6, 0.0186)))
     'The predicted time, 1.04 s, is far outside of the measured ones: 7.16 us to 18.6 ms.'
-    >>> warning_words("bottleneck", "power is 1e+09, measured were 10 to 1e+03")
+    >>> caution_words(families()["bottleneck"], FarOutside("power", (1e9, 1e9), (10, 1000)))
     'Far outside of the measurements: a power occurs 1e+09 times, measured were 10 to 1e+03.'
     """
-    if (found := _TIME.fullmatch(text)) is not None:
-        at, low, high = (seconds_text(float(one)) for one in found.groups())
+    if not isinstance(caution, FarOutside) or caution.sizes or not math.isfinite(caution.values[0]):
+        return str(caution)
+    numbers = (caution.values[0], *caution.measured)
+    if not caution.feature:
+        at, low, high = map(seconds_text, numbers)
         return f"The predicted time, {at}, is far outside of the measured ones: {low} to {high}."
-    if (found := _COUNT.fullmatch(text)) is not None:
-        name, at, low, high = found.groups()
-        what = term_words(family, name)
-        return f"Far outside of the measurements: {what} occurs {at} times, measured were {low} to {high}."
-    return text
-
-
-_TIME = re.compile(r"predicted time is ([\d.e+-]+), measured were ([\d.e+-]+) to ([\d.e+-]+) \[s\]")
-_COUNT = re.compile(r"(\w+) is ([\d.e+-]+), measured were ([\d.e+-]+) to ([\d.e+-]+)")
+    at, low, high = (f"{number:.3g}" for number in numbers)
+    what = term_words(family, caution.feature)
+    return f"Far outside of the measurements: {what} occurs {at} times, measured were {low} to {high}."
 
 
 def _shown(one: KernelTerms) -> list[Share]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.counts.program.program import Launch
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Run, Wait
 from perfmodel.counts.traffic.order import Path, paths
 
 GRID = (None, None)

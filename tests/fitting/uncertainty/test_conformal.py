@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.errors import LevelError
 from perfmodel.fitting.heldout import Unseen
+from perfmodel.fitting.uncertainty.cautions import NoBounds
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate, scaled
 
 # Of two groups and the one to come each has a third: a's rows 1/6 each, b's row 1/3.
@@ -28,7 +29,7 @@ def test_a_prediction_that_is_not_above_zero_has_no_score():
         Unseen(np.array([2.0, -1.0, np.nan, 0.0]), ((), (), ("launches",), ())), [1.0] * 4, ["a", "b", "c", "d"]
     )
     assert Conformal(scores=(math.log(2),), groups=("a",), withheld=3) == found
-    assert "1 groups of kernels give bounds up to 50.0%" == found.limits
+    assert str(NoBounds(0.9, found.group_count)).endswith(": 1 groups of kernels give bounds up to 50.0%")
     assert found == Conformal.model_validate_json(json.dumps(found.model_dump(mode="json")))
 
 

@@ -31,7 +31,8 @@ LIMITS = Measured(seconds=(1e-5, 1e-3), features={"a": (1.0, 1.0), "b": (10.0, 1
     ],
 )
 def test_what_lies_far_outside(seconds, b, expected):
-    assert expected == list(LIMITS.far_outside(seconds, {"a": 1e-6, "b": 1e-6}, {"a": 1.0, "b": b}))
+    far = LIMITS.far_outside(seconds, {"a": 1e-6, "b": 1e-6}, {"a": 1.0, "b": b})
+    assert expected == list(map(str, far))
 
 
 def test_what_lies_far_outside_of_many_sizes():
@@ -40,4 +41,6 @@ def test_what_lies_far_outside_of_many_sizes():
     assert [
         "predicted time is 0.02 to 0.04 at 2 of 3 sizes, measured were 1e-05 to 0.001 [s]",
         "b is 2e+04 to 4e+04 at 2 of 3 sizes, measured were 10 to 1e+03",
-    ] == found
+    ] == list(map(str, found))
+    assert [("", (2, 3)), ("b", (2, 3))] == [(far.feature, far.sizes) for far in found]
+    assert [pytest.approx((0.02, 0.04)), (20_000.0, 40_000.0)] == [far.values for far in found]
