@@ -119,10 +119,10 @@ def test_quick_and_full_are_one_choice(place):
     assert "--quick and --full were both given" in result.stderr
 
 
-def test_probes_take_no_facts_for_fits(place):
-    result = calibrate("--probes", "--facts", "gtx-480", "--out", "out")
+def test_facts_are_given_to_fits(place):
+    result = calibrate("--facts", "gtx-480", "--out", "out")
     assert 2 == result.exit_code
-    assert "--probes and --facts were both given" in result.stderr
+    assert "--facts is no option of calibrate any more; give it to perfmodel fit --all." in result.stderr
     assert not Path("out").exists()
 
 
