@@ -39,7 +39,7 @@ def test_help_names_every_command():
 
 @pytest.mark.parametrize("name", program.COMMANDS)
 def test_every_command_has_help_and_json(name):
-    done = CliRunner().invoke(cli.application(), [name, "--help"])
+    done = CliRunner().invoke(program.application(), [name, "--help"])
     assert (0, "") == (done.exit_code, done.stderr)
     assert "--json" in done.stdout
 
