@@ -68,8 +68,8 @@ def compare_command(
 
     It takes one to two minutes for each device.
     """
+    from perfmodel.compare.tables import families_csv, families_document, families_table
     from perfmodel.fitting.device_folder import measured_folders
-    from perfmodel.report import families_csv, families_document, families_table
 
     folders = source or measured_folders(STORES, tuple(device or ()))
     given = given_facts_of(facts)

@@ -109,7 +109,7 @@ def command(
     if json:
         print_document(_document(kernel, model, found))
     elif csv:
-        from perfmodel.report.layout import csv_text
+        from perfmodel.display import csv_text
         from perfmodel.tuning.tuned import COLUMNS
 
         print(csv_text(COLUMNS, found.records()), end="")
@@ -166,7 +166,7 @@ class _Steps:
 
 
 def _lines(found: Tuned) -> list[str]:
-    from perfmodel.report.fitted import fitted_text
+    from perfmodel.display import fitted_text
 
     lines = ["", fitted_text(found.table, 1, ("predicted", "tie"), table_width()), ""]
     lines += [f"{one.name}: {one.status}: {one.message}" for one in found.tried if one.message]
