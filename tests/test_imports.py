@@ -15,7 +15,8 @@ PACKAGE = ROOT / "perfmodel"
 ORDER = (
     ("errors", "lazy", "threads"), ("io", "caches", "cluster", "documents"), ("progress", "display", "facts"),
     ("counts", "kernels"), ("processes", "store", "features"), ("quantities", "expressions"), ("models",), ("fitting",),
-    ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning",), ("cli",), ("__main__",),
+    ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning",), ("cli",),
+    ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
 BESIDE = {

@@ -44,9 +44,10 @@ from perfmodel.counts.rows import (
 )
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
-from perfmodel.counts.traffic.traffic import Plan, Traffic, plan_of_program
+from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
 from perfmodel.display import data_frame, html_table
-from perfmodel.documents import one_line, require
+from perfmodel.documents import one_line
+from perfmodel.documents import require
 from perfmodel.errors import (
     CountsSchemaError,
     FlowUnknownError,
@@ -319,7 +320,7 @@ class KernelCounts(Lazy):
         Returns
         -------
         Traffic
-            A value that is called with sizes, and gives :class:`~perfmodel.counts.traffic.traffic.Lines`.
+            A value that is called with sizes, and gives :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
 
         Raises
         ------
@@ -362,14 +363,14 @@ class KernelCounts(Lazy):
             raise FlowUnknownError(self.name)
         with ALONE:
             if order not in self._traffic_plans:
-                self._traffic_plans[order] = plan_of_program(self._cardinalities, order)
+                self._traffic_plans[order] = traffic_plan(self._cardinalities, order)
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise UnknownArrayError(array, plan.arrays)
         return Traffic(plan, Cache(capacity // line_bytes, line_bytes, sets), array)
 
     @cached_property
-    def _traffic_plans(self) -> dict[str, Plan]:
+    def _traffic_plans(self) -> dict[str, TrafficPlan]:
         return {}
 
     @alone
