@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from perfmodel.display import csv_text
 
+from perfmodel.display import csv_text
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.predicting.model import load
 from perfmodel.tuning.tuned import COLUMNS
