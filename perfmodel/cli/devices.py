@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import Json
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import NoDeviceError, OptionError
@@ -34,7 +33,7 @@ Picture = Annotated[
 ]
 
 
-def devices_command(folder: Folder = None, picture: Picture = None, json: Json = False) -> None:
+def devices_command(folder: Folder = None, picture: Picture = None, json: bool = False) -> None:
     """List the OpenCL devices, with what they report of themselves and what is assumed of them."""
     from perfmodel.facts.device_facts import with_assumed_facts
     from perfmodel.opencl import devices
@@ -67,8 +66,8 @@ def _show_folder(folder: Path, picture: Path | None, json: bool) -> None:
 
 
 def _print_table(found: tuple[Device, ...]) -> None:
+    from perfmodel.display import fitted_text
     from perfmodel.facts.device_facts import assumed_facts
-    from perfmodel.report.fitted import fitted_text
 
     rows = [HEADER, *map(_cells, found)]
     print_text(fitted_text(rows, 3, LESS, table_width()))
@@ -111,8 +110,8 @@ def _size(octets: int) -> str:
 DOCTOR_SCHEMA = "perfmodel.doctor/1"
 
 
-def doctor_command(json: Json = False) -> None:
-    """Check Python, the libraries and the OpenCL devices; print the doctor_command that repairs what is wrong.
+def doctor_command(json: bool = False) -> None:
+    """Check Python, the libraries and the OpenCL devices; print the command that repairs what is wrong.
 
     The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
     """
@@ -162,7 +161,7 @@ def show_facts(measured: Measurements, json: bool) -> None:
 
 def facts_table(facts: DeviceFacts) -> str:
     """Return a row for each fact: key, value, unit and source."""
-    from perfmodel.report.fitted import stacked_text
+    from perfmodel.display import stacked_text
 
     return stacked_text([(key, value_text(fact), fact.source) for key, fact in facts.facts], 3, table_width())
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from operator import index
-from typing import Any, Protocol
+from typing import Any
 
-from perfmodel.errors import EmptyClusterError, JobsError
+from perfmodel.errors import EmptyClusterError
 
 #: Environment variables by which libraries learn how many threads they may start.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -25,78 +25,48 @@ COMES_S = 10.0
 """How long to wait for the first worker of a cluster [s]."""
 
 
-class Processes(Protocol):
-    """Processes that call functions.
-
-    Attributes
-    ----------
-    address
-        The cluster's scheduler; empty for this machine.
-    count
-        How many there are.
-    replaceable
-        Whether :meth:`renew` begins new ones.
-    """
-
-    address: str
-    count: int
-    replaceable: bool
-
-    def shared(self, value: bytes) -> Any:
-        """Return what stands for a value as an argument of many calls."""
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function in one of the processes; arguments are pickled."""
-
-    def renew(self, kill: bool = False) -> None:
-        """End the processes once they are idle, or at once; the next call begins new ones."""
-
-    def gone(self) -> str:
-        """Name those that ended though nobody asked for it, and that others replaced; an empty text for none."""
-
-
 class OwnProcesses:
-    """Processes of this machine: loky's, with the machine's threads shared between them."""
+    """Processes of this machine: loky's, with the machine's threads shared between `count` of them."""
 
     address = ""
-    replaceable = True
 
     def __init__(self, count: int) -> None:
         self.count = count
         self._executor: Any = None
 
-    def shared(self, value: bytes) -> bytes:
-        """Return the value."""
+    def shared(self, value: bytes) -> Any:
+        """Return what stands for a value as an argument of many calls."""
         return value
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function; the first call begins the processes."""
-        if self._executor is None:
-            from joblib import cpu_count
-            from joblib.externals.loky import ProcessPoolExecutor
+        """Call a function in one of the processes; arguments are pickled. The first call begins the processes."""
+        if self._executor is not None:
+            later: Future[Any] = self._executor.submit(function, *arguments)
+            return later
+        from joblib import cpu_count
+        from joblib.externals.loky import ProcessPoolExecutor
 
-            threads = str(max(1, cpu_count() // self.count))
-            environment = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
-            kept = {name: os.environ[name] for name in environment if name in os.environ}
-            self._executor = ProcessPoolExecutor(self.count, env={**environment, **kept})
-            with _interrupts_ignored():
-                first: Future[Any] = self._executor.submit(function, *arguments)
-            return first
-        found: Future[Any] = self._executor.submit(function, *arguments)
-        return found
+        threads = str(max(1, cpu_count() // self.count))
+        environment = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
+        kept = {name: os.environ[name] for name in environment if name in os.environ}
+        ignoring = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}  # also in later ones
+        self._executor = ProcessPoolExecutor(self.count, env={**environment, **kept}, **ignoring)
+        with _interrupts_ignored():
+            first: Future[Any] = self._executor.submit(function, *arguments)
+        return first
 
-    def renew(self, kill: bool = False) -> None:
-        """End the processes once they are idle, or at once."""
+    def end(self, kill: bool = False) -> None:
+        """End the processes once they are idle, or at once; the next call begins new ones."""
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True, kill_workers=kill)
 
     def gone(self) -> str:
-        """Return nothing: calls whose process died have an error, which is told where it is mended."""
+        """Name workers of a cluster that ended meanwhile, and that others replaced; an empty text for none."""
         return ""
 
 
-class ClusterProcesses:
+class ClusterProcesses(OwnProcesses):
     """The workers of a Dask cluster, each as one process; those that die are replaced by Dask.
 
     Parameters
@@ -116,8 +86,6 @@ class ClusterProcesses:
         The scheduler does not answer any more.
     """
 
-    replaceable = False
-
     def __init__(self, client: Any, most: int | None = None) -> None:
         import asyncio  # these only here: most programs have no cluster, and need not wait for them at their start
 
@@ -131,19 +99,14 @@ class ClusterProcesses:
             raise EmptyClusterError(self.address, COMES_S) from error
         self._before = {*client.nthreads()}
         check_versions(client, sorted(self._before))
-        self.count = max(1, min(len(self._before), most or len(self._before)))
+        super().__init__(max(1, min(len(self._before), most or len(self._before))))
         self._executor = client.get_executor(pure=False)
 
     def shared(self, value: bytes) -> Any:
         """Return a future of the value: it travels to each worker once, and again to one that takes over."""
         return self._client.submit(_itself, value, pure=False)
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function on a worker."""
-        found: Future[Any] = self._executor.submit(function, *arguments)
-        return found
-
-    def renew(self, kill: bool = False) -> None:
+    def end(self, kill: bool = False) -> None:
         """Do nothing: the cluster is the user's."""
 
     def gone(self) -> str:
@@ -155,7 +118,7 @@ class ClusterProcesses:
 
 
 @contextmanager
-def processes_for(jobs: int, most: int) -> Iterator[Processes]:
+def processes_for(jobs: int, most: int) -> Iterator[OwnProcesses]:
     """Give processes for so many jobs, at most so many; this machine's end with the block, at once where it raises.
 
     Raises
@@ -166,27 +129,28 @@ def processes_for(jobs: int, most: int) -> Iterator[Processes]:
     from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend
 
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)  # loky's, where it replaces it
     backend, _ = get_active_backend()
-    found: Processes
+    processes: OwnProcesses
     if (client := getattr(backend, "client", None)) is not None:  # of Dask
-        found = ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
+        processes = ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
     else:
-        found = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
+        processes = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
     try:
-        yield found
+        yield processes
     except BaseException:
         with _interrupts_ignored():
-            found.renew(kill=True)
+            processes.end(kill=True)
         raise
-    found.renew()
+    processes.end()
 
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
     """Begin or end processes undisturbed by Ctrl-C.
 
-    Those that begin here ignore it for ever: this one ends them, and they print no tracebacks. A second one while they
-    end would leave them running.
+    Those that begin here ignore it, and print no tracebacks: this process ends them. A second Ctrl-C while they end
+    would leave them running.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -196,23 +160,6 @@ def _interrupts_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def checked_jobs(jobs: Any) -> int:
-    """Return a number of jobs as an integer.
-
-    Raises
-    ------
-    JobsError
-        If it is 0 or no integer.
-    """
-    try:
-        number = index(jobs)
-    except TypeError:
-        number = 0
-    if isinstance(jobs, bool) or number == 0:
-        raise JobsError(jobs)
-    return number
 
 
 def is_death(error: BaseException) -> bool:
