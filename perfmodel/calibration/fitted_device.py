@@ -20,9 +20,9 @@ from perfmodel.fitting.device_folder import measured_folder, tests_of, with_give
 from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.lazy import Lazy
-from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.models import families
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.report import Judged, error_table, families_table
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _fit_families(
             models[name] = fitted_model(fits[name])
         except PerfModelError as error:
             problems[name] = " ".join(str(error).split())
-            advance(f"{name}: {problems[name]}")
+            advance(FailedStep(name, problems[name]))
         else:
             models[name].save(target / f"{name}.json")
             advance(name)

@@ -8,6 +8,7 @@ from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import AnyBench
 from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import Samples, now
+from perfmodel.progress import FailedStep
 from perfmodel.store import Measurement
 
 NOTHING = Samples((), ())
@@ -49,4 +50,4 @@ def origin(bench: AnyBench, subject: Subject) -> dict[str, Any]:
 
 def outcome(row: Measurement) -> str:
     """Name the kernel class of a record, with the failure if there was one."""
-    return row.kernel if row.status == "ok" else f"{row.kernel}: {row.status} ({row.message})"
+    return row.kernel if row.status == "ok" else FailedStep(row.kernel, f"{row.status} ({row.message})")

@@ -27,7 +27,7 @@ from perfmodel.errors import (
 from perfmodel.processes.batches import Report, Task, attempt, work
 from perfmodel.processes.executors import Processes, checked_jobs, is_death, processes_for
 from perfmodel.processes.variants import CountedVariants, Parcel, Variant, packed, packed_counts
-from perfmodel.progress import Progress, shown
+from perfmodel.progress import FailedStep, Progress, shown
 from perfmodel.progress import task as reported
 
 GROWTH_BYTES = 250 * 2**20
@@ -233,7 +233,7 @@ def _parcel(variants: Mapping[str, Variant], name: str) -> Parcel:
 
 
 def _note(name: str, value: Any) -> str:
-    return f"{name}: {value}" if isinstance(value, PerfModelError) else name
+    return FailedStep(name, value) if isinstance(value, PerfModelError) else name
 
 
 def _batches(count: int, processes: int, most: int) -> list[list[int]]:

@@ -7,7 +7,7 @@ from time import monotonic, sleep
 
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.order import SETUP_S
-from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
 from perfmodel.tuning.trials import Trials, runs_of
 
@@ -81,7 +81,7 @@ def _visited(trials: Trials, name: str, point: Sizes, ended: dict[tuple[str, str
         sleep(max(0.0, ended[place] + trials.campaign.apart_s - monotonic()))
     row = trials.visit(name, point)
     ended[place] = monotonic()
-    return name if row.status == "ok" else f"{name}: {row.status}"
+    return name if row.status == "ok" else FailedStep(name, row.status)
 
 
 def _disagrees(trials: Trials, name: str, point: Sizes) -> bool:
