@@ -16,7 +16,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.chains import CHAINS, SCALE, chain_kernel
+from perfmodel.kernels.builders.arithmetic import CHAINS, SCALE, chain_kernel
 
 OPERATIONS = 16
 #: The pair of expressions, and the values of the arguments there and back.

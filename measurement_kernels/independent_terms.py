@@ -9,7 +9,7 @@ from __future__ import annotations
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.terms import SCALE, TYPES, summed, term_feature, term_sum
+from perfmodel.kernels.builders.arithmetic import SCALE, TYPES, summed, term_feature, term_sum
 
 #: The terms whose price no other class needs; `function_terms` has functions.
 TERMS = ("rsqrt", "sqrt", "exp", "div", "mul")

@@ -14,7 +14,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.guards import end, stored
+from perfmodel.kernels.builders.memory import end, stored
 
 HALO = 4
 """Cells and rows that the input is larger than the output."""

@@ -12,7 +12,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.guards import end, stored
+from perfmodel.kernels.builders.memory import end, stored
 
 WIDTH, HEIGHT = 64, 4
 

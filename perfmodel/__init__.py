@@ -14,7 +14,7 @@ from perfmodel.caches import settle_caches
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.calibration.found_weights import load
+    from perfmodel.calibration.recommended import load
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
     from perfmodel.kernels.space import Space
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from perfmodel.processes.variants import CountedVariants
     from perfmodel.report.families_picture import plot_families
     from perfmodel.report.picture import plot_predicted_vs_measured
-    from perfmodel.report.roofline_axes import plot_roofline
+    from perfmodel.report.roofline import plot_roofline
     from perfmodel.report.sizes_picture import plot_sizes
     from perfmodel.report.terms_picture import plot_terms
     from perfmodel.tuning import anchor
@@ -55,11 +55,11 @@ _HOMES = {
     "devices": "opencl",
     "families": "models",
     "fit": "predicting.model",
-    "load": "calibration.found_weights",
+    "load": "calibration.recommended",
     "measure": "measuring",
     "plot_families": "report.families_picture",
     "plot_predicted_vs_measured": "report.picture",
-    "plot_roofline": "report.roofline_axes",
+    "plot_roofline": "report.roofline",
     "plot_sizes": "report.sizes_picture",
     "plot_terms": "report.terms_picture",
     "rank": "predicting.ranking",

@@ -14,7 +14,7 @@ from time import monotonic
 
 from perfmodel import measuring
 from perfmodel.calibration.calibrate import QUICK_S, calibrate
-from perfmodel.calibration.found_weights import data_folder
+from perfmodel.calibration.recommended import data_folder
 from perfmodel.cli.settings import Bar
 from perfmodel.errors import PerfModelError
 from perfmodel.opencl import find

@@ -9,7 +9,7 @@ from __future__ import annotations
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.nbody import (
+from perfmodel.kernels.builders.arithmetic import (
     SOFTENING,
     hold_own_position,
     potentials,

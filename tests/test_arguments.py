@@ -13,7 +13,7 @@ from perfmodel import store
 from perfmodel.errors import ArgumentError, ParameterError, PerfModelError
 from perfmodel.report.families_picture import plot_families
 from perfmodel.report.picture import plot_predicted_vs_measured
-from perfmodel.report.roofline_axes import plot_roofline
+from perfmodel.report.roofline import plot_roofline
 from perfmodel.report.sizes_picture import plot_sizes
 from perfmodel.report.terms_picture import plot_terms
 from tests.cli.conftest import KERNEL

@@ -13,13 +13,13 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import perfmodel as pm
-from perfmodel.calibration import found_weights
+from perfmodel.calibration import recommended
 from perfmodel.cli import application
 from perfmodel.facts.documents import read_device
 from perfmodel.features import evaluate
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.subject import Subject
 from perfmodel.opencl import Device
 from tests.machine import device
@@ -44,8 +44,8 @@ SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGES["docs/models.
 def reader(tmp_path, monkeypatch):
     """The folder of a reader who has the clone's folders, a device whose weights are committed, and no own weights."""
     used = Device(0, read_device(COMMITTED / "device.json"))
-    monkeypatch.setattr(found_weights, "identify", lambda selector: used)
-    monkeypatch.setattr(found_weights, "data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr(recommended, "identify", lambda selector: used)
+    monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "data")
     for name in ("fitted_weights", "test_kernels", "docs"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)

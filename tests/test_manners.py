@@ -14,8 +14,8 @@ from perfmodel.compare import Contender, compare, evaluate
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import fit
+from tests.compare.test_contenders_side_by_side import contenders
 from tests.compare.test_protocols import MEASURED, TESTS
-from tests.compare.test_side_by_side import contenders
 from tests.fitting.test_weights import KERNELS
 from tests.predicting.test_model import MODEL
 from tests.recorded import POCL

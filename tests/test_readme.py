@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from perfmodel.calibration import found_weights
+from perfmodel.calibration import recommended
 from perfmodel.facts.documents import read_device
 from perfmodel.opencl import Device
 
@@ -20,8 +20,8 @@ def blocks(language: str) -> list[str]:
 def test_the_python_snippets_run(tmp_path, monkeypatch, capsys):
     """They read committed weights, which are those of a made-up machine, and write nothing into the clone."""
     device = Device(0, read_device(COMMITTED / "device.json"))
-    monkeypatch.setattr(found_weights, "identify", lambda selector: device)
-    monkeypatch.setattr(found_weights, "data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr(recommended, "identify", lambda selector: device)
+    monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "data")
     (tmp_path / "fitted_weights").symlink_to(README.parent / "fitted_weights")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

@@ -9,7 +9,7 @@ from perfmodel.errors import MissingFactError
 from perfmodel.features.names import PLAIN_KINDS
 
 if TYPE_CHECKING:
-    from perfmodel.counts.program.steps import Act
+    from perfmodel.counts.program.program import Act
     from perfmodel.facts import DeviceFacts
 
 #: Kinds of operations that the arithmetic units execute; any other is a special function.

@@ -28,7 +28,7 @@ from perfmodel.analyses.report_values import (
 from perfmodel.analyses.roofline import KernelPoint, kernel_point, largest, roof_values, roofline_points
 from perfmodel.compare import Comparison, compare, summarise
 from perfmodel.compare.comparison import volume
-from perfmodel.compare.verdict import judge
+from perfmodel.compare.figures import judge
 from perfmodel.display import in_words
 from perfmodel.errors import (
     AssumptionError,
@@ -38,7 +38,7 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.fitting.device_folder import tests_of
-from perfmodel.fitting.facts.measured_facts import with_measured_facts
+from perfmodel.fitting.facts.throughput import with_measured_facts
 from perfmodel.predicting.prediction import ADDS_UP
 from perfmodel.predicting.ranking import rank_measured, scatter_of, with_ties
 from perfmodel.quantities.case import Case

@@ -11,8 +11,8 @@ from perfmodel.analyses.kernel_bounds import KernelBounds
 from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
-from perfmodel.compare.verdict import Verdict
-from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.compare.figures import Verdict
+from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.predicting.ranking import Ranking
 
 if TYPE_CHECKING:

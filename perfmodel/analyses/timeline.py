@@ -12,7 +12,7 @@ from math import ceil
 
 from perfmodel.analyses.latencies import Latencies
 from perfmodel.analyses.work_flow import Dependence, WorkFlow, WorkNode
-from perfmodel.counts.program.steps import SHARED
+from perfmodel.counts.program.program import SHARED
 
 FOLLOWED = 3
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perfmodel.counts.flow.averages import Averages
-from perfmodel.counts.program.steps import SHARED, Act, Reading, Step
+from perfmodel.counts.flow.trips import Averages
+from perfmodel.counts.program.program import SHARED, Act, Reading, Step
 from perfmodel.errors import FlowUnknownError
 
 if TYPE_CHECKING:

@@ -122,17 +122,17 @@ def barvinok_part() -> Part:
     from perfmodel.errors import PerfModelError
 
     try:
-        from perfmodel.counts.points import barvinok
+        from perfmodel.counts.points import summation
     except (ImportError, PerfModelError) as error:
         return Part("Barvinok", "", WRONG, f"cannot be checked: {error}", "scripts/setup")
-    if barvinok.has_barvinok():
+    if summation.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
-    if barvinok.is_overwritten():
+    if summation.is_overwritten():
         status, message = WRONG, "islpy was reinstalled on top of islpy-barvinok"
     else:
         status, message = NOTE, "islpy-barvinok is not installed"
     message += ": counting is slower, and some counts may be upper bounds"
-    return Part("Barvinok", "not in islpy", status, message, barvinok.MENDING_COMMAND)
+    return Part("Barvinok", "not in islpy", status, message, summation.MENDING_COMMAND)
 
 
 def device_parts() -> Iterator[Part]:

@@ -1,21 +1,248 @@
-"""What a campaign measures: its settings, and the kernel classes chosen for it."""
+"""What a campaign measures: its settings, and the kernel classes chosen for it.
+
+Kernel classes for features that no measurement exercised yet.
+
+The name of a feature says all that its kernel needs: the type and kind of an operation, or the size,
+direction and stride class of an access.  Operations (:data:`STEPS`) run in chains on private values; accesses
+(:data:`ACCESSES`) run over arrays of which a work-item accesses neighbouring cells.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.calibration.synthesised_kernels import unmeasured
-from perfmodel.errors import OptionError
-from perfmodel.kernels import KernelClass, discover
+import loopy as lp
+import numpy as np
+
+from perfmodel import features
+from perfmodel.errors import OptionError, UnmadeFeatureError
+from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
+from perfmodel.kernels.builders.arithmetic import chain_steps
+from perfmodel.kernels.builders.memory import strided
 from perfmodel.measuring.campaign import DEFAULT, FULL, QUICK, Campaign
 from perfmodel.models import find_family
 from perfmodel.store import paths, read
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
+    from perfmodel.store import Measurements
+
+
+CHAINS, LENGTH = 8, 2
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a chain: from x and the argument p to the next x, as Loopy and as NumPy write it."""
+
+    text: str
+    apply: Callable[[Any, Any], Any]
+
+
+#: The step for each kind of operation, in floating point and in integers.  In integers the step also takes a
+#: bitwise "xor", so that the compiler cannot replace many steps by one.
+STEPS: Mapping[str, Mapping[str, Step]] = MappingProxyType(
+    {
+        "float": {
+            "add": Step("{x} + p", lambda x, p: x + p),
+            "mul": Step("{x}*p", lambda x, p: x * p),
+            "div": Step("p/{x}", lambda x, p: p / x),
+            "pow": Step("{x}**p", lambda x, p: x**p),
+            "minmax": Step("fmax({x} + p, p)", lambda x, p: np.maximum(x + p, p)),
+            "special": Step("sqrt({x})", lambda x, _: np.sqrt(x)),
+        },
+        "int": {
+            "add": Step("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+            "mul": Step("({x} ^ p)*p", lambda x, p: (x ^ p) * p),
+            "shift": Step("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
+            "bitwise": Step("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+        },
+    }
+)
+#: The argument p of the steps.
+ARGUMENT: Mapping[str, float] = MappingProxyType({"float": 0.875, "int": 3})
+
+
+@dataclass(frozen=True)
+class Access:
+    """One way to access memory: the statement, its arrays of shape (stride, n, k), and its array of shape (n,)."""
+
+    statement: str
+    strided: str
+    flat: str = ""
+
+
+#: The access for each direction; "uniform" is a load of the same cells by all work-items.
+ACCESSES: Mapping[str, Access] = MappingProxyType(
+    {
+        "load": Access("out[i] = sum((r, o), a[o, i, r])", "a", "out"),
+        "uniform": Access("out[i] = sum((r, o), a[o, 0, r])", "a", "out"),
+        "store": Access("out[o, i, r] = a[i]", "out", "a"),
+        "minloadstore": Access("out[o, i, r] = a[o, i, r]", "a, out"),
+    }
+)
+#: Element type of an access of so many bits.
+WIDTHS: Mapping[str, str] = MappingProxyType(
+    {"8": "int8", "16": "int16", "32": "float32", "64": "float64", "128": "complex128"}
+)
+#: Features that every kernel exercises.
+EVERYWHERE = frozenset({"launches", "work_groups"})
+
+_OPERATION = re.compile(r"op_(?P<dtype>u?(?P<numbers>float|int)\d+)_(?P<kind>\w+)")
+_ACCESS = re.compile(
+    r"global_(?P<direction>load|store|minloadstore)_(?P<bits>\d+)_"
+    r"(?P<stride_class>uniform|stride1|stride(?P<stride>[234N])_(?P<part>\d)of\d)"
+)
+
+
+def unmeasured(
+    counts: KernelCounts,
+    sizes: Mapping[str, int],
+    measured: Measurements | None,
+    takes: Callable[[str], bool],
+) -> tuple[str, ...]:
+    """Return the features that a kernel needs at some sizes and no measurement exercised, sorted.
+
+    Parameters
+    ----------
+    counts, sizes
+        The kernel, and every size parameter of it.
+    measured
+        What was measured; None for nothing.
+    takes
+        Whether the model has a weight for a feature.
+    """
+    needed = {name for name, value in features.evaluate(counts, sizes).items() if value and takes(name)}
+    rows = () if measured is None else ((measured.counts[row.counts_hash], row.parameters) for row in measured)
+    exercised = {name for kernel, at in rows for name, value in features.evaluate(kernel, at).items() if value}
+    return tuple(sorted(needed - exercised))
+
+
+def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
+    """Return classes that exercise the features: the library's where it has them, else synthesised ones.
+
+    Of a library class only the variants that isolate a wanted feature are kept.  Where every wanted feature is
+    one that all kernels exercise, the library's classes of tag "overhead" are returned.
+
+    Raises
+    ------
+    UnmadeFeatureError
+        If a feature is of a kind that no class can be made for.
+    """
+    library, missing = tuple(library), set(wanted)
+    found: list[KernelClass] = []
+    for kernel in library:
+        isolated = [(variant, kernel.isolated({"work_group": (), **variant})) for variant in kernel.variants]
+        if useful := tuple(variant for variant, feature in isolated if feature in missing):
+            found.append(kernel.with_variants(useful))
+            missing -= {feature for _, feature in isolated if feature}
+    found.extend(synthesise(name) for name in sorted(missing - EVERYWHERE))
+    if missing and not found:
+        found.extend(kernel for kernel in library if "overhead" in kernel.tags)
+    return tuple(found)
+
+
+def synthesise(feature: str) -> KernelClass:
+    """Return a class that exercises a feature more than any other.
+
+    Raises
+    ------
+    UnmadeFeatureError
+        If no class can be made for it.
+
+    Examples
+    --------
+    >>> synthesise("op_float64_pow").name, synthesise("global_load_64_stride3_2of3").isolates
+    ('made_op_float64_pow', 'global_load_64_stride3_2of3')
+    """
+    if (found := _OPERATION.fullmatch(feature)) and found["kind"] in STEPS[found["numbers"]]:
+        return _operation(feature, found["dtype"], found["numbers"], found["kind"])
+    if (found := _ACCESS.fullmatch(feature)) and found["bits"] in WIDTHS:
+        direction, dtype = found["direction"], WIDTHS[found["bits"]]
+        if found["stride_class"] != "uniform":
+            stride = {None: 1, "N": 8}.get(found["stride"]) or int(found["stride"])
+            return _access(feature, direction, dtype, stride, stride * int(found["part"] or 1) // min(stride, 4))
+        if direction == "load":
+            return _access(feature, "uniform", dtype, stride=1, used=1)
+    raise UnmadeFeatureError(feature)
+
+
+def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass:
+    """Each work-item takes k * LENGTH steps of the operation in each of its chains, and sums up the chains."""
+    step, p = STEPS[numbers][kind], ARGUMENT[numbers]
+    scalars = {"p": p} if "p" in step.text else {}
+
+    def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
+        t_unit = lp.make_kernel(
+            ["{[i]: 0 <= i < n}", "{[t]: 0 <= t < k}", f"{{[a, u, z]: 0 <= a, u, z < {CHAINS}}}"],
+            [
+                "for i", "acc[a] = x[i] + a {id=first}", "for t, u",
+                *chain_steps([step.text.format(x="acc[u]")] * LENGTH),
+                "end", f"out[i] = sum(z, acc[z]) {{dep=s{LENGTH - 1}}}", "end",
+            ],
+            [
+                lp.GlobalArg("x, out", np.dtype(dtype), shape="n"),
+                *(lp.ValueArg(name, np.dtype(dtype)) for name in scalars),
+                lp.ValueArg("n, k", np.int32),
+                lp.TemporaryVariable("acc", np.dtype(dtype), shape=(CHAINS,)),
+            ],
+            assumptions=assume(n=work_group, k=()), name=feature, lang_version=(2018, 2),
+        )  # fmt: skip
+        t_unit = lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
+        return lp.prioritize_loops(lp.tag_inames(t_unit, "a:unr, u:unr, z:unr"), "t, u")
+
+    def reference(arguments: dict[str, Any], **_: Any) -> dict[str, Any]:
+        x = arguments["x"][:, np.newaxis] + np.arange(CHAINS, dtype=dtype)
+        with np.errstate(over="ignore"):
+            for _step in range(arguments["k"] * LENGTH):
+                x = step.apply(x, np.dtype(dtype).type(p))
+            return {"out": x.sum(axis=1, dtype=dtype)}
+
+    sizes = Ladder(lambda e: ({"n": 2**e, "k": 64},), start=8, step=2)
+    return _kernel_class(feature, build, reference, sizes, scalars)
+
+
+def _access(feature: str, direction: str, dtype: str, stride: int, used: int) -> KernelClass:
+    """Each work-item accesses `used` of `stride` neighbouring cells, in k slices of an array."""
+    access = ACCESSES[direction]
+
+    def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
+        shape, element = f"{stride}, n, k", np.dtype(dtype)
+        arrays = [lp.GlobalArg(access.strided, element, shape=shape, order="F", is_input=True)]
+        if access.flat:
+            arrays.append(lp.GlobalArg(access.flat, element, shape="n", is_input=True))
+        return strided(access.statement, arrays, used, feature, work_group)
+
+    def reference(arguments: dict[str, Any], **_: Any) -> dict[str, Any]:
+        a = arguments["a"]
+        if access.flat == "out":
+            cells = a[:used] if direction == "load" else a[:used, :1]
+            return {"out": np.broadcast_to(cells.sum(axis=(0, 2), dtype=dtype), arguments["n"])}
+        out = arguments["out"].copy()
+        out[:used] = a[np.newaxis, :, np.newaxis] if direction == "store" else a[:used]
+        return {"out": out}
+
+    sizes = Ladder(lambda e: ({"n": 2**e, "k": 16},), start=10, step=2, rungs=3)
+    return _kernel_class(feature, build, reference, sizes, {})
+
+
+def _kernel_class(
+    feature: str,
+    build: Callable[..., lp.TranslationUnit],
+    reference: Callable[..., Mapping[str, Any]],
+    sizes: Ladder,
+    scalars: Mapping[str, float],
+) -> KernelClass:
+    return KernelClass(
+        name=f"made_{feature}", group="made", build=build, reference=reference, dimensions=1, sizes=sizes,
+        scalars=lambda **_: scalars, tags=("made",), isolates=feature, doubles="k", tolerance=1e-3,
+    )  # fmt: skip
+
 
 MEASUREMENT_KERNELS, TEST_KERNELS = "measurement_kernels", "test_kernels"
 

@@ -15,7 +15,7 @@ from perfmodel.errors import PerfModelError, StoreMissingError
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
-from perfmodel.store.renaming import Place, rename_counts
+from perfmodel.store.files import Place, rename_counts
 
 if TYPE_CHECKING:
     from perfmodel.kernels import KernelClass, Variant

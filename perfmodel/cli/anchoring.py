@@ -13,7 +13,7 @@ from perfmodel.cli.output import sizes_text
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import PerfModelError
-    from perfmodel.fitting.uncertainty.scatter import Scatter
+    from perfmodel.fitting.uncertainty.selection import Scatter
     from perfmodel.kernels.files import KernelFile as LoadedFile
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.predictions import Anchor

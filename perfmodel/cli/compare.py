@@ -141,7 +141,7 @@ def evaluate_command(
 
     The linear model takes seconds, and bottleneck half a minute for each folder.
     """
-    from perfmodel.calibration.fitted_device import CORE, judge_family
+    from perfmodel.calibration.calibrate import CORE, judge_family
     from perfmodel.fitting import FitOptions
     from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family

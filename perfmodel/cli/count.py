@@ -295,7 +295,7 @@ def show_counts(
     """
     from perfmodel.features import unit
     from perfmodel.report.fitted import blocks_text
-    from perfmodel.report.tables import csv_text
+    from perfmodel.report.layout import csv_text
 
     found, errors = of_each(counted, lambda counts: features_at(counts, points), leave_out)
     if json:

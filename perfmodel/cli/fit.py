@@ -31,7 +31,7 @@ from perfmodel.cli.streams import supervise_command
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.calibration.fitted_device import FittedDevice
+    from perfmodel.calibration.calibrate import FittedDevice
     from perfmodel.facts import Fact
     from perfmodel.kernels import KernelClass
     from perfmodel.measuring import Campaign
@@ -74,7 +74,7 @@ def fit_command(
 
     The linear model takes seconds, bottleneck half a minute, and --all about two minutes.
     """
-    from perfmodel.calibration.fitted_device import CORE, fit_family
+    from perfmodel.calibration.calibrate import CORE, fit_family
     from perfmodel.fitting import FitOptions
     from perfmodel.io import file_part, is_standard_output
     from perfmodel.models import find_family
@@ -100,7 +100,7 @@ def fit_command(
 
 
 def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact], json: bool) -> None:
-    from perfmodel.calibration.fitted_device import files_of_all, fit_device
+    from perfmodel.calibration.calibrate import files_of_all, fit_device
     from perfmodel.cli.settings import Bar
 
     if not folder.is_dir():
@@ -197,7 +197,7 @@ def _calibrate_device(
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
-    from perfmodel.calibration.found_weights import data_folder
+    from perfmodel.calibration.recommended import data_folder
     from perfmodel.cli.devices import show_facts
     from perfmodel.cli.settings import Bar
     from perfmodel.store import read

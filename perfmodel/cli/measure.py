@@ -119,8 +119,7 @@ def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:
 
 def _needed(job: _Job, file: Path, at: dict[str, int], store: Path) -> _Job:
     """Keep the classes that exercise what the kernels of a file need and the store does not have."""
-    from perfmodel.calibration.kernel_choice import missing_features
-    from perfmodel.calibration.synthesised_kernels import classes_for
+    from perfmodel.calibration.kernel_choice import classes_for, missing_features
 
     counted = counted_variants(file, None, int(job.device.facts.value("subgroup_size")))
     missing = missing_features(counted.values(), at, store)
@@ -211,7 +210,7 @@ def isolate_command(
     from perfmodel.measuring import pin_threads
     from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find
-    from perfmodel.report.isolation import isolation_table
+    from perfmodel.report.memory_hierarchy import isolation_table
     from perfmodel.store.isolation import isolation_path
 
     chosen = chosen_classes(discovered(kernels), classes or ())

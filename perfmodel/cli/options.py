@@ -19,7 +19,7 @@ from perfmodel.errors import ForeignWeightsWarning, OptionError, PerfModelError,
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-    from perfmodel.calibration.found_weights import FoundWeights
+    from perfmodel.calibration.recommended import FoundWeights
     from perfmodel.counts import KernelCounts
     from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.facts import DeviceFacts, Fact
@@ -425,9 +425,9 @@ def model_of(
     """Return the model of ``--weights``, or without it that of the device in use, with the facts of ``--facts``.
 
     Standard error says which weights were found, unless not `told`, and what tells the device of given ones from the
-    one in use. For the errors see :func:`perfmodel.calibration.found_weights.load` and :func:`facts_of`.
+    one in use. For the errors see :func:`perfmodel.calibration.recommended.load` and :func:`facts_of`.
     """
-    from perfmodel.calibration.found_weights import foreign
+    from perfmodel.calibration.recommended import foreign
     from perfmodel.predicting.model import load
 
     given = given_facts_of(facts)
@@ -443,9 +443,9 @@ def model_of(
 def weights_in_use(device: str | None = None, family: str | None = None, told: bool = True) -> FoundWeights:
     """Find the weights of the device in use, and say on standard error which they are, unless not `told`.
 
-    For the errors see :func:`perfmodel.calibration.found_weights.find_weights`.
+    For the errors see :func:`perfmodel.calibration.recommended.find_weights`.
     """
-    from perfmodel.calibration.found_weights import find_weights
+    from perfmodel.calibration.recommended import find_weights
 
     found = find_weights(device, family)
     if told and not settings().quiet:

@@ -73,9 +73,9 @@ def sizes_text(sizes: Any) -> str:
 
 def interval_text(interval: tuple[float, float] | None) -> str:
     """Return an interval's bounds with units; a dash where there is none."""
-    from perfmodel.report import ranking
+    from perfmodel.report import sweeps
 
-    return ranking.interval_text(interval)
+    return sweeps.interval_text(interval)
 
 
 def interval_document(interval: tuple[float, float] | None) -> list[float | None] | None:

@@ -87,7 +87,7 @@ def command(
     With several sizes, a table of times.
     """
     from perfmodel.io import is_standard_output
-    from perfmodel.report.ranking import ties_document
+    from perfmodel.report.sweeps import ties_document
 
     if picture is not None and is_standard_output(picture):  # where the text goes
         raise PictureFormatError(picture, (".png", ".svg"))
@@ -133,7 +133,7 @@ def _record(one: RankedVariant) -> dict[str, Any]:
 
 
 def _print_ranking(model: FittedModel, at: Mapping[str, int], level: float, ranking: Ranking) -> None:
-    from perfmodel.report.ranking import ties_text
+    from perfmodel.report.sweeps import ties_text
 
     print_text(f"{model.family.name} on {model.device}" + f", {sizes_text(at)}" * bool(at))
     for line in anchor_lines(ranking.anchors):

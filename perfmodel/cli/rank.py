@@ -105,7 +105,7 @@ def command(
 
 
 def _show_ranking(asked: Asked, json: bool) -> None:
-    from perfmodel.report.ranking import ties_document
+    from perfmodel.report.sweeps import ties_document
 
     (at,) = asked.points
     ranking = ranked_variants(
@@ -125,7 +125,7 @@ def _show_ranking(asked: Asked, json: bool) -> None:
 
 
 def _ranking_lines(ranking: Ranking, level: float) -> list[str]:
-    from perfmodel.report.ranking import ranking_table, ties_text
+    from perfmodel.report.sweeps import ranking_table, ties_text
 
     lines = [ranking_table(ranking.variants, table_width()), *anchor_lines(ranking.anchors)]
     lines += filter(None, [ties_text(ranking.variants, ranking.scatter, level)])

@@ -119,7 +119,7 @@ def _model(
     source: Path | None, family: str | None, device: str | None, facts: str | None, told: bool
 ) -> tuple[Path, FittedModel]:
     """Return the folder of the device and its model."""
-    from perfmodel.calibration.folder_weights import folder_weights
+    from perfmodel.calibration.recommended import folder_weights
     from perfmodel.predicting.model import load
 
     if source is None:
@@ -194,8 +194,7 @@ def roofline_command(
     """Print how near the test kernels of a device come to the best that its measurements reached."""
     from perfmodel.analyses.roofline import largest, roofline_points
     from perfmodel.fitting.device_folder import measured_folder
-    from perfmodel.report.roofline import roofline_document, roofline_table
-    from perfmodel.report.roofline_picture import picture_roofline
+    from perfmodel.report.roofline import picture_roofline, roofline_document, roofline_table
 
     one_output(json, out=out)
     _, tests = measured_folder(source, given=given_facts_of(facts))

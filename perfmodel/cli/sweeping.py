@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.predictions import Anchor
     from perfmodel.predicting.ranking import SweptPoint
-    from perfmodel.report.sweep_picture import Panel
+    from perfmodel.report.sweeps import Panel
 
 SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
@@ -166,7 +166,7 @@ def draw(asked: Asked, swept: Swept, picture: Path) -> None:
     OptionError
         If there are too many combinations.
     """
-    from perfmodel.report.sweep_picture import picture_sweep
+    from perfmodel.report.sweeps import picture_sweep
 
     across, *others = varying(asked.points)
     every = [*swept.points]
@@ -186,7 +186,7 @@ def draw(asked: Asked, swept: Swept, picture: Path) -> None:
 
 
 def _panel(asked: Asked, swept: Swept, across: str, part: Sequence[SweptPoint], others: Sequence[str]) -> Panel:
-    from perfmodel.report.sweep_picture import Panel
+    from perfmodel.report.sweeps import Panel
 
     points = tuple(sorted(part, key=lambda point: point.sizes[across]))
     fixed = {name: value for name, value in points[0].sizes.items() if name != across}

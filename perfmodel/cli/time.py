@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.ranking import RankedVariant, SweptPoint
     from perfmodel.tuning.agreement import Agreement
-    from perfmodel.tuning.timed import TimedPoint, TimedVariant
+    from perfmodel.tuning.timing import TimedPoint, TimedVariant
     from perfmodel.tuning.trials import Trials
 
 SCHEMA = "perfmodel.timing/1"
@@ -246,8 +246,7 @@ def _timed(
     trials: Trials, points: tuple[Mapping[str, int], ...], swept: tuple[SweptPoint, ...], bar: Any
 ) -> tuple[TimedPoint, ...]:
     """Say how long it takes, time the variants, and set the records beside the predictions."""
-    from perfmodel.tuning.timed import timed_point
-    from perfmodel.tuning.timing import expected_s, place_of, time_variants
+    from perfmodel.tuning.timing import expected_s, place_of, time_variants, timed_point
 
     known = {
         place_of(one.name, point.sizes): max(one.seconds, 0.0)
@@ -436,7 +435,7 @@ def terms_text(one: RankedVariant) -> str:
 
 def timed_csv(points: Sequence[TimedPoint]) -> str:
     """Return a row for each size and variant with all that is known, and the seconds of each term."""
-    from perfmodel.report.tables import csv_text
+    from perfmodel.report.layout import csv_text
 
     every = [one for point in points for one in point.variants]
     terms = dict.fromkeys(term for one in every if one.predicted for term in one.predicted.terms)

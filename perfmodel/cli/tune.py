@@ -109,7 +109,7 @@ def command(
     if json:
         print_document(_document(kernel, model, found))
     elif csv:
-        from perfmodel.report.tables import csv_text
+        from perfmodel.report.layout import csv_text
         from perfmodel.tuning.tuned import COLUMNS
 
         print(csv_text(COLUMNS, found.records()), end="")
@@ -193,6 +193,6 @@ def _document(kernel: Path, model: FittedModel, found: Tuned) -> dict[str, Any]:
 
 def _write_code(path: Path, build: Any) -> None:
     from perfmodel.io import write_whole
-    from perfmodel.measuring.generated_code import GeneratedCode
+    from perfmodel.measuring.subject import GeneratedCode
 
     write_whole(path, GeneratedCode(build()).text.encode())

@@ -11,10 +11,9 @@ from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel.compare.comparison import Comparison, Comparisons, compare
-    from perfmodel.compare.contender import Contender, Contenders
+    from perfmodel.compare.contenders import Contender, Contenders, compare_families, on_common_cases
     from perfmodel.compare.figures import Choice, Figures, choices, summarise
     from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
-    from perfmodel.compare.side_by_side import compare_families, on_common_cases
 
 __all__ = [
     "PROTOCOLS",
@@ -38,17 +37,17 @@ _HOMES = {
     "Choice": "figures",
     "Comparison": "comparison",
     "Comparisons": "comparison",
-    "Contender": "contender",
-    "Contenders": "contender",
+    "Contender": "contenders",
+    "Contenders": "contenders",
     "Evaluation": "protocols",
     "Figures": "figures",
     "PROTOCOLS": "protocols",
     "choices": "figures",
     "compare": "comparison",
-    "compare_families": "side_by_side",
+    "compare_families": "contenders",
     "evaluate": "protocols",
     "fit_and_evaluate": "protocols",
-    "on_common_cases": "side_by_side",
+    "on_common_cases": "contenders",
     "summarise": "figures",
 }
 

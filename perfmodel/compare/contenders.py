@@ -1,26 +1,214 @@
-"""All families on one device's folder, side by side on the same cases."""
+"""All families on one device's folder, side by side on the same cases.
+
+A model family on a device, beside others on the same cases.
+
+Model families side by side: on the same measurements, folds, options and starting points.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.compare.contender import Contenders
-from perfmodel.compare.side_by_side import contender_of, on_common_cases
+from perfmodel.compare.comparison import Comparison, Comparisons, kernels
+from perfmodel.compare.figures import Figures, summarise
+from perfmodel.compare.protocols import Evaluation, evaluate_fits
+from perfmodel.display import data_frame, finite, html_table, one_line, percent
+from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folder
-from perfmodel.fitting.facts.measured_facts import with_measured_facts
+from perfmodel.fitting.facts.throughput import with_measured_facts
 from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.options import FitOptions
 from perfmodel.models import families, find_family
 from perfmodel.progress import FailedStep
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from perfmodel.facts import Fact
     from perfmodel.models import Family
     from perfmodel.store import Measurements
+
+
+COLUMNS = (
+    "device", "family", "protocol", "kernel", "cases", "error", "factor", "regret", "top1", "tau", "weights",
+    "fit_s", "predict_s", "withheld", "problem",
+)  # fmt: skip
+"""What :func:`records` has of a family."""
+HEADER = ("family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights")
+#: Protocols by which families are compared; the third one needs a fit for each size.
+COMPARED = ("A", "B")
+
+
+@dataclass(frozen=True, repr=False)
+class Contender:
+    """A family on a device, compared with others on the same cases.
+
+    Parameters
+    ----------
+    family, device
+        Their names.
+    weights
+        Number of fitted weights; those that a fact gives do not count.
+    fit_s
+        Time of one fit to all measurement kernels, their features evaluated [s].
+    predict_s
+        Time of one prediction of a counted kernel: its features, quantities and expression [s].
+    evaluations
+        One for each of :data:`COMPARED`, with the cases that every contender predicts.
+    withheld
+        Cases that this family withheld, by protocol A.
+    problem
+        Reason why it could not be fitted; it has no figures then.
+    """
+
+    family: str
+    device: str
+    weights: int = 0
+    fit_s: float = float("nan")
+    predict_s: float = float("nan")
+    evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)
+    withheld: int = 0
+    problem: str = ""
+
+    def by(self, protocol: str) -> Evaluation:
+        """Return the evaluation by one protocol."""
+        return next(one for one in self.evaluations if one.protocol == protocol)
+
+    def figures(self, protocol: str, kernel: str | None = None) -> Figures:
+        """Return the figures of one kernel, or of all."""
+        return summarise([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
+
+    def __repr__(self) -> str:
+        if self.problem:
+            return one_line(f"<Contender {self.family} on {self.device}: not fitted: {self.problem}>")
+        errors = ", ".join(f"{percent(self.figures(one.protocol).error)} by {one.protocol}" for one in self.evaluations)
+        return one_line(f"<Contender {self.family} on {self.device}: error {errors}>")
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Its figures as text, in the order of :data:`HEADER`."""
+        a, b = self.figures("A"), self.figures("B")
+        errors = map(percent, (a.error, b.error, a.factor))
+        return (self.family, *errors, f"{a.regret:.2f}", f"{a.tau:.2f}", str(self.weights))
+
+
+class Contenders(tuple[Contender, ...]):
+    """Families side by side: a tuple that shows itself as a table, the best by protocol B first."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return one_line(f"<Contenders: {', '.join(one.family for one in self)}>")
+
+    @property
+    def judged(self) -> tuple[Contender, ...]:
+        """Those that could be fitted, the one with the smallest error by protocol B first."""
+        return tuple(sorted((one for one in self if one.evaluations), key=lambda one: one.figures("B").error))
+
+    def _repr_html_(self) -> str:
+        """Return the figures as a table for a notebook, families that could not be fitted below it."""
+        judged, devices = self.judged, ", ".join(dict.fromkeys(one.device for one in self))
+        notes = [f"not fitted: {one.family}: {one.problem}" for one in self if one.problem]
+        cases = f"{len(judged[0].by('A').rows)} cases that every family predicts" if judged else "no family was fitted"
+        return html_table([HEADER, *(one.cells for one in judged)], f"{devices}: {cases}", notes)
+
+    def to_frame(self) -> DataFrame:
+        """Return a row for each family, protocol and kernel as a pandas table of :data:`COLUMNS`.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        return data_frame(records(self), COLUMNS)
+
+
+def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
+    """Yield the figures as rows of :data:`COLUMNS`: of each device, family, protocol and kernel, and over all.
+
+    A family that could not be fitted has one row with its problem; a figure that is not known is None.
+    """
+    for one in contenders:
+        own: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": one.device, "family": one.family}
+        if one.problem:
+            yield {**own, "problem": one.problem}
+        for each in one.evaluations:
+            for kernel in (*kernels(each.rows), None):
+                f = one.figures(each.protocol, kernel)
+                yield {
+                    **own, "protocol": each.protocol, "kernel": kernel or "all", "cases": f.cases,
+                    **{name: finite(getattr(f, name)) for name in ("error", "factor", "regret", "top1", "tau")},
+                    "weights": one.weights, "fit_s": one.fit_s, "predict_s": one.predict_s, "withheld": one.withheld,
+                }  # fmt: skip
+
+
+def compare_families(
+    measured: Measurements, tests: Measurements, families: Iterable[Family], options: FitOptions | None = None
+) -> Iterator[Contender]:
+    """Fit and judge families one after another, each on all cases that it predicts.
+
+    A family that cannot be fitted is a contender with a problem; the others are judged all the same.
+
+    See Also
+    --------
+    on_common_cases : makes their figures comparable.
+    """
+    for family in families:
+        yield contender_of(FamilyFits(measured, family, options or FitOptions(), tests))
+
+
+def contender_of(fits: FamilyFits) -> Contender:
+    """Judge a family on all tests that it predicts; fits that are made already are not made again.
+
+    A family that cannot be fitted is a contender with a problem.
+    """
+    name, device = fits.family.name, fits.measured.device
+    try:
+        weights, fit_s, predict_s = timed(fits, fits.tests or fits.measured)
+        evaluations = evaluate_fits(fits, None, COMPARED)
+    except PerfModelError as error:
+        return Contender(name, device, problem=" ".join(str(error).split()))
+    withheld = summarise(evaluations[0].rows).withheld
+    return Contender(name, device, weights, fit_s, predict_s, evaluations, withheld)
+
+
+def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
+    """Return the number of fitted weights, and the seconds of one fit and of one prediction of a counted case.
+
+    Features are evaluated before the fit, so that the fit alone is timed, and once more for the predictions. The fit
+    that is timed is made anew.
+    """
+    known, table = fits.refits.table.known, fits.refits.table.select(fits.seen)
+    begin = perf_counter()
+    fitted = fit_to_design(table, fits.family, fits.options)
+    fit_s = perf_counter() - begin
+    begin = perf_counter()
+    times = fits.design_of(cases).times
+    return len(fitted.names) - len(known), fit_s, (perf_counter() - begin) / len(times)
+
+
+def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
+    """Leave out the cases that some contender withheld, of each protocol and device."""
+    every = tuple(contenders)
+    found = []
+    for one in every:
+        rivals = [other for other in every if other.device == one.device and other.evaluations]
+        kept = []
+        for own in one.evaluations:
+            lost = {_case(row) for rival in rivals for row in rival.by(own.protocol).rows if row.predicted is None}
+            kept.append(replace(own, rows=Comparisons(row for row in own.rows if _case(row) not in lost)))
+        found.append(replace(one, evaluations=tuple(kept)))
+    return Contenders(found)
+
+
+def _case(row: Comparison) -> tuple[str, str, str]:
+    return row.kernel, row.form, row.sizes
 
 
 def contenders(

@@ -5,6 +5,8 @@ persistent key), the options of the count, the versions of the libraries and the
 package. On disk an entry is one JSON file, moved into place whole, so that processes may share a
 folder. Counts are made again where an entry cannot be read, and not stored where the folder cannot
 be written.
+
+The libraries whose versions are pinned: which of them are installed in another version.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import hashlib
 import itertools
 import json
 import os
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,9 +26,11 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from loopy.tools import LoopyKeyBuilder
+from packaging.requirements import Requirement
 
-from perfmodel.counts.points.barvinok import can_count, warn_once
+from perfmodel.counts.points.summation import MENDING_COMMAND, can_count, warn_once
 from perfmodel.counts.reading.target.vectors import structured_types
+from perfmodel.errors import LibraryVersionError
 from perfmodel.io import replace_file
 
 SCHEMA = "perfmodel.counts-cache/1"
@@ -160,3 +165,34 @@ def _trim(directory: Path) -> None:
         total -= size
 
 # }}}
+
+
+def failure_in_library(error: Exception) -> LibraryVersionError | None:
+    """Return the error to raise where one of another version may have failed; None where all are as pinned."""
+    wrong = [pin for pin in pinned() if installed(pin.name) not in ("", str(pin.specifier).removeprefix("=="))]
+    if not wrong:
+        return None
+    command = f"{sys.executable} -m pip install {' '.join(map(str, wrong))}"
+    if any(pin.name == "islpy" for pin in wrong) and installed("islpy-barvinok"):
+        command += f" && {MENDING_COMMAND}"  # which brings islpy's module, too
+    return LibraryVersionError(
+        f"{type(error).__name__}: {error}", tuple(f"{pin.name} {installed(pin.name)}" for pin in wrong),
+        tuple(map(str, wrong)), command,
+    )
+
+
+def pinned() -> list[Requirement]:
+    """Return what perfmodel requires in exactly one version; nothing where perfmodel is not installed."""
+    try:
+        requirements = [Requirement(text) for text in metadata.requires("perfmodel") or ()]
+    except metadata.PackageNotFoundError:
+        return []
+    return [one for one in requirements if str(one.specifier).startswith("==") and one.marker is None]
+
+
+def installed(name: str) -> str:
+    """Return the installed version of a distribution, "" where it is not installed."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""

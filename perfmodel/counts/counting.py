@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.counts.cache import key_of, remembered
+from perfmodel.counts.cache import failure_in_library, key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.parts import INTEGERS
 from perfmodel.counts.reading.checks import building
@@ -20,13 +20,12 @@ from perfmodel.counts.reading.checks.building import BuildCheck
 from perfmodel.counts.reading.checks.statistics import unknown_statistics
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.events import Options
-from perfmodel.counts.reading.extract import extract
 from perfmodel.counts.reading.schedule import schedule, with_types
+from perfmodel.counts.reading.statements import extract
 from perfmodel.counts.reading.target.declared import Declared
 from perfmodel.counts.reading.values import array_bytes, untouched_arrays
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
-from perfmodel.counts.versions import failure_in_library
 from perfmodel.documents import MOST_LANES, is_number, require
 from perfmodel.errors import (
     BudgetError,

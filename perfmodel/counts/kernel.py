@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.counts.counters.activity import active_work_items
 from perfmodel.counts.counters.banks import bank_conflicts
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.cardinality import Cardinalities, active_work_items
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import Issue, issues_of
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.nests.nests import nests_of
 from perfmodel.counts.parts import given, lanes, reading_counts, size_types
-from perfmodel.counts.program.program import Access, Domain, Program
+from perfmodel.counts.program.program import Access, Domain, Node, Program
 from perfmodel.counts.program.serialisation import read_program, write_program
-from perfmodel.counts.program.tree import Node
 from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import (
+    COLUMNS,
     GRANULARITIES,
     AccessCount,
     BarrierCount,
@@ -32,15 +31,20 @@ from perfmodel.counts.rows import (
     LaunchShape,
     OperationCount,
     Utilization,
+    access_rows,
+    barrier_rows,
+    html_rows,
+    launch_rows,
     matches,
+    operation_rows,
     read_row,
+    records,
     total,
     write_row,
 )
-from perfmodel.counts.showing import COLUMNS, access_rows, barrier_rows, html_rows, launch_rows, operation_rows, records
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
-from perfmodel.counts.traffic.traffic import Plan, Traffic, plan_of_program
+from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
 from perfmodel.display import data_frame, html_table, one_line
 from perfmodel.documents import require
 from perfmodel.errors import (
@@ -315,7 +319,7 @@ class KernelCounts(Lazy):
         Returns
         -------
         Traffic
-            A value that is called with sizes, and gives :class:`~perfmodel.counts.traffic.traffic.Lines`.
+            A value that is called with sizes, and gives :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
 
         Raises
         ------
@@ -358,14 +362,14 @@ class KernelCounts(Lazy):
             raise FlowUnknownError(self.name)
         with ALONE:
             if order not in self._traffic_plans:
-                self._traffic_plans[order] = plan_of_program(self._cardinalities, order)
+                self._traffic_plans[order] = traffic_plan(self._cardinalities, order)
         plan = self._traffic_plans[order]
         if array is not None and array not in plan.arrays:
             raise UnknownArrayError(array, plan.arrays)
         return Traffic(plan, Cache(capacity // line_bytes, line_bytes, sets), array)
 
     @cached_property
-    def _traffic_plans(self) -> dict[str, Plan]:
+    def _traffic_plans(self) -> dict[str, TrafficPlan]:
         return {}
 
     @alone

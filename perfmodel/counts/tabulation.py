@@ -14,7 +14,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.counters.footprint import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import Access, Domain, LaneStride, Program
-from perfmodel.counts.quasipoly.at_sizes import parameters_of
+from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import (
     AccessCount,

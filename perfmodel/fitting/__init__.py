@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
     from perfmodel.fitting.options import FitOptions
     from perfmodel.fitting.weights import fit_weights
-    from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
-    from perfmodel.fitting.weights_reading import read_weights
+    from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals, read_weights
 
 __all__ = [
     "Design",
@@ -62,7 +61,7 @@ _HOMES = {
     "fit_weights": "weights",
     "geometric_mean_error": "metrics",
     "noise_weights": "noise",
-    "read_weights": "weights_reading",
+    "read_weights": "weights_file",
     "relative_errors": "metrics",
     "solve_least_squares": "linear.least_squares",
 }

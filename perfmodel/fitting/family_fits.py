@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.fitting.chosen_facts import with_chosen_facts
 from perfmodel.fitting.design import Design, Floats, Rows, build_design, stack
+from perfmodel.fitting.device_folder import with_chosen_facts
 from perfmodel.fitting.fit_design import DesignFit
 from perfmodel.fitting.heldout import Refits, Unseen
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.uncertainty.anchored import Anchored, anchored_errors
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
-from perfmodel.fitting.uncertainty.scatter import Scatter, cells_of, estimate_scatter
+from perfmodel.fitting.uncertainty.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.lazy import Lazy
 from perfmodel.models.binding import weight_name
 from perfmodel.models.model import Family

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.errors import MixedDriversWarning
-from perfmodel.fitting.chosen_facts import with_chosen_facts
 from perfmodel.fitting.design import Design, build_design, label
+from perfmodel.fitting.device_folder import with_chosen_facts
 from perfmodel.fitting.fit_design import DesignFit, fit_to_design
 from perfmodel.fitting.metrics import geometric_mean_error, relative_errors
 from perfmodel.fitting.options import FitOptions

@@ -29,7 +29,7 @@ from perfmodel.errors import (
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.kernel_source import KernelSource, Mapped, Source, kernel_source
 from perfmodel.hooks.predicted_times import BLOCK_SIZES, in_order, three_axes
-from perfmodel.measuring.generated_code import GeneratedCode
+from perfmodel.measuring.subject import GeneratedCode
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.tuner_files import TunerResult, TunerResults, read_results
 

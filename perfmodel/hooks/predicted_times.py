@@ -163,7 +163,7 @@ def device_code(
     from pymbolic import evaluate
 
     from perfmodel.counts.reading.schedule import schedule
-    from perfmodel.measuring.generated_code import GeneratedCode
+    from perfmodel.measuring.subject import GeneratedCode
 
     if len(counts.launch_table) != 1 or (launches := counts.launches()(**sizes)) != 1:
         found = len(counts.launch_table) if len(counts.launch_table) != 1 else launches
@@ -193,7 +193,7 @@ def made_arguments(
     KernelArgumentError
         If a scalar has no value, or a value no scalar.
     """
-    from perfmodel.measuring.arguments import array_arguments, host_array, scalar_arguments
+    from perfmodel.measuring.subject import array_arguments, host_array, scalar_arguments
 
     kernel = unit.default_entrypoint
     arrays = {array.name: host_array(array, seed + place) for place, array in enumerate(array_arguments(kernel, sizes))}

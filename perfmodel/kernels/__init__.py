@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from perfmodel.kernels.files import discover, load_file
-from perfmodel.kernels.kernel_class import KernelClass, Variant
-from perfmodel.kernels.ladder import Ladder, Parameters
-from perfmodel.kernels.shapes import WORK_GROUPS, WorkGroup, assume, work_groups
+from perfmodel.kernels.kernel_class import (
+    WORK_GROUPS,
+    KernelClass,
+    Ladder,
+    Parameters,
+    Variant,
+    WorkGroup,
+    assume,
+    work_groups,
+)
 
 __all__ = [
     "WORK_GROUPS",

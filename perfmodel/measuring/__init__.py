@@ -17,7 +17,7 @@ from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
     from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, QUICK_STUDY, STUDY, Campaign
-    from perfmodel.measuring.pinning import pin_threads
+    from perfmodel.measuring.lock import pin_threads
     from perfmodel.measuring.progress import Progress, Silent
     from perfmodel.measuring.run import measure
 
@@ -28,7 +28,7 @@ _HOMES = {
     "Progress": "progress",
     "Silent": "progress",
     "measure": "run",
-    "pin_threads": "pinning",
+    "pin_threads": "lock",
 }
 
 __all__ = [

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.kernels import KernelClass, Parameters
-from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import SHORT_S, Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.record import origin
+from perfmodel.measuring.record import Bench, origin
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timekeeper import Timekeeper

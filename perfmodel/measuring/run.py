@@ -9,14 +9,11 @@ from typing import Any
 from perfmodel import store as stored
 from perfmodel.documents import require
 from perfmodel.kernels import KernelClass
-from perfmodel.measuring.campaign import DEFAULT, Campaign
-from perfmodel.measuring.choosing import Chooser, measure_chosen
+from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered
 from perfmodel.measuring.opening import opened_bench
-from perfmodel.measuring.order import Configuration, Team, ordered
-from perfmodel.measuring.planning import plan_configurations
 from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.remote.devices import WorkersDevice, workers_device
-from perfmodel.measuring.session import Session
+from perfmodel.measuring.session import Chooser, Session, measure_chosen, plan_configurations
 from perfmodel.opencl import Device, find
 from perfmodel.store import Measurements
 

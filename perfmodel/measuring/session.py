@@ -1,22 +1,36 @@
-"""One campaign under way: what its store holds already, what is left of the budget, and which visits are to come."""
+"""One campaign under way: what its store holds already, what is left of the budget, and which visits are to come.
+
+The configurations of a campaign: sizes are chosen for every variant, and variants that fail are recorded.
+
+A campaign that measures only some of its configurations, chosen by what was measured before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from perfmodel import store
-from perfmodel.measuring.bench import AnyBench
-from perfmodel.measuring.order import Configuration
+from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measuring.campaign import Configuration, Team, teams
 from perfmodel.measuring.progress import Progress, task
-from perfmodel.measuring.record import outcome
-from perfmodel.measuring.subject import FailedError
+from perfmodel.measuring.record import AnyBench, outcome
+from perfmodel.measuring.size_plan import Plan, PlanError, append_plan, plan_key, plan_path, plan_sizes, read_plans
+from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import died, recorded_before, spent_s, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Key, Measurement
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
 
 #: Stands for the failure of a configuration that has not ended: a supervisor adds what happened.
 NO_END = FailedError("runtime", "")
@@ -157,3 +171,160 @@ class Session:
         if row is None or row.status != "ok":
             return False
         return row.disagrees and len(row.every_visit) < self.bench.campaign.most_visits
+
+
+#: Whether the configurations planned so far suffice.
+Enough: TypeAlias = Callable[[Sequence[Configuration]], bool]
+
+
+def plan_configurations(
+    session: Session, kernels: Iterable[KernelClass], enough: Enough
+) -> tuple[list[Configuration], list[Team]]:
+    """Plan configurations until there are enough, those that were measured before included.
+
+    Returns
+    -------
+    (list of Configuration, list of Team)
+        The configurations, and the variants that are left without sizes.
+    """
+    waiting = teams(kernels, session.bench.campaign, session.bench.fact("max_work_group_size"))
+    plans = read_plans(plan_path(session.path))
+    configurations: list[Configuration] = []
+    with task(session.progress, "choosing sizes", len(waiting)):
+        while waiting and not enough(configurations):
+            team = waiting.pop(0)
+            configurations.extend(_plan_team(session, team, plans))
+            session.progress.advance(team[0].kernel.name)
+    return configurations, waiting
+
+
+def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Configuration]:
+    """Choose sizes for the team; a variant that fails is recorded, and the others start again without it."""
+    while team:
+        try:
+            for subject in team:
+                _build(session, subject)
+            plan = _plan(session, team, plans)
+        except PlanError as error:
+            _record_failure(session, error)
+            team = tuple(subject for subject in team if subject is not error.subject)
+            continue
+        sized = zip(plan.parameters, plan.seconds, strict=True)
+        make = session.timekeeper.configuration
+        return [make(subject, point, seconds) for point, seconds in sized for subject in team]
+    return []
+
+
+def _build(session: Session, subject: Subject) -> None:
+    """Generate the code, which may fail; a supervisor learns whose it is, by a record without the code's hash."""
+    unbuilt = session.timekeeper.failed(subject.unbuilt, NO_END)
+    _pass_over_the_dead(session, subject, unbuilt)
+    with under_way(session.path, lambda: unbuilt):
+        subject.hash  # noqa: B018 -- generates the code here; what fails is found again where it has its status
+
+
+def _pass_over_the_dead(session: Session, subject: Subject, record: Measurement) -> None:
+    if death := session.deaths.get(record.key):
+        raise PlanError(subject, FailedError("runtime", death.message), death)
+
+
+def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
+    """Take the team's plan from the file, or make it and append it to the file."""
+    key, timekeeper = plan_key(session.bench, team), session.timekeeper
+    if key not in plans:
+        for subject in team:
+            _count(session, subject)
+        plans[key] = plan_sizes(timekeeper, team, partial(_time, session))
+        append_plan(plan_path(session.path), key, plans[key])
+    return plans[key]
+
+
+def _count(session: Session, subject: Subject) -> None:
+    """Count the variant, unless its process died earlier; a supervisor learns which variant it is of."""
+    record = session.timekeeper.failed(subject, NO_END)
+    _pass_over_the_dead(session, subject, record)
+    with under_way(session.path, lambda: record):
+        try:
+            session.timekeeper.count(subject)
+        except FailedError as failure:
+            raise PlanError(subject, failure) from failure
+
+
+def _time(session: Session, subject: Subject, parameters: Parameters) -> float:
+    """Time a trial run [s]; a supervisor learns which variant it is of."""
+    with under_way(session.path, partial(session.timekeeper.failed, subject, NO_END)):
+        return session.bench.trial(subject, parameters)
+
+
+def _record_failure(session: Session, error: PlanError) -> None:
+    failed = error.record or session.timekeeper.failed(error.subject, error.failure)
+    if failed.key not in session.rows:
+        session.record(failed)
+    session.progress.tell(f"{failed.kernel}: {failed.status} ({failed.message})")
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A configuration, as the chooser sees it.
+
+    Parameters
+    ----------
+    kernel : str
+        Its class.
+    variant, parameters : mapping
+        What changes its code, and its sizes.
+    counts : KernelCounts
+        Its counts.
+    seconds : float
+        Time of one run when the sizes were chosen [s].
+    """
+
+    kernel: str
+    variant: Mapping[str, Any]
+    parameters: Mapping[str, int]
+    counts: KernelCounts
+    seconds: float
+
+
+#: From times so far [s] (NaN: not measured, infinity: failed) to the positions of the next ones.
+Next: TypeAlias = Callable[[npt.NDArray[np.float64]], Sequence[int]]
+#: Takes all configurations once, and returns the function that chooses each next batch.
+Chooser: TypeAlias = Callable[[Sequence[Planned]], Next]
+
+
+def measure_chosen(session: Session, order: Sequence[Configuration], choose: Chooser) -> list[Configuration]:
+    """Measure what is chosen; return those for which the budget does not suffice.
+
+    Each batch is visited once, so that the next can be chosen; the further visits follow at the end.
+    """
+    known = [(c, counts) for c in order if (counts := _counts(session, c)) is not None]
+    choose_next = choose([_planned(c, counts) for c, counts in known])
+    while batch := choose_next(_times(session, [c for c, _ in known])):
+        chosen = {known[i][0].key for i in batch}
+        session.visit(order, [c for c in order if c.key in chosen])
+        if left_out := [c for c in order if c.key in chosen - session.rows.keys()]:
+            return left_out
+    return session.measure(order, session.rows.keys())
+
+
+def _planned(configuration: Configuration, counts: KernelCounts) -> Planned:
+    subject = configuration.subject
+    return Planned(
+        subject.kernel.name, subject.variant, configuration.parameters, counts, configuration.seconds
+    )
+
+
+def _counts(session: Session, configuration: Configuration) -> KernelCounts | None:
+    """Counts of a configuration; None if it cannot be counted, and then it is not chosen."""
+    try:
+        return session.timekeeper.count(configuration.subject)
+    except FailedError:
+        return None
+
+
+def _times(session: Session, configurations: Sequence[Configuration]) -> npt.NDArray[np.float64]:
+    times = np.full(len(configurations), np.nan)
+    for place, configuration in enumerate(configurations):
+        if row := session.rows.get(configuration.key):
+            times[place] = row.seconds if row.status == "ok" else np.inf
+    return times

@@ -31,7 +31,7 @@ from typing import TypeAlias
 from perfmodel import store
 from perfmodel.errors import DocumentError
 from perfmodel.store import Key, Measurement
-from perfmodel.store.records import read_row
+from perfmodel.store.lines import read_row
 
 #: Environment variables: file descriptor of the pipe, where in each store the records of this command begin [bytes],
 #: and time used of a budget by processes before this one [s].

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts.launch_limits import check_launch
 from perfmodel.kernels import Parameters
-from perfmodel.measuring.bench import AnyBench
-from perfmodel.measuring.order import Configuration
-from perfmodel.measuring.record import record
+from perfmodel.measuring.campaign import Configuration
+from perfmodel.measuring.record import AnyBench, record
 from perfmodel.measuring.subject import FailedError, Subject, stage
-from perfmodel.measuring.suspicion import flags, least_seconds
+from perfmodel.measuring.timing import flags, least_seconds
 from perfmodel.store import Measurement, Visit
 
 if TYPE_CHECKING:

@@ -1,15 +1,31 @@
-"""The clock: times of single runs, each from before the enqueue until the device is idle."""
+"""The clock: times of single runs, each from before the enqueue until the device is idle.
+
+Flags of a visit whose times are suspicious: each is a word, and each has a stated bound.
+
+Versions of what times depend on, in the process that measures.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfmodel.measuring.generated_code import Enqueue
+from perfmodel.kernels import Parameters
+from perfmodel.measuring.campaign import Campaign
+from perfmodel.measuring.lock import PINNED
+from perfmodel.measuring.subject import Enqueue
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+    from perfmodel.facts import DeviceFacts
 
 
 @dataclass(frozen=True)
@@ -83,3 +99,90 @@ def sample(
         if collecting:
             gc.enable()
     return Samples(tuple(host), tuple(device))
+
+
+#: A device's time may exceed the host's by this share [1] and this time [s]: two clocks.
+CLOCK_SHARE, CLOCK_S = 0.01, 2e-6
+#: The host's time may be so many of the device's and so many launch overheads together.
+DEVICE_TIMES, OVERHEADS = 2.0, 10.0
+
+#: Generous peaks of a compute unit for each cycle, by type of device: operations (lanes times
+#: pipes times two for a fused multiply-add) and bytes from the nearest cache.
+PEAKS = {"cpu": (16 * 2 * 2, 3 * 64), "gpu": (128 * 2 * 2, 256)}
+#: Devices may run faster than the clock rate that they report, by this factor at most.
+BOOST = 2.0
+
+
+def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: float) -> tuple[str, ...]:
+    """Flags of the times of one visit; that visits disagree is seen when they are joined.
+
+    ``spread``
+        The median is further above the minimum than the campaign allows.
+    ``clock``
+        The device's times and the host's contradict each other.
+    ``bound``
+        The minimum is below `least_s`: faster than the device can be, so that the counted
+        work was not done.
+    """
+    found = {
+        "spread": samples.spread(campaign.dropped) > campaign.spread,
+        "clock": clocks_disagree(samples, campaign.dropped, overhead_s),
+        "bound": min(samples.host_s[campaign.dropped :]) < least_s,
+    }
+    return tuple(word for word, holds in found.items() if holds)
+
+
+def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
+    """Whether a run took the device longer than the host, or the host much longer.
+
+    The latter compares the minima: host > 2 device + 10 launch overheads.
+    """
+    host, device = samples.host_s[dropped:], samples.device_s[dropped:]
+    if not device:
+        return False
+    longer = any(d > h * (1 + CLOCK_SHARE) + CLOCK_S for h, d in zip(host, device, strict=True))
+    return longer or min(host) > DEVICE_TIMES * min(device) + OVERHEADS * overhead_s
+
+
+def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFacts) -> float:
+    """Time below which the device cannot do the counted work [s].
+
+    The larger of operations / peak rate and distinct global bytes / rate of the nearest
+    cache, exact counts only; 0 where the device does not report its units and clock.
+    """
+    if not {"compute_units", "clock_mhz", "device_type"} <= set(facts):
+        return 0.0
+    peaks = PEAKS.get(facts.value("device_type"))
+    cycles_s: float = BOOST * facts.value("compute_units") * facts.value("clock_mhz") * 1e6
+    if peaks is None or not cycles_s:
+        return 0.0
+    operations = sum(int(r.count(**parameters)) for r in counts.operation_table if r.count.exact)
+    cells = {
+        (row.array, row.direction): (row.footprint, _octets(row.dtype))
+        for row in counts.access_table
+        if row.space == "global" and row.footprint is not None and row.footprint.exact
+    }
+    octets = sum(int(cell(**parameters)) * size for cell, size in cells.values())
+    return max(operations / peaks[0], octets / peaks[1]) / cycles_s
+
+
+def _octets(dtype: str) -> int:
+    import numpy as np
+
+    return np.dtype(dtype).itemsize
+
+
+#: Libraries whose versions a record holds.
+LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of Python and of the libraries that times depend on, and whether threads are pinned."""
+    found = {"python": sys.version.split()[0]}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return {**found, **{name: os.environ[name] for name in PINNED if name in os.environ}}

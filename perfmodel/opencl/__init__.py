@@ -7,11 +7,10 @@ returns only devices that pass.
 
 from __future__ import annotations
 
-from perfmodel.opencl.compiler import quiet_compiler
 from perfmodel.opencl.device import Device, devices
 from perfmodel.opencl.health import Health, check, survey
-from perfmodel.opencl.registers import RegisterUse, count_registers, read_registers
-from perfmodel.opencl.selection import find, identify
+from perfmodel.opencl.queries import quiet_compiler
+from perfmodel.opencl.selection import RegisterUse, count_registers, find, identify, read_registers
 
 __all__ = [
     "Device",

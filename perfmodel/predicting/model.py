@@ -220,7 +220,7 @@ class FittedModel(Lazy):
     def half_width(self, level: float, values: Mapping[str, Any]) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None where the model has none.
 
-        It depends on what the prediction rests on (:mod:`perfmodel.fitting.uncertainty.local_scale`): `values` are
+        It depends on what the prediction rests on (:mod:`perfmodel.fitting.uncertainty.conformal`): `values` are
         the features and quantities that it is evaluated from (:meth:`perfmodel.models.Family.values`), and h has
         their shape. Where nothing is known at the level it is infinite, a float.
         """

@@ -151,7 +151,7 @@ class Anchor:
     predicted
         Predicted time [s], above zero.
     flags
-        Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.suspicion`).
+        Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.timing`).
     """
 
     kernel: str

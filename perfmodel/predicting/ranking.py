@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from perfmodel.counts import KernelCounts
     from perfmodel.fitting.uncertainty.cautions import Caution
-    from perfmodel.fitting.uncertainty.scatter import Scatter
+    from perfmodel.fitting.uncertainty.selection import Scatter
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.prediction import Prediction
     from perfmodel.progress import Progress

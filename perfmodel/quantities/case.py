@@ -14,7 +14,7 @@ from perfmodel.lazy import Lazy, cached_property
 
 if TYPE_CHECKING:
     from perfmodel.counts import Count, KernelCounts
-    from perfmodel.counts.flow.chains import Parallelism
+    from perfmodel.counts.flow.paths import Parallelism
     from perfmodel.facts import DeviceFacts
     from perfmodel.features import Values
 

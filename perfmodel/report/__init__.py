@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     )
     from perfmodel.report.families import families_csv, families_document, families_table
     from perfmodel.report.families_picture import picture_families
+    from perfmodel.report.layout import columns_text, error_table, percent, seconds_text, weights_table
     from perfmodel.report.picture import picture_predicted_measured
-    from perfmodel.report.tables import columns_text, error_table, percent, seconds_text, weights_table
 
 __all__ = [
     "Judged",
@@ -46,22 +46,22 @@ __all__ = [
 
 _HOMES = {
     "Judged": "evaluation",
-    "columns_text": "tables",
+    "columns_text": "layout",
     "document": "evaluation",
-    "error_table": "tables",
+    "error_table": "layout",
     "evaluation_text": "evaluation",
     "families_csv": "families",
     "families_document": "families",
     "families_table": "families",
     "figures_table": "evaluation",
-    "percent": "tables",
+    "percent": "layout",
     "picture_families": "families_picture",
     "picture_predicted_measured": "picture",
     "predictions_csv": "evaluation",
     "predictions_table": "evaluation",
-    "seconds_text": "tables",
+    "seconds_text": "layout",
     "weights_csv": "evaluation",
-    "weights_table": "tables",
+    "weights_table": "layout",
 }
 
 __getattr__ = loader(__name__, _HOMES)

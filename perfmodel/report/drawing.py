@@ -1,11 +1,19 @@
-"""Empty figures and axes, what is drawn on all of them alike, and figures written to files."""
+"""Empty figures and axes, what is drawn on all of them alike, and figures written to files.
+
+Colours, markers and maps of colours that people with any colour vision tell apart, and that survive a grey printer.
+
+Source of the colours: M. Okabe and K. Ito, *Color Universal Design*, 2008.
+
+Places for the labels of points, so that no label covers another label or a point.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from perfmodel.documents import require
 from perfmodel.io import write_whole
@@ -116,3 +124,109 @@ def quiet_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     """Draw pale lines at the major ticks, below everything else."""
     axes.grid(True, which="major", axis=axis, color="0.9")
     axes.set_axisbelow(True)
+
+
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",
+)  # fmt: skip
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+"""Of lines and markers: without the yellow, which is hard to see on white."""
+FILLS = (BLUE, ORANGE, GREEN, SKY, VERMILION, YELLOW, PURPLE)
+"""Of areas beside each other: without the black, and neighbours differ in lightness."""
+REST = "#BBBBBB"
+"""Of what is put together as the rest."""
+MARKERS = "osD^vPX<"
+"""One more than there are colours, so that 56 kernels differ in one of both."""
+LINES = ("-", "--", "-.", ":")
+ERRORS_MAP = "viridis_r"
+"""Matplotlib's map of colours for errors: yellow is small, dark violet is large; its lightness falls evenly."""
+
+
+def style(place: int) -> tuple[str, str]:
+    """Return the marker and the colour of the kernel at a place.
+
+    Examples
+    --------
+    >>> style(0), style(7)[1] == style(0)[1], len({style(place) for place in range(56)})
+    (('o', '#0072B2'), True, 56)
+    """
+    return MARKERS[place % len(MARKERS)], COLOURS[place % len(COLOURS)]
+
+
+def ink(red: float, green: float, blue: float) -> str:
+    """Return the colour of text on a colour, whose parts are from 0 to 1: black or white, whichever differs more.
+
+    By the contrast of WCAG 2, whose relative luminance weighs the three linear parts.
+
+    Examples
+    --------
+    >>> ink(1, 1, 0.9), ink(0.4, 0.15, 0.02)
+    ('black', 'white')
+    """
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]
+    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
+
+
+Place: TypeAlias = tuple[float, float]
+Box: TypeAlias = tuple[float, float, float, float]
+
+ANGLES = (0, 180, 90, 270, 45, 135, 315, 225, 22, 158, 338, 202, 68, 112, 292, 248)
+"""Directions from the anchor that are tried, in this order [degree]."""
+RINGS = 12
+
+
+def label_places(
+    anchors: Sequence[Place], size: Place, obstacles: Sequence[Box], bounds: Box, gap: float
+) -> tuple[Place, ...]:
+    """Return the middle of each label: the free place that is nearest to its anchor.
+
+    Rings of places around the anchor are tried from near to far, beginning at `gap` between the anchor and the
+    label's edge. Where no place is free, the last place within the bounds is taken. All lengths are in one unit;
+    boxes are (left, bottom, right, top), and labels keep off the boxes in `obstacles`.
+
+    Examples
+    --------
+    >>> label_places([(0, 0), (0, 0)], (2, 1), [], (-9, -9, 9, 9), 1)
+    ((2.0, 0.0), (-2.0, 0.0))
+    """
+    taken = list(obstacles)
+    found = []
+    for anchor in anchors:
+        place = anchor
+        for candidate in _around(anchor, size, gap):
+            box = box_around(candidate, size)
+            if not _inside(box, bounds):
+                continue
+            place = candidate
+            if not any(overlap(box, other) for other in taken):
+                break
+        taken.append(box_around(place, size))
+        found.append(place)
+    return tuple(found)
+
+
+def box_around(middle: Place, size: Place) -> Box:
+    """Return the box (left, bottom, right, top) of that size around a place."""
+    (x, y), (width, height) = middle, size
+    return x - width / 2, y - height / 2, x + width / 2, y + height / 2
+
+
+def overlap(one: Box, other: Box) -> bool:
+    """Return whether two boxes share an area."""
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _around(anchor: Place, size: Place, gap: float) -> Iterator[Place]:
+    for ring in range(RINGS):
+        away = gap * (1 + ring)
+        for angle in ANGLES:
+            across, up = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+            yield (
+                anchor[0] + round(across, 9) * (away + size[0] / 2),
+                anchor[1] + round(up, 9) * (away + size[1] / 2),
+            )
+
+
+def _inside(box: Box, bounds: Box) -> bool:
+    return bounds[0] <= box[0] and bounds[1] <= box[1] and box[2] <= bounds[2] and box[3] <= bounds[3]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.report.fitted import fitted_text
-from perfmodel.report.tables import (
+from perfmodel.report.layout import (
     csv_text,
     finite,
     kernels,

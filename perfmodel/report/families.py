@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from perfmodel.compare.contender import COLUMNS, COMPARED, Contender, records
+from perfmodel.compare.contenders import COLUMNS, COMPARED, Contender, records
 from perfmodel.report.fitted import fitted_text
-from perfmodel.report.tables import csv_text, kernels, percent, seconds_text, unranked_note
+from perfmodel.report.layout import csv_text, kernels, percent, seconds_text, unranked_note
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
@@ -70,10 +70,10 @@ def _problems(contenders: Sequence[Contender]) -> str:
 
 
 def families_csv(contenders: Sequence[Contender]) -> str:
-    """Return :func:`perfmodel.compare.contender.records` as CSV."""
+    """Return :func:`perfmodel.compare.contenders.records` as CSV."""
     return csv_text(COLUMNS, list(records(contenders)))
 
 
 def families_document(contenders: Sequence[Contender]) -> dict[str, Any]:
-    """Return :func:`perfmodel.compare.contender.records` as one document for programs."""
+    """Return :func:`perfmodel.compare.contenders.records` as one document for programs."""
     return {"schema": SCHEMA, "rows": list(records(contenders))}

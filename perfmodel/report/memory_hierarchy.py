@@ -1,19 +1,30 @@
-"""Pictures of hit rates over the orders in which requests can reach the caches."""
+"""Pictures of hit rates over the orders in which requests can reach the caches.
+
+What bounds a kernel, in words (:mod:`perfmodel.analyses.balance`).
+
+Tables of proofs of isolation, for a terminal and for docs/lab/isolation.md.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance
 from perfmodel.analyses.memory_hierarchy import HitRates
 from perfmodel.errors import PictureFormatError
 from perfmodel.report.drawing import empty_figure, write_figure
+from perfmodel.report.fitted import fitted_text
+from perfmodel.report.layout import below_marker, markdown_table, seconds_text
+from perfmodel.store.isolation import Isolation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 FORMATS = (".png", ".svg")
 NARROWEST = 0.02  # least range of hit rates on an axis, so that a narrow distribution looks narrow
@@ -79,3 +90,87 @@ def _draw_arrays(axes: Axes, rates: HitRates) -> None:
     axes.set(xlim=(0, 1), xlabel="requests answered by")
     axes.invert_yaxis()
     axes.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
+
+
+def balance_text(found: Balance) -> str:
+    """Return what bounds a computation, with its numbers, as a sentence."""
+    if found.verdict == NO_WORK:
+        return f"{NO_WORK}: it computes nothing and moves nothing that costs time."
+    sign = ">=" if found.holds else "<"
+    limits = (
+        f"{found.intensity:.3g} operations and loads a byte, where this device balances at {found.machine:.3g} "
+        f"(Eq. 2.5) and with latency and depth T_comp = {seconds_text(found.compute_s)} {sign} "
+        f"T_mem = {seconds_text(found.memory_s)} (Eq. 2.4 {'holds' if found.holds else 'fails'})"
+    )
+    return f"{found.verdict}: {_reason(found)}; {limits}."
+
+
+def _reason(found: Balance) -> str:
+    if found.verdict == COMPUTE_BOUND:
+        return (
+            f"{found.work:.3g} operations and loads on {found.cores:.3g} lanes take {seconds_text(found.work_s)}, "
+            f"and W/D = {found.parallelism:.3g} of them can be performed at once"
+        )
+    if found.verdict == MEMORY_BOUND:
+        moved = found.transfers * found.transfer_bytes
+        return (
+            f"{moved:.3g} B at {found.bandwidth:.3g} B/s take {seconds_text(found.transfer_s)}, "
+            f"and Q/D = {found.memory_parallelism:.3g} transfers can be under way at once"
+        )
+    if found.holds:
+        return (
+            f"a chain of {found.depth:.3g} operations and loads takes {seconds_text(found.depth_s)}; only "
+            f"W/D = {found.parallelism:.3g} can be performed at once, on {found.cores:.3g} lanes"
+        )
+    return (
+        f"waiting for {found.depth:.3g} operations and loads one after the other takes "
+        f"{seconds_text(found.latency_s)}; only Q/D = {found.memory_parallelism:.3g} transfers can be under way at "
+        f"once, {found.hidden:.3g} would hide the latency"
+    )
+
+
+BEGIN = "<!-- what follows is drawn by scripts/redraw isolation -->"
+HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "needed", "")
+LESS = ("from", "to", "needed", "doubled", "variant", "rise")
+
+
+def isolation_table(proofs: Sequence[Isolation], width: int | None = None) -> str:
+    """Return proofs as plain text, with the number of those that succeeded.
+
+    On a narrow terminal the columns of :data:`LESS` are left out, the first one first.
+    """
+    return f"{fitted_text([HEADER, *map(_cells, proofs)], 3, LESS, width)}\n\n{_summary(proofs)}"
+
+
+def isolation_page(page: str, devices: Iterable[Sequence[Isolation]]) -> str:
+    """Return the page with one table for each device after its marker."""
+    sections = [_section(proofs) for proofs in devices] or ["No device has been measured yet.\n"]
+    return below_marker(page, BEGIN, sections)
+
+
+def _section(proofs: Sequence[Isolation]) -> str:
+    first = proofs[0]
+    rows = [HEADER, ("---",) * 3 + ("---:",) * 5 + ("---",), *map(_cells, proofs)]
+    heading = f"## {first.device}\n\n{first.platform}, driver {first.driver}. {_summary(proofs)}"
+    return f"{heading}\n\n{markdown_table(rows)}\n"
+
+
+def _summary(proofs: Sequence[Isolation]) -> str:
+    failing = sorted({proof.kernel for proof in proofs if not proof.proved})
+    names = f"; not all proved: {', '.join(failing)}" if failing else ""
+    return f"{sum(proof.proved for proof in proofs)} of {len(proofs)} variants proved{names}."
+
+
+def _cells(proof: Isolation) -> tuple[str, ...]:
+    variant = " ".join(f"{name}={_text(value)}" for name, value in proof.variant.items() if name != "work_group")
+    start = (proof.kernel, variant, proof.feature)
+    if not proof.rounds_s:
+        return (*start, proof.doubles or "-", "-", "-", "-", f"{proof.raises:.0%}", f"**not proved**: {proof.message}")
+    single, double = map(seconds_text, proof.seconds)
+    doubled = f"{proof.doubles} = {proof.parameters[str(proof.doubles)]}"
+    word = "proved" if proof.proved else "**not proved**"
+    return (*start, doubled, single, double, f"{proof.rise:.0%}", f"{proof.raises:.0%}", word)
+
+
+def _text(value: object) -> str:
+    return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.analyses.disagreements import SPOILED
 from perfmodel.analyses.words import term_words
 from perfmodel.report.fitted import fitted_text
-from perfmodel.report.tables import csv_text, finite, percent, seconds_text, withheld_note
+from perfmodel.report.layout import csv_text, finite, percent, seconds_text, withheld_note
 
 if TYPE_CHECKING:
     from perfmodel.analyses.disagreements import Outlier, Outliers, TermInOutlier

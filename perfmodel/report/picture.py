@@ -14,10 +14,10 @@ from perfmodel.report.drawing import (
     members,
     quiet_grid,
     show_literally,
+    style,
     write_figure,
 )
-from perfmodel.report.palette import style
-from perfmodel.report.tables import kernels
+from perfmodel.report.layout import kernels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,8 +13,7 @@ from perfmodel.facts.probes import probed_facts
 from perfmodel.facts.probes.caches import CHASE, CONFLICTS, LEVELS, LINE, bytes_text, capacities
 from perfmodel.facts.probes.execution import BARRIERS, DTYPES, LANES, NESTS, barrier_facts, together, triples
 from perfmodel.facts.probes.run import ProbeRun, newest, times
-from perfmodel.report.drawing import empty_figure, write_figure
-from perfmodel.report.palette import COLOURS
+from perfmodel.report.drawing import COLOURS, empty_figure, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

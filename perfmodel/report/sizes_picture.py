@@ -1,6 +1,6 @@
 """Predicted time against size, for variants of a kernel, with the sizes at which another becomes the fastest.
 
-Pictures of the command line (:mod:`perfmodel.report.sweep_picture`) draw the same curves.
+Pictures of the command line (:mod:`perfmodel.report.sweeps`) draw the same curves.
 """
 
 from __future__ import annotations
@@ -15,8 +15,17 @@ from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.prediction import Prediction
-from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally
-from perfmodel.report.palette import COLOURS, LINES, MARKERS, REST
+from perfmodel.report.drawing import (
+    COLOURS,
+    LINES,
+    MARKERS,
+    REST,
+    axes_or_new,
+    legend_beside,
+    members,
+    quiet_grid,
+    show_literally,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

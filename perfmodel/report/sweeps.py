@@ -1,17 +1,171 @@
-"""Predictions over several sizes, as a table, as CSV and as records for JSON."""
+"""Predictions over several sizes, as a table, as CSV and as records for JSON.
+
+Predicted time against size, a pair of axes for each combination of the other sizes, written to a file.
+
+One pair of axes is drawn as :func:`perfmodel.report.sizes_picture.plot_sizes` does.
+
+Rankings of variants as text, with the ties in words.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from perfmodel.display import interval_text as interval_text
+from perfmodel.predicting.ranking import Ranking
+from perfmodel.report.drawing import empty_figure, legend_beside, write_figure
 from perfmodel.report.fitted import fitted_text
-from perfmodel.report.ranking import interval_text
-from perfmodel.report.tables import csv_text, percent, seconds_text
+from perfmodel.report.layout import csv_text, percent, seconds_text
+from perfmodel.report.sizes_picture import Curve, draw_curves, draw_lead
 
 if TYPE_CHECKING:
-    from perfmodel.predicting.ranking import SweptPoint
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from perfmodel.fitting.uncertainty.selection import Scatter
+    from perfmodel.predicting.crossovers import Lead
+    from perfmodel.predicting.ranking import RankedVariant, SweptPoint
+
+
+WRITTEN = 6
+"""Most crossovers whose sizes are written beside their lines."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one pair of axes shows: points that differ in one size.
+
+    Parameters
+    ----------
+    name
+        The size that goes across.
+    points
+        The predictions, in ascending order of that size.
+    leads
+        Which variant is the fastest from which size on.
+    title
+        The other sizes.
+    """
+
+    name: str
+    points: tuple[SweptPoint, ...]
+    leads: tuple[Lead, ...] = ()
+    title: str = ""
+
+
+def picture_sweep(panels: Sequence[Panel], path: str | Path, title: str) -> None:
+    """Write a picture of predicted times against sizes (:func:`sweep_figure`)."""
+    write_figure(sweep_figure(panels, title), path)
+
+
+def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
+    """Return predicted times against sizes, one pair of axes beside the other.
+
+    A dotted line stands where another variant becomes the fastest, in the colour of that variant. A variant has its
+    colour in all axes.
+    """
+    figure = empty_figure(max(6.4, 4.2 * len(panels) + 1.8), 4.4)
+    names = tuple(dict.fromkeys(one.name for panel in panels for one in panel.points[-1].variants))
+    names = tuple(dict.fromkeys([*names, *(v.name for panel in panels for p in panel.points for v in p.variants)]))
+    every = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    for axes, panel in zip(every, panels, strict=True):
+        _draw_panel(axes, panel, names)
+    every[0].set_ylabel("predicted time [s]")
+    if len(names) > 1:
+        legend_beside(every[-1])
+    figure.suptitle(title, fontsize="medium")
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
+    """Draw a panel on axes; the place of a variant in `names` gives its colour and marker."""
+    curves = [curve for place, name in enumerate(names) if len((curve := _curve(panel, place, name)).sizes)]
+    draw_curves(axes, curves)
+    changes = panel.leads[1:]
+    for lead in changes:
+        draw_lead(axes, curves, lead)
+        if len(changes) <= WRITTEN:
+            axes.annotate(
+                f"from {lead.low}: {lead.name}", (lead.low, 0.02), xycoords=("data", "axes fraction"), rotation=90,
+                xytext=(3, 0), textcoords="offset points", fontsize="x-small", color="0.25", va="bottom",
+            )  # fmt: skip
+    axes.set_xlabel(f"size {panel.name}")
+    axes.set_title(panel.title, fontsize="small")
+
+
+def _curve(panel: Panel, place: int, name: str) -> Curve:
+    """Return a variant's times above zero."""
+    own = [(point.sizes[panel.name], one) for point in panel.points for one in point.variants if one.name == name]
+    shown = [(size, one) for size, one in own if one.seconds > 0]
+    bounds = [one.interval for _, one in shown if one.interval is not None]
+    band = np.array(bounds).reshape(-1, 2).T if len(bounds) == len(shown) else None
+    return Curve(
+        name, place, np.array([size for size, _ in shown]), np.array([one.seconds for _, one in shown]),
+        None if band is None else (band[0], band[1]),
+    )  # fmt: skip
+
+
+MOST_NAMES = 8
+"""Most variants that a sentence names."""
+UNKNOWN = (
+    "ties cannot be told: the weights do not keep how errors scatter between variants of one kernel; fit again "
+    "(perfmodel fit), with two variants of some kernels among the measurements"
+)
+NOT_POSITIVE = "ties cannot be told: a predicted time is not above zero, or not finite; leave that variant out"
+
+
+def ranking_table(ranked: Sequence[RankedVariant], width: int | None = None) -> str:
+    """Return a row for each variant; how probably it is the fastest, and ties, where the ranking has them.
+
+    On a narrow terminal the interval is left out first, then the probability, then how many times the best it takes.
+    """
+    return fitted_text(Ranking(ranked).table, 1, ("interval", "fastest", "times the best"), width)
+
+
+def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:
+    """Return which variants cannot be told apart, and how many must be measured to have the fastest.
+
+    Empty where there is only one variant.
+    """
+    if len(ranked) < 2:
+        return ""
+    if scatter is None or ranked[0].fastest is None:
+        return UNKNOWN if scatter is None else NOT_POSITIVE
+    tied = [one.name for one in ranked if one.tied]
+    chosen = [one.name for one in ranked if one.to_measure]
+    by = f"errors between variants of one kernel scatter by a factor of {math.exp(scatter.deviation):.3g}"
+    first = f"{_listed(tied)} cannot be told apart ({by})" if tied else f"nothing ties with {ranked[0].name} ({by})"
+    if len(chosen) == 1:
+        return f"{first}; {chosen[0]} is the fastest with {ranked[0].fastest:.0%}, and none has to be measured"
+    return f"{first}; measure the first {len(chosen)} to have the fastest with {level:.0%}: {_listed(chosen)}"
+
+
+def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> dict[str, Any] | None:
+    """Return the same for JSON; None where ties cannot be told."""
+    if scatter is None or not ranked or ranked[0].fastest is None:
+        return None
+    return {
+        "level": level,
+        "deviation": scatter.deviation,
+        "freedom": scatter.freedom,
+        "tied": [one.name for one in ranked if one.tied],
+        "to_measure": [one.name for one in ranked if one.to_measure],
+    }
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as ``a, b and c``; of many the first."""
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
 
 COLUMNS = ("variant", "place", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "problem")
 BROKEN = "breaks an assumption"

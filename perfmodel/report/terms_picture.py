@@ -10,8 +10,7 @@ from perfmodel.documents import is_number, require
 from perfmodel.errors import PictureError
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant
-from perfmodel.report.drawing import axes_or_new, legend_beside, members, quiet_grid, show_literally
-from perfmodel.report.palette import FILLS, REST, ink
+from perfmodel.report.drawing import FILLS, REST, axes_or_new, ink, legend_beside, members, quiet_grid, show_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

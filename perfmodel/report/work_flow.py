@@ -10,8 +10,7 @@ from perfmodel.analyses.work_flow import WorkFlow, WorkNode
 from perfmodel.errors import PictureFormatError
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import empty_figure, figure_bytes
-from perfmodel.report.layout import Frame, frames, lanes, merged
-from perfmodel.report.tables import seconds_text
+from perfmodel.report.layout import Frame, frames, lanes, merged, seconds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

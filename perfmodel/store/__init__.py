@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from perfmodel.store.export import csv_text, t4, table
 from perfmodel.store.files import TESTS_FILE, append, append_counts, device_path, paths, prepare, read
-from perfmodel.store.lines import append_line
+from perfmodel.store.lines import append_line, read_lines
 from perfmodel.store.measurement import SCHEMA, Key, Measurement, Status, Visit, canonical
 from perfmodel.store.measurements import Measurements
-from perfmodel.store.reading import read_lines
 
 __all__ = [
     "SCHEMA",

@@ -1,35 +1,95 @@
-"""The files of a store: their places, reading and writing."""
+"""The files of a store: their places, reading and writing.
+
+An index of the counts in a file by their hash, so that the file is not read again for each record.
+
+Giving the records of a store other counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.documents import json_text, require
-from perfmodel.errors import (
-    DocumentError,
-    ForeignDeviceError,
-    NewerDocumentError,
-    NewerSchemaError,
-    StoreMissingError,
-)
+from perfmodel.errors import DocumentError, ForeignDeviceError, NewerDocumentError, NewerSchemaError, StoreMissingError
 from perfmodel.facts import DeviceFacts
 from perfmodel.facts.device_facts import with_assumed_facts
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
 from perfmodel.facts.probes import with_probed_facts
-from perfmodel.io import replace_file
-from perfmodel.store.hash_index import read_index
-from perfmodel.store.lines import failure, opened, write_line
-from perfmodel.store.measurement import Measurement
+from perfmodel.io import replace_file, write_whole
+from perfmodel.store.lines import Lines, StoredCounts, failure, opened, read_counts, read_lines, read_row, write_line
+from perfmodel.store.measurement import Measurement, canonical
 from perfmodel.store.measurements import Measurements
 from perfmodel.store.probes import read_probes
-from perfmodel.store.reading import Lines, read_lines
-from perfmodel.store.records import StoredCounts, read_counts, read_row
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
+
+
+_SAMPLE = 256
+
+
+@dataclass
+class HashIndex:
+    """Hashes of the counts in the first `read_to` bytes of a file, and a sample of those bytes."""
+
+    hashes: set[str] = field(default_factory=set)
+    read_to: int = 0
+    sample: bytes = b""
+
+    def add(self, digest: str, file: FileIO) -> None:
+        """Add the hash of a record that this process appended to the end of the file."""
+        self.hashes.add(digest)
+        self.advance(file, file.seek(0, os.SEEK_END))
+
+    def advance(self, file: FileIO, read_to: int) -> None:
+        """Set how far the index covers the file [bytes]."""
+        self.read_to = read_to
+        self.sample = _sample(file, read_to)
+
+    def covers(self, file: FileIO) -> bool:
+        """Whether the start of the file is still what the index was made from."""
+        return os.fstat(file.fileno()).st_size >= self.read_to and _sample(file, self.read_to) == self.sample
+
+
+#: By device and inode of the file. A new file may get the inode of a deleted one: hence the sample.
+_INDEXES: dict[tuple[int, int], HashIndex] = {}
+
+
+def read_index(file: FileIO) -> HashIndex:
+    """Index of the whole records in a counts file, which this process holds locked.
+
+    Only what was added since this process last read the file is read.
+    """
+    status = os.fstat(file.fileno())
+    identity = status.st_dev, status.st_ino
+    index = _INDEXES.get(identity)
+    if index is None or not index.covers(file):
+        index = _INDEXES[identity] = HashIndex()
+    file.seek(index.read_to)
+    added = file.readall() or b""
+    whole = added.rfind(b"\n") + 1
+    for line in added[:whole].splitlines():
+        try:
+            index.hashes.add(read_counts(line).hash)
+        except DocumentError:  # `store.read` reports it, with its line
+            continue
+    if whole:
+        index.advance(file, index.read_to + whole)
+    return index
+
+
+def _sample(file: FileIO, read_to: int) -> bytes:
+    file.seek(0)
+    head = file.read(min(_SAMPLE, read_to)) or b""
+    file.seek(max(0, read_to - _SAMPLE))
+    return head + (file.read(min(_SAMPLE, read_to)) or b"")
+
 
 ROWS_FILE = "measurements.jsonl"
 COUNTS_FILE = "counts.jsonl"
@@ -213,3 +273,39 @@ def _replace(path: Path, text: str) -> None:
         replace_file(path, text.encode())
     except OSError as error:
         raise failure(path, error) from error
+
+
+#: Which records: of this kernel class and variant (canonical JSON), with this code and these counts, by their hashes.
+Place = tuple[str, str, str, str]
+
+
+def rename_counts(path: Path | str, new: Mapping[Place, KernelCounts]) -> int:
+    """Let records name other counts; return the number of records that were changed.
+
+    The new counts are added first, and the file of records is then replaced whole, so that a kill at any instant
+    leaves a store that can be read. The old counts stay. Meanwhile the file is locked: a campaign that appends to it
+    waits, and appends to the new one.
+
+    Raises
+    ------
+    StoreFormatError
+        No line of the store can be read. Damaged lines stay as they are.
+    OutputError
+        The store cannot be written.
+    """
+    rows_path, _ = paths(path)
+    with opened(rows_path):
+        rows, _ = read_lines(rows_path, read_row)
+        lines = rows_path.read_bytes().split(b"\n")
+        meant = {number: place for number, row in rows if (place := _place(row)) in new}
+        for place in dict.fromkeys(meant.values()):
+            append_counts(path, new[place])
+        for number, place in meant.items():
+            lines[number - 1] = json.dumps({**json.loads(lines[number - 1]), "counts_hash": new[place].hash}).encode()
+        if meant:
+            write_whole(rows_path, b"\n".join(lines))
+    return len(meant)
+
+
+def _place(row: Measurement) -> Place:
+    return row.kernel, canonical(row.variant), row.kernel_hash, row.counts_hash

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from perfmodel.documents import Schema, value_of
 from perfmodel.errors import StoreMissingError
 from perfmodel.store.files import paths
+from perfmodel.store.lines import read_lines
 from perfmodel.store.measurement import JsonObject, Seconds, Size, Status, canonical
-from perfmodel.store.reading import read_lines
 
 SCHEMA: Final = "perfmodel.isolation/1"
 PROOF = Schema(SCHEMA, "prove it again: perfmodel isolate --store FOLDER")

@@ -1,19 +1,38 @@
-"""JSON Lines files that stay readable if their writer is stopped at any instant."""
+"""JSON Lines files that stay readable if their writer is stopped at any instant.
+
+Reading JSON Lines files: whole lines are used, and damaged ones are left out with a warning.
+
+What a line of a store must be: a record of the known schema, or counts that have their hash.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
-from perfmodel.documents import json_document, json_text
-from perfmodel.errors import DiskFullError, DocumentError, OutputError, PerfModelError, StoreReadOnlyError
+from perfmodel.documents import LIMITS, Schema, json_document, json_text, reading, shortened, value_of
+from perfmodel.errors import (
+    DiskFullError,
+    DocumentError,
+    NewerDocumentError,
+    NewerSchemaError,
+    OutputError,
+    PerfModelError,
+    SetAsideWarning,
+    StoreFormatError,
+    StoreReadOnlyError,
+)
 from perfmodel.io import FULL, check_regular
+from perfmodel.store.measurement import SCHEMA, Measurement, canonical
 
 #: How long to wait for another process that writes [s]; one line takes milliseconds.
 WAIT_S = 60.0
@@ -144,3 +163,156 @@ def _last_line(file: FileIO, end: int) -> tuple[int, bytes]:
         tail = file.read(end - start) or b""
     offset = tail.rstrip(b"\n").rfind(b"\n") + 1
     return start + offset, tail[offset:]
+
+
+Value = TypeVar("Value")
+Lines = tuple[tuple[int, Value], ...]
+_SHOWN = 3  # damaged lines that a message names
+
+
+def read_lines(
+    path: Path, read: Callable[[bytes], Value], needed: bool = True
+) -> tuple[Lines[Value], tuple[str, ...]]:
+    """Values of a JSON Lines file with their line numbers, and a sentence if lines are damaged and were left out.
+
+    The sentence is also given as a :class:`~perfmodel.errors.SetAsideWarning`. Empty lines say nothing.
+
+    Parameters
+    ----------
+    path
+        The file.
+    read
+        Gives the value of a line, or raises :class:`~perfmodel.errors.DocumentError`.
+    needed
+        Whether it is an error if every line is damaged.
+
+    Raises
+    ------
+    NewerSchemaError
+        A newer version of perfmodel wrote a line.
+    OutOfMemoryError
+        Memory ends.
+    StoreFormatError
+        The lines are needed and none can be read, though one ends as a whole line does; or the file cannot be read.
+    """
+    found: list[tuple[int, Value]] = []
+    damaged: list[tuple[int, str]] = []
+    whole = False  # whether a damaged line ends as a whole line does
+    with reading(path):
+        for number, line in enumerate(_lines(path), start=1):
+            if not line.strip():
+                continue
+            try:
+                found.append((number, _read_line(path, number, line.removesuffix(b"\n"), read)))
+            except DocumentError as error:
+                torn = not line.endswith(b"\n")
+                whole = whole or not torn
+                damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
+    if needed and whole and not found:
+        raise StoreFormatError(path, *damaged[0])
+    return tuple(found), _told(path, damaged)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines; of one that is longer than any that is read only the begin and the end are kept."""
+    try:
+        with path.open("rb") as stream:
+            while line := stream.readline(LIMITS.bytes + 1):
+                if len(line) > LIMITS.bytes and not line.endswith(b"\n"):
+                    rest = line
+                    while rest and not rest.endswith(b"\n"):
+                        rest = stream.readline(LIMITS.bytes)
+                    line += rest[-1:]
+                yield line
+    except OSError as error:
+        raise StoreFormatError(path, 1, f"cannot be read ({error.strerror})") from error
+
+
+def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Value]) -> Value:
+    if len(line) > LIMITS.bytes:
+        raise DocumentError(f"has more than {LIMITS.bytes} bytes, the most that is read")
+    try:
+        return read(line)
+    except NewerDocumentError as error:
+        raise NewerSchemaError(path, number, error.found, error.known) from error
+
+
+def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
+    """Say which lines were left out, once for a file; nothing where none is damaged."""
+    if not damaged:
+        return ()
+    shown = "; ".join(f"line {number} {problem}" for number, problem in damaged[:_SHOWN])
+    more = f"; and {len(damaged) - _SHOWN} more" * (len(damaged) > _SHOWN)
+    sentence = (
+        f"'{path}': {len(damaged)} line{'s' * (len(damaged) > 1)} of it cannot be used and "
+        f"{'were' if len(damaged) > 1 else 'was'} left out ({shown}{more}); "
+        "mend or remove what is damaged, or measure it again"
+    )
+    warnings.warn(sentence, SetAsideWarning, stacklevel=3)
+    return (sentence,)
+
+
+RECORD = Schema(SCHEMA, "measure again: perfmodel measure --store FOLDER")
+
+
+@dataclass(frozen=True)
+class StoredCounts:
+    """A line of ``counts.jsonl``: the JSON of a :class:`~perfmodel.counts.KernelCounts`, and its SHA-256."""
+
+    hash: str
+    counts: dict[str, Any]
+
+
+def read_row(line: bytes) -> Measurement:
+    """Return the record of a line of ``measurements.jsonl``.
+
+    Raises
+    ------
+    DocumentError
+        If it is none; the message names the kernel, where the line does.
+    """
+    with _named(line, "kernel"):
+        row = value_of(Measurement, line, RECORD)
+        runs = len(row.samples_s)
+        if row.status == "ok" and runs <= row.dropped:
+            raise DocumentError(
+                f"has {runs} samples, of which {row.dropped} are dropped; a record that is ok needs more"
+            )
+        if row.device_samples_s and len(row.device_samples_s) != runs:
+            raise DocumentError(f"has {runs} samples_s, and {len(row.device_samples_s)} device_samples_s of these runs")
+    return row
+
+
+def read_counts(line: bytes) -> StoredCounts:
+    """Return the counts of a line of ``counts.jsonl``.
+
+    Raises
+    ------
+    DocumentError
+        If it holds none, or they are not those that the hash belongs to; the message names the kernel likewise.
+    """
+    with _named(line, "counts", "name"):
+        found = value_of(StoredCounts, line)
+        digest = hashlib.sha256(canonical(found.counts).encode()).hexdigest()
+        if digest != found.hash:
+            raise DocumentError(f"was changed: its hash is {found.hash:.12}, and that of its counts {digest:.12}")
+    return found
+
+
+@contextmanager
+def _named(line: bytes, *keys: str) -> Iterator[None]:
+    """Let an error about a line name the kernel that stands under these keys in it."""
+    try:
+        yield
+    except NewerDocumentError:
+        raise
+    except DocumentError as error:
+        try:
+            found = json_document(line)
+        except DocumentError:
+            raise error from None
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        if not isinstance(found, str):
+            raise
+        raise DocumentError(f"(kernel {shortened(found)}) {error.problem}") from error

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from perfmodel.documents import Schema, value_of
 from perfmodel.facts.probes.run import SCHEMA, ProbeRun
-from perfmodel.store.lines import append_line
-from perfmodel.store.reading import read_lines
+from perfmodel.store.lines import append_line, read_lines
 
 FILE = "probes.jsonl"
 PROBE = Schema(SCHEMA, "probe again: perfmodel calibrate --probes")

@@ -1,24 +1,26 @@
 """Runs of a user's kernel at a small size, by which its predictions are scaled: anchors.
 
-A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.measuring.size_search`), the same
+A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.measuring.size_plan`), the same
 arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as those of the measured rows that the model was
 fitted to.
+
+Smaller sizes of a kernel, at which it does the same in less time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from perfmodel.counts.launch_limits import check_launch
 from perfmodel.documents import require
-from perfmodel.errors import AnchorDeviceError, AnchorError, ParameterError, TrialError
+from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.predicting.predictions import Anchor, AnchoredModel
-from perfmodel.tuning.smaller_sizes import smaller_sizes
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.user_kernel import Arguments
 
@@ -29,6 +31,82 @@ if TYPE_CHECKING:
     from perfmodel.opencl import Device
     from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurement
+
+
+Sizes: TypeAlias = dict[str, int]
+
+LEAST = 16
+"""No parameter is made smaller: small ones count fields, taps or the points of an element, and are no sizes."""
+WINDOW = 1 << 12
+"""Number of sizes above the half of one that are tested against the kernels' assumptions."""
+
+
+def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
+    """Return sizes at which all kernels may run, from small to large; the last are those given.
+
+    Each has about half of each parameter of the next one, so that their ratios stay. A parameter is rounded up to
+    what the kernels assume, as multiples of a tile. Where no such sizes meet all assumptions together, only one
+    parameter is halved, the largest that can be.
+
+    Parameters
+    ----------
+    kernels
+        Counts of kernels, which meet their assumptions at the sizes given.
+    sizes
+        Every size parameter.
+
+    Examples
+    --------
+    For a kernel that assumes multiples of 48, ``{"n": 480}`` gives 48, 96, 144, 240 and 480.
+    """
+    found = [dict(sizes)]
+    while smaller := _halved(kernels, found[-1]):
+        found.append(smaller)
+    return tuple(reversed(found))
+
+
+def _halved(kernels: Sequence[KernelCounts], sizes: Sizes) -> Sizes | None:
+    """Return sizes about half as large; None where there are none."""
+    large = sorted((name for name, size in sizes.items() if size >= 2 * LEAST), key=lambda name: -sizes[name])
+    together = {**sizes, **{name: -(-sizes[name] // 2) for name in large}}
+    if large and _meets(kernels, together):
+        return together
+    rounded = {name: half for name in large if (half := _rounded(kernels, sizes, name))}
+    if rounded and _meets(kernels, {**sizes, **rounded}):
+        return {**sizes, **rounded}
+    return next(({**sizes, name: half} for name, half in rounded.items()), None)
+
+
+def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | None:
+    """Return the least value of a parameter from its half on, below its value, that all kernels may have."""
+    half = -(-sizes[name] // 2)
+    tried = np.arange(half, min(half + WINDOW, sizes[name]), dtype=np.int64)
+    for kernel in kernels:
+        tried = _valid(kernel, sizes, name, tried)
+    return int(tried[0]) if len(tried) else None
+
+
+def _valid(kernel: KernelCounts, sizes: Sizes, name: str, tried: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return those of some values of a parameter that meet a kernel's assumptions."""
+    while len(tried):
+        try:
+            kernel.work_groups().evaluate({**sizes, name: tried})
+            break
+        except AssumptionError as error:
+            if not error.indices:
+                return tried[:0]
+            tried = np.delete(tried, error.indices)
+    return tried
+
+
+def _meets(kernels: Sequence[KernelCounts], sizes: Sizes) -> bool:
+    try:
+        for kernel in kernels:
+            kernel.work_groups()(**sizes)
+    except AssumptionError:
+        return False
+    return True
+
 
 #: One visit to one size: the first at which a run takes 20 launch overheads and all units have work-groups. A
 #: suspicious visit is made again after all others, twice at most.
@@ -58,7 +136,7 @@ def anchor(
         The kernel as it is to be run.
     sizes, **more_sizes
         The largest size parameters of interest, integers. The run is at the smallest of about their halves, quarters
-        and so on (:func:`perfmodel.tuning.smaller_sizes.smaller_sizes`) that takes 20 launch overheads and gives
+        and so on (:func:`perfmodel.tuning.anchoring.smaller_sizes`) that takes 20 launch overheads and gives
         each compute unit two work-groups; at these sizes themselves if no smaller ones do.
     allow_unmeasured
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.

@@ -10,16 +10,129 @@ over all variants that have not run. With the probability :math:`P^*` none of th
 the share :math:`w`. The product takes their errors as independent. Where errors are alike, as they are between like
 variants, the probability is larger than that (D. Slepian, Bell System Technical Journal 41 (1962)), so the search
 rather runs one variant more.
+
+What is believed of variants from their predictions alone.
+
+Outputs that a user's function ``reference(**arguments)`` gives, checked against those of a variant.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from perfmodel.errors import ReferenceOutputError
 from perfmodel.fitting.uncertainty.selection import Floats
+from perfmodel.tuning.agreement import all_nan
 from perfmodel.tuning.belief import Belief, Outlook
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+    from perfmodel.fitting.uncertainty.selection import Scatter
+
+
+UNKNOWN_DEVIATION = 0.3
+"""Scale of errors between variants where the weights do not tell it [1]."""
+NORMAL = 8
+"""Degrees of freedom where errors are normal: kernels scatter equally, but the scale is not known exactly."""
+
+
+class Predicted(Protocol):
+    """Of a prediction what a belief needs: its time and its terms [s]."""
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time [s]."""
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        """Its terms by name [s]."""
+
+
+def belief_of(predictions: Sequence[Predicted], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:
+    """Return the belief in variants of one kernel.
+
+    Parameters
+    ----------
+    predictions
+        One of each variant, at the same sizes. A time that is not above zero says nothing: it counts as the median.
+    scatter
+        How the model errs between variants of other kernels; None where its weights do not tell.
+    coordinates
+        Where the variants stand in their space, shape (n_variants, n_coordinates); None without a space.
+    """
+    seconds = np.array([one.seconds for one in predictions], dtype=np.float64)
+    good = np.isfinite(seconds) & (seconds > 0)
+    known = np.where(good, seconds, np.median(seconds[good]) if good.any() else 1.0)
+    shares = _shares(predictions)
+    likenesses = (shares,) if coordinates is None else (shares, coordinates, np.hstack([shares, coordinates]))
+    if scatter is None:
+        return Belief(known, likenesses, UNKNOWN_DEVIATION)
+    return Belief(known, likenesses, scatter.deviation, scatter.freedom or NORMAL)
+
+
+def _shares(predictions: Sequence[Predicted]) -> Floats:
+    """Return the square roots of the terms' shares, shape (n_variants, n_terms).
+
+    Their distance is Hellinger's, in which one large term does not hide the others.
+    """
+    names = sorted({name for one in predictions for name in one.terms})
+    terms = np.array([[max(one.terms.get(name, 0.0), 0.0) for name in names] for one in predictions])
+    found: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+    return found
+
+
+Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
+
+
+def expected_outputs(value: object, outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays that a reference gives, each of the type of the variant's output of that name.
+
+    Parameters
+    ----------
+    value
+        What the function returned.
+    outputs
+        The outputs of a variant by name.
+
+    Raises
+    ------
+    ReferenceOutputError
+        If it is no dict of a variant's outputs, or an array has another shape or kind of numbers, or nothing but NaN.
+    """
+    names = ", ".join(outputs) or "none"
+    if not isinstance(value, Mapping) or not value:
+        kind = "an empty dict" if isinstance(value, Mapping) else type(value).__name__
+        raise ReferenceOutputError(f"returns {kind}", f"a dict with some of the outputs: {names}")
+    found = {}
+    for name, one in value.items():
+        if name not in outputs:
+            raise ReferenceOutputError(f"gives {name!r}, which is no output", f"some of the outputs: {names}")
+        found[str(name)] = _array(str(name), one, outputs[name])
+    return found
+
+
+def _array(name: str, value: Any, output: Any) -> Any:
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # a ragged list, or an object with a conversion of its own
+        raise ReferenceOutputError(f"gives '{name}', which is no array ({error})", _allowed(output)) from error
+    if array.shape != output.shape or not np.can_cast(array.dtype, output.dtype, "same_kind"):
+        found = f"gives '{name}' as an array of {array.dtype.name} and shape {array.shape}"
+        raise ReferenceOutputError(found, _allowed(output))
+    with np.errstate(all="ignore"):
+        same = array.astype(output.dtype)
+    if all_nan(same):
+        raise ReferenceOutputError(f"gives '{name}' with NaN in every element", "numbers that can be compared")
+    return same
+
+
+def _allowed(output: Any) -> str:
+    return f"an array of {output.dtype.name} and shape {output.shape}"
 
 
 class Race:

@@ -21,21 +21,19 @@ import numpy as np
 from perfmodel import store
 from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
-from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, canonical
-from perfmodel.tuning.agreement import REFERENCE, Agreement, Comparison
-from perfmodel.tuning.expected import Reference, expected_outputs
-from perfmodel.tuning.given_arguments import check_given
-from perfmodel.tuning.outputs import output_names
-from perfmodel.tuning.user_kernel import Arguments, UserKernel, Variant
+from perfmodel.tuning.agreement import REFERENCE, Agreement, Comparison, output_names
+from perfmodel.tuning.search import Reference, expected_outputs
+from perfmodel.tuning.user_kernel import Arguments, UserKernel, Variant, check_given
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -107,7 +105,7 @@ class Trials:
         Whether outputs are compared at the first run of each variant.
     tolerance
         Largest relative difference of floating-point outputs [1]; by their type if left out
-        (:func:`perfmodel.tuning.outputs.tolerance_of`).
+        (:func:`perfmodel.tuning.agreement.tolerance_of`).
     reference
         ``reference(**arguments)`` gets copies of the arguments by name, and gives the right outputs by name, or a
         translation unit that computes them. Without it variants are compared with each other, and the majority is

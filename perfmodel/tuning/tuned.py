@@ -37,7 +37,7 @@ class TunedVariant:
     message
         Why it failed.
     flags
-        Words for what is suspicious about the time (:mod:`perfmodel.measuring.suspicion`).
+        Words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`).
     cost_s
         Time that building and running it took, or would have taken [s].
     """

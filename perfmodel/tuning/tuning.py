@@ -19,9 +19,7 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.predicting.predictions import predict_each
 from perfmodel.tuning.anchoring import device_of
-from perfmodel.tuning.expected import Reference
-from perfmodel.tuning.prior import belief_of
-from perfmodel.tuning.search import Race
+from perfmodel.tuning.search import Race, Reference, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Variant
@@ -168,7 +166,7 @@ def tune(
     require(sizes is None or isinstance(sizes, Mapping), "tune: sizes", sizes, "a mapping of names to sizes")
     named, coordinates = _named(variants, space, restrictions)
     if model is None:
-        from perfmodel.calibration.found_weights import load
+        from perfmodel.calibration.recommended import load
 
         model = load()
     at = {**(sizes or {}), **more_sizes}

@@ -13,14 +13,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from perfmodel.calibration.found_weights import find_weights
+from perfmodel.calibration.recommended import find_weights
 from perfmodel.display import seconds_text
-from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.model import load
 from perfmodel.report.fitted import columns_text
-from perfmodel.tuning.prior import belief_of
-from perfmodel.tuning.search import Race
+from perfmodel.tuning.search import Race, belief_of
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS
 from scripts.benchmarks.tuner_table import Table, measure_table, predicted_again, read_table

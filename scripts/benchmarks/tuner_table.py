@@ -85,8 +85,8 @@ class Table:
     device, family
         Name of the device, and of the family of models that predicted.
     scatter
-        How that model errs between variants of other kernels (:class:`perfmodel.fitting.uncertainty.scatter.Scatter`);
-        None where its weights do not tell.
+        How that model errs between variants of other kernels
+        (:class:`perfmodel.fitting.uncertainty.selection.Scatter`); None where its weights do not tell.
     rows
         Its configurations.
     """

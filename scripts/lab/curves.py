@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.report.drawing import empty_figure, legend_beside, quiet_grid
-from perfmodel.report.palette import COLOURS, FILLS, LINES, MARKERS, REST
+from perfmodel.report.drawing import COLOURS, FILLS, LINES, MARKERS, REST, empty_figure, legend_beside, quiet_grid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

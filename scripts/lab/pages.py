@@ -9,8 +9,8 @@ from pathlib import Path
 from perfmodel.facts.documents import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
-from perfmodel.measuring.size_plan_file import plan_path, read_plans
-from perfmodel.report.isolation import isolation_page
+from perfmodel.measuring.size_plan import plan_path, read_plans
+from perfmodel.report.memory_hierarchy import isolation_page
 from perfmodel.report.probes import picture_probes
 from perfmodel.store import Key, canonical, probes
 from perfmodel.store.files import DEVICE_FILE

@@ -12,12 +12,10 @@ import numpy as np
 
 from perfmodel import store
 from perfmodel.kernels import KernelClass
-from perfmodel.measuring.campaign import DEFAULT, Campaign
+from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, in_turn, ordered
 from perfmodel.measuring.opening import opened_bench
-from perfmodel.measuring.order import Configuration, in_turn, ordered
-from perfmodel.measuring.planning import plan_configurations
 from perfmodel.measuring.progress import Progress, Silent
-from perfmodel.measuring.session import Session
+from perfmodel.measuring.session import Session, plan_configurations
 from perfmodel.store import Key, Measurement
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.display import cell_text
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure
-from perfmodel.report.tables import below_marker, csv_text, markdown_table
+from perfmodel.report.layout import below_marker, csv_text, markdown_table
 from scripts.lab.studies import Claim
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import found_weights
+from perfmodel.calibration import recommended
 from perfmodel.cli import application
 from perfmodel.errors import NoDeviceError
 from perfmodel.predicting.model import fit
@@ -58,7 +58,7 @@ def no_device(selector=None):
 def perfmodel(tmp_path, monkeypatch):
     """A runner of commands beside kernel files and weights, where weights find no device to compare theirs with."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(found_weights, "identify", no_device)
+    monkeypatch.setattr(recommended, "identify", no_device)
     Path("kernel.py").write_text(KERNEL)
     Path("variants.py").write_text(VARIANTS)
     model = fit(measurements())

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import found_weights
-from perfmodel.calibration.found_weights import FoundWeights
+from perfmodel.calibration import recommended
+from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli import application
 from perfmodel.compare.comparison import in_words
 from perfmodel.facts import DeviceFacts
@@ -63,7 +63,7 @@ def test_without_a_folder_that_of_the_weights_of_the_device_in_use(tmp_path, mon
     shutil.copytree(DATA, folder)
     found = FoundWeights(folder / "overlap.json", DeviceFacts("D", "P", "1", ()), "your own")
     asked = []
-    monkeypatch.setattr(found_weights, "find_weights", lambda *device: asked.append(device) or found)
+    monkeypatch.setattr(recommended, "find_weights", lambda *device: asked.append(device) or found)
     options = ("--protocol", "A", "--csv", "predictions")
     result = run("evaluate", "--device", "board", *options)
     assert [("board", None)] == asked

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.calibration import found_weights
-from perfmodel.calibration.found_weights import FoundWeights
+from perfmodel.calibration import recommended
+from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.compare import compare
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import fit, load
@@ -110,7 +110,7 @@ def test_weights_are_those_given_those_beside_the_store_or_those_of_the_device(r
     assert "mine.json" == document(run("outliers", *given, "-w", "mine.json"))["weights"]
     own = FoundWeights(Path(f"device/{NAME}.json"), DeviceFacts("D", "P", "1", ()), "your own")
     asked = []
-    monkeypatch.setattr(found_weights, "find_weights", lambda *device: asked.append(device) or own)
+    monkeypatch.setattr(recommended, "find_weights", lambda *device: asked.append(device) or own)
     assert document(run("outliers", *given)) == document(run("outliers", "--device", "board", "--json"))
     assert [("board", None)] == asked
     elsewhere = Path("elsewhere")

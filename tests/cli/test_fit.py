@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import fitted_device
+from perfmodel.calibration import calibrate
 from perfmodel.cli import application
 from perfmodel.counts import count
 from perfmodel.kernels import load_file
@@ -37,7 +37,7 @@ def folder(tmp_path):
 @pytest.fixture
 def two_families(monkeypatch):
     known = {name: families()[name] for name in (CORE, "overlap")}
-    monkeypatch.setattr(fitted_device, "families", lambda: known)
+    monkeypatch.setattr(calibrate, "families", lambda: known)
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families):
 
 
 def test_all_families_with_given_facts(folder, monkeypatch):
-    monkeypatch.setattr(fitted_device, "families", lambda: {name: families()[name] for name in (CORE, "roofline")})
+    monkeypatch.setattr(calibrate, "families", lambda: {name: families()[name] for name in (CORE, "roofline")})
     result = run("--all", "--from", str(folder), "--facts", "gtx-480")
     assert 0 == result.exit_code, result.stderr
     written = json.loads((folder / "roofline.json").read_text())

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from perfmodel.calibration import found_weights
-from perfmodel.calibration.found_weights import FoundWeights
+from perfmodel.calibration import recommended
+from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli.options import about, model_of, share, size_points, sizes
 from perfmodel.cli.settings import Settings, using
 from perfmodel.errors import ForeignWeightsWarning, OptionError, SizeOptionError, UnknownVariantError, VariantError
@@ -77,7 +77,7 @@ def test_one_size_of_each_name():
 def test_the_model_of_the_device_in_use_says_where_it_is_from(monkeypatch, capsys):
     found = FoundWeights(WEIGHTS, DeviceFacts("Board 7", "P", "1", ()), "your own")
     asked = []
-    monkeypatch.setattr(found_weights, "find_weights", lambda *args: asked.append(args) or found)
+    monkeypatch.setattr(recommended, "find_weights", lambda *args: asked.append(args) or found)
     model = model_of(None, "bottleneck", device="board")
     assert [("board", "bottleneck")] == asked
     assert load(WEIGHTS) == model
@@ -93,10 +93,10 @@ def test_the_model_of_the_device_in_use_says_where_it_is_from(monkeypatch, capsy
 
 def test_named_weights_of_another_device_are_warned_of(monkeypatch, capsys):
     own = load(WEIGHTS).facts
-    monkeypatch.setattr(found_weights, "device_in_use", lambda _: own)
+    monkeypatch.setattr(recommended, "device_in_use", lambda _: own)
     model_of(WEIGHTS)
     newer = DeviceFacts(own.name, own.platform, "9.9", own.facts)
-    monkeypatch.setattr(found_weights, "device_in_use", lambda _: newer)
+    monkeypatch.setattr(recommended, "device_in_use", lambda _: newer)
     expected = re.escape(f"the weights are not of the device in use: driver '{own.driver}', here '9.9'")
     with pytest.warns(ForeignWeightsWarning, match=expected):
         model_of(WEIGHTS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.calibration import found_weights
+from perfmodel.calibration import recommended
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl import Device
 from tests.cli.conftest import OFFSETS
@@ -97,12 +97,12 @@ def test_weights_of_the_device_in_use_need_no_path(perfmodel, tmp_path, monkeypa
     folder = tmp_path / "data" / "board"
     folder.mkdir(parents=True)
     (folder / "device.json").write_text(dumps(board.to_json()))
-    monkeypatch.setattr(found_weights, "data_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "data")
     asked = ("predict", "kernel.py", "-p", "n=4096")
     without = perfmodel(*asked)
     assert (2, "") == (without.exit_code, without.stdout)
     assert "no OpenCL device was found to take the weights of; there are weights of: data/board (" in without.stderr
-    monkeypatch.setattr(found_weights, "identify", lambda selector: Device(0, board))
+    monkeypatch.setattr(recommended, "identify", lambda selector: Device(0, board))
     refused = perfmodel(*asked)
     assert 2 == refused.exit_code
     assert "no weights were found of the device in use, 'Board 7' of A Platform, driver 1.2" in refused.stderr

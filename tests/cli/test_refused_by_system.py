@@ -143,14 +143,14 @@ def test_a_current_folder_that_was_removed(folder, arguments, status, said):
 
 
 def test_weights_are_found_without_a_current_folder(folder, monkeypatch):
-    from perfmodel.calibration import found_weights
+    from perfmodel.calibration import recommended
 
     gone = folder / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert "of the current folder" in [words for words, _ in found_weights.places()]
-    assert str(folder) == found_weights.shown(folder)
+    assert "of the current folder" in [words for words, _ in recommended.places()]
+    assert str(folder) == recommended.shown(folder)
 
 
 def test_python_without_docstrings_is_refused_before_loopy_fails(folder):

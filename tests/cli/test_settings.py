@@ -20,7 +20,7 @@ from perfmodel.cli.settings import (
     table_width,
     using,
 )
-from perfmodel.counts.quasipoly.at_sizes import UpperBoundWarning, warn_of_bound
+from perfmodel.counts.quasipoly.arguments import UpperBoundWarning, warn_of_bound
 from perfmodel.errors import (
     ExpressionError,
     OutputError,

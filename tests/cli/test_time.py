@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.calibration import found_weights
+from perfmodel.calibration import recommended
 from perfmodel.cli import time as timing
 from perfmodel.opencl import find
 from tests.cli.conftest import OFFSETS, SCALE
@@ -66,9 +66,9 @@ N = ("-p", "n=4096")
 @pytest.fixture
 def here(perfmodel, monkeypatch):
     """The commands; the device is not checked again by each, and no weights are found."""
-    monkeypatch.setattr(found_weights, "places", lambda: ())
+    monkeypatch.setattr(recommended, "places", lambda: ())
     used = device()
-    monkeypatch.setattr(found_weights, "identify", lambda name=None: used)
+    monkeypatch.setattr(recommended, "identify", lambda name=None: used)
     monkeypatch.setattr("perfmodel.opencl.find", lambda name=None: find(name) if name == "H100" else used)
     Path("pair.py").write_text(PAIR)
     Path("wrong.py").write_text(WRONG)
@@ -145,7 +145,7 @@ def test_weights_of_the_device_are_found(here, monkeypatch):
     home.mkdir(parents=True)
     Path("weights.json").rename(home / "stevens_kloeckner_2016.json")
     (home / "device.json").write_text(json.dumps(device().facts.to_json()))
-    monkeypatch.setattr(found_weights, "places", lambda: (("of the test", Path("fitted")),))
+    monkeypatch.setattr(recommended, "places", lambda: (("of the test", Path("fitted")),))
     found = document(here("time", "kernel.py", *N, *ONCE, "--json"))
     assert str(home / "stevens_kloeckner_2016.json") == found["weights"]
     assert found["points"][0]["variants"][0]["factor"] > 0

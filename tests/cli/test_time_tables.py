@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.cli.time import note_lines, order_lines, point_document, terms_text, timed_csv, timed_table
 from perfmodel.predicting.ranking import RankedVariant
-from perfmodel.tuning.timed import timed_point
+from perfmodel.tuning.timing import timed_point
 from tests.tuning.test_timing import row
 
 FAR = "far from what was measured"

@@ -13,7 +13,7 @@ import pymbolic.primitives as p
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.reading.affine import affine_form
+from perfmodel.counts.reading.domains import affine_form
 from perfmodel.errors import (
     AssumptionError,
     BudgetError,

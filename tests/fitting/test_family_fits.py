@@ -11,7 +11,7 @@ import pytest
 from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
-from perfmodel.fitting.uncertainty.local_scale import fit_local_scale
+from perfmodel.fitting.uncertainty.conformal import fit_local_scale
 from perfmodel.fitting.uncertainty.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predicting.model import fit

@@ -18,7 +18,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
 from perfmodel.fitting.uncertainty.anchored import Anchored
 from perfmodel.fitting.uncertainty.conformal import Conformal
-from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.fitting.weights import rows_hash
 from perfmodel.models import Family
 from perfmodel.models.model import Weight

@@ -168,7 +168,7 @@ def _facts(path: Path) -> str:
 
 
 def _plans(path: Path) -> str:
-    from perfmodel.measuring.size_plan_file import read_plans
+    from perfmodel.measuring.size_plan import read_plans
 
     return json.dumps([[plan.parameters, plan.seconds] for plan in read_plans(path).values()])
 
@@ -187,7 +187,7 @@ def _entry(path: Path) -> str:
 
 
 def _made(path: Path) -> str:
-    from perfmodel.calibration.synthesised_kernels import synthesise
+    from perfmodel.calibration.kernel_choice import synthesise
 
     text = path.read_bytes().decode(errors="surrogateescape").split("\n")[0]
     return str(synthesise(text).isolated({"work_group": ()}))

@@ -21,9 +21,8 @@ from perfmodel.errors import LaunchLimitError
 from perfmodel.features import evaluate, feature
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
-from perfmodel.measuring.arguments import contents, host_array
-from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.subject import Subject
+from perfmodel.measuring.record import Bench
+from perfmodel.measuring.subject import Subject, contents, host_array
 from tests.machine import ROOT, device
 
 CAMPAIGNS = ("measurement_kernels", "test_kernels")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from perfmodel.report.tables import percent
+from perfmodel.report.layout import percent
 from scripts.lab.families_page import BEGIN, HEADER, SIMULATED, families_page
-from tests.compare.test_side_by_side import contenders
+from tests.compare.test_contenders_side_by_side import contenders
 
 
 def cells(line: str) -> list[str]:

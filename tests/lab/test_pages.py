@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from perfmodel.report.isolation import BEGIN
+from perfmodel.report.memory_hierarchy import BEGIN
 from perfmodel.store import read
 from perfmodel.store.isolation import FILE
 from perfmodel.store.probes import append_probe

@@ -14,7 +14,7 @@ from perfmodel import store
 from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import Silent, session, timekeeper
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.timing import Samples, now
 from tests.campaigns import SCALE, TINY, measured
 from tests.machine import device

@@ -30,7 +30,7 @@ if not follow_supervisor():
     sys.exit(supervise(again, lambda message: print(message, flush=True)))
 
 from dataclasses import replace
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.timekeeper import Timekeeper
 from tests.campaigns import SCALE, measured
 

@@ -8,7 +8,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.measuring.bench import Bench
+from perfmodel.measuring.record import Bench
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.measuring.timing import Samples, now

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel.calibration import found_weights
+from perfmodel.calibration import recommended
 from perfmodel.cli import application
 from perfmodel.errors import (
     ExpressionError,
@@ -168,7 +168,7 @@ def fitted(fitted_once, tmp_path, monkeypatch) -> Path:
     """A copy of these folders, with the third one as the working directory."""
     shutil.copytree(fitted_once, tmp_path / "copy")
     monkeypatch.chdir(tmp_path / "copy" / "elsewhere")
-    monkeypatch.setattr(found_weights, "identify", no_device)  # to compare the weights' own device with
+    monkeypatch.setattr(recommended, "identify", no_device)  # to compare the weights' own device with
     return tmp_path / "copy"
 
 

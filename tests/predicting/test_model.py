@@ -17,8 +17,7 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.uncertainty.conformal import Conformal
-from perfmodel.fitting.uncertainty.local_scale import LocalScale, WeightScale
+from perfmodel.fitting.uncertainty.conformal import Conformal, LocalScale, WeightScale
 from perfmodel.fitting.uncertainty.measured_range import Measured
 from perfmodel.models import Family
 from perfmodel.models.model import Weight

@@ -8,7 +8,7 @@ import pytest
 from perfmodel.errors import AnchorError, AssumptionError, LevelError, ParameterError, UnmeasuredFeatureError
 from perfmodel.fitting.uncertainty.anchored import Anchored
 from perfmodel.fitting.uncertainty.conformal import Conformal
-from perfmodel.fitting.uncertainty.scatter import Scatter
+from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Anchor
 from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking, rank, scatter_of, sweep, with_ties

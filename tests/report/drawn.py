@@ -7,8 +7,7 @@ import itertools
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from perfmodel.report.drawing import empty_figure
-from perfmodel.report.label_places import Box, overlap
+from perfmodel.report.drawing import Box, empty_figure, overlap
 
 SMALLEST = 6.5
 """Smallest letters that are legible in print [pt]."""

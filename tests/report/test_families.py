@@ -7,7 +7,7 @@ import json
 from io import StringIO
 
 from perfmodel.report.families import families_csv, families_document, families_table
-from tests.compare.test_side_by_side import contenders
+from tests.compare.test_contenders_side_by_side import contenders
 
 
 def test_the_table_marks_the_best_of_each_column_and_says_who_could_not_be_fitted():

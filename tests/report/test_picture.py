@@ -11,7 +11,7 @@ from perfmodel.compare import Evaluation
 from perfmodel.errors import OutputError
 from perfmodel.report.picture import picture_predicted_measured, plot_predicted_vs_measured, predicted_measured_figure
 from tests.report.drawn import check_legible, labels, new_axes
-from tests.report.test_tables import ROWS
+from tests.report.test_layout_tables import ROWS
 
 
 def test_axes_are_logarithmic_and_equal():

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.calibration.found_weights import places
-from perfmodel.calibration.recommended import recommended_weights
+from perfmodel.calibration.recommended import places, recommended_weights
 
 QUICKSTART = Path(__file__).parents[2] / "scripts" / "quickstart.py"
 

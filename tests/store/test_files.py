@@ -15,7 +15,7 @@ import pytest
 from perfmodel import errors, store
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurement
-from perfmodel.store.records import read_counts
+from perfmodel.store.lines import read_counts
 
 
 def digest(content) -> str:

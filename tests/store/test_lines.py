@@ -11,8 +11,7 @@ import pytest
 from perfmodel.documents import json_document
 from perfmodel.errors import DiskFullError, OutputError, StoreReadOnlyError
 from perfmodel.store import lines
-from perfmodel.store.lines import append_line, failure, opened, write_line
-from perfmodel.store.reading import read_lines
+from perfmodel.store.lines import append_line, failure, opened, read_lines, write_line
 
 
 def test_lines_come_with_their_numbers(tmp_path):

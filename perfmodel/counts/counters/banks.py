@@ -15,7 +15,7 @@ from perfmodel.counts.counters.footprint import Site, doubts
 from perfmodel.counts.counters.lane_boxes import completed
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.translation import fraction, quasi_polynomial_of
+from perfmodel.counts.quasipoly.printing import fraction, quasi_polynomial_of
 
 SET, IN, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param
 WORD_BYTES = 4

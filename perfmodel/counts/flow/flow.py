@@ -20,15 +20,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.flow.chains import Chain, ChainRow, Parallelism
-from perfmodel.counts.flow.execution import Arcs, Position, Rules
+from perfmodel.counts.flow.execution import LATEST, Arcs, Position, Rules
 from perfmodel.counts.flow.graph import FlowGraph, flow_graph
-from perfmodel.counts.flow.paths import Term
-from perfmodel.counts.flow.state import LATEST
+from perfmodel.counts.flow.paths import Chain, ChainRow, Parallelism, Term
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.flow.walkthrough import Walkthrough
 from perfmodel.counts.flow.work import work_of
-from perfmodel.counts.program.steps import SHARED, Act, Dataflow
+from perfmodel.counts.program.program import SHARED, Act, Dataflow
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ActCostError
 from perfmodel.lazy import Lazy, cached_property

@@ -8,8 +8,7 @@ from perfmodel.counts.flow.execution import Arc
 from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import Nest
 from perfmodel.counts.flow.walkthrough import Walkthrough
-from perfmodel.counts.program.steps import Step
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.program.program import DeviceKernel, Loop, Node, Run, Step, Wait
 from perfmodel.counts.quasipoly.count import Count
 
 

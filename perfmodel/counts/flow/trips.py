@@ -1,8 +1,11 @@
-"""Trip counts: how often one work-item runs the body of a nest of sequential loops."""
+"""Trip counts: how often one work-item runs the body of a nest of sequential loops.
+
+How often an average sub-group executes a part of the schedule, as a work-flow graph needs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,11 +14,11 @@ from functools import cache
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.points.barvinok import BudgetSpentError, limited
 from perfmodel.counts.points.cardinality import Cardinality, product
 from perfmodel.counts.points.factors import variable
-from perfmodel.counts.program.program import Domain
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node
+from perfmodel.counts.points.summation import BudgetSpentError, limited
+from perfmodel.counts.program.program import DeviceKernel, Domain, Loop, Node
+from perfmodel.counts.program.serialisation import access_places
 from perfmodel.counts.quasipoly.count import Count
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -217,3 +220,50 @@ def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
     lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1))
     lines = lines.move_dims(IN, 0, OUT, 0, k)
     return lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)
+
+
+class Averages:
+    """Executions by the sub-groups of one launch over their number, at fixed sizes.
+
+    A loop nest counts as often as its most executed statement. A guarded statement counts as often
+    as its accesses to global memory; without such accesses it counts as often as its nest.
+
+    Parameters
+    ----------
+    cardinalities : Cardinalities
+        Counts the sets of the program.
+    sizes : mapping of str to int
+        All size parameters.
+    """
+
+    def __init__(self, cardinalities: Cardinalities, sizes: Mapping[str, int]) -> None:
+        self.cardinalities, self.sizes, self.program = cardinalities, sizes, cardinalities.program
+        self.trips = Trips(cardinalities)
+        self.launches = {launch.name: k for k, launch in enumerate(self.program.launches)}
+        self.places = {k: access_places(self.program, k) for k in self.launches.values()}
+        self.sub_groups = {k: self._sub_groups(k) for k in self.launches.values()}
+        self.executions = cache(self._executions)
+
+    def _executions(self, launch: str, loops: Nest, statement: str = "") -> float:
+        """Return the average of a nest of the launch, or of a guarded statement in it."""
+        number = self.launches.get(launch)
+        if number is None:  # the nest stands between two launches
+            return float(self.trips.count(loops)(**self.sizes))
+        own = {id(one.domain): one.domain for one in self.places[number] if statement and one.statement == statement}
+        inside = [
+            one.domain for one in self.program.statements
+            if one.domain.launch == number and self.trips.around.keys() & one.domain.names == set(loops)
+        ]
+        found = self._most(number, own.values() or inside)
+        return float(self.trips.count(loops)(**self.sizes)) if found is None else found
+
+    def _most(self, launch: int, domains: Iterable[Domain]) -> float | None:
+        numbers = [float(self.cardinalities.count(domain, "subgroup")(**self.sizes)) for domain in domains]
+        return max(numbers) / self.sub_groups[launch] if numbers and self.sub_groups[launch] else None
+
+    def _sub_groups(self, launch: int) -> float:
+        """Return the sub-groups of one execution of the launch."""
+        repeats = float(self.cardinalities.repeats(launch)(**self.sizes))
+        groups = float(self.cardinalities.work_groups(launch)(**self.sizes))
+        size = self.program.launches[launch].group_size
+        return -(-size // self.cardinalities.subgroup_size) * groups / max(repeats, 1.0)

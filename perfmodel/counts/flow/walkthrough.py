@@ -10,12 +10,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from perfmodel.counts.flow.execution import KEPT, Arcs, Position, Rules, execute, meet_barrier
+from perfmodel.counts.flow.execution import (
+    KEPT,
+    LATEST,
+    Arcs,
+    Position,
+    Rules,
+    Snapshot,
+    State,
+    execute,
+    meet_barrier,
+    path_in,
+)
 from perfmodel.counts.flow.paths import Path, Term, Value
-from perfmodel.counts.flow.state import LATEST, Snapshot, State, path_in
 from perfmodel.counts.flow.trips import Span, Trips
-from perfmodel.counts.program.steps import SHARED, Dataflow
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait, instructions_in
+from perfmodel.counts.program.program import SHARED, Dataflow, DeviceKernel, Loop, Node, Run, Wait, instructions_in
 from perfmodel.lazy import cached_property
 
 FOLLOWED = 3  # iterations of a long loop; a recurrence over a greater distance is not found

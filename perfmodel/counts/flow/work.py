@@ -5,8 +5,7 @@ from __future__ import annotations
 from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.flow.walkthrough import FOLLOWED, is_short
-from perfmodel.counts.program.steps import Act, Dataflow
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.program.program import Act, Dataflow, DeviceKernel, Loop, Node, Run, Wait
 
 Terms = dict[Term, int]
 

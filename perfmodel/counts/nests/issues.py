@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow
-from perfmodel.counts.nests.address import address_of
-from perfmodel.counts.nests.groups import SET, rolled, statements_by_nest, union_of
+from perfmodel.counts.nests.nest import address_of
+from perfmodel.counts.nests.nests import SET, rolled, statements_by_nest, union_of
 from perfmodel.counts.program.program import Access, Domain, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total

@@ -1,9 +1,14 @@
-"""Makes the table of nests of a program."""
+"""Makes the table of nests of a program.
+
+The statements of each nest, and what is made of their domains.
+
+Divides a launch into stretches without barriers, and these into nests of sequential loops.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -12,15 +17,185 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.graph import Recurrence
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.address import address_of
-from perfmodel.counts.nests.groups import SET, Key, copies, rolled, statements_by_nest, union_of, without
-from perfmodel.counts.nests.nest import Nest, NestAccess, NestChain
-from perfmodel.counts.nests.stretches import Surroundings
-from perfmodel.counts.program.program import Domain, Statement
-from perfmodel.counts.program.steps import SHARED, Act
+from perfmodel.counts.nests.nest import Nest, NestAccess, NestChain, address_of
+from perfmodel.counts.program.program import (
+    SHARED,
+    Act,
+    Domain,
+    Loop,
+    Node,
+    Place,
+    Statement,
+    Wait,
+    device_kernels,
+    has_barrier,
+)
+from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
 from perfmodel.lazy import Lazy, cached_property
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What stands around a place of the schedule.
+
+    Attributes
+    ----------
+    launch : int
+        Position of the launch.
+    stretch : int
+        Number of the part of the launch between two barriers, in the order of the schedule.
+    outer : tuple of str
+        Sequential loops around the stretch, which therefore contain barriers.
+    inner : tuple of str
+        Sequential loops inside the stretch, outermost first; loops that are unrolled are left out.
+    loop : Place
+        The place of the innermost of these loops; that of the stretch if there is none.
+    repeated : tuple of str
+        Unrolled loops around one of the inner loops, which the generated code therefore holds once for each value.
+    """
+
+    launch: int
+    stretch: int
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    loop: Place
+    repeated: tuple[str, ...] = ()
+
+
+def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
+    """Return what stands around each place of each launch, those before a node included."""
+    return {
+        (launch, place): found
+        for launch, device in enumerate(device_kernels(schedule))
+        for place, found in _Division(launch, unrolled).block(device.body, (), ())
+    }
+
+
+@dataclass
+class _Division:
+    """Numbers the stretches of one launch while its schedule is walked."""
+
+    launch: int
+    unrolled: Container[str]
+    stretch: int = 0
+
+    def block(
+        self, nodes: tuple[Node, ...], around: Place, outer: tuple[str, ...]
+    ) -> Iterator[tuple[Place, Surroundings]]:
+        """Yield the places of siblings of which one is, or contains, a barrier, or of a whole launch."""
+        for k, node in enumerate(nodes):
+            place = (*around, 2 * k)
+            if isinstance(node, Wait):
+                self.stretch += 1
+            elif isinstance(node, Loop) and has_barrier(node):
+                yield self._at((*around, 2 * k - 1), _Loops(outer, (), (), (), around))
+                self.stretch += 1
+                yield from self.block(node.body, (*place, node.iname), (*outer, node.iname))
+                self.stretch += 1
+            else:
+                yield from self.free((node,), k, around, _Loops(outer, (), (), (), around))
+
+    def free(
+        self, nodes: tuple[Node, ...], first: int, around: Place, loops: _Loops
+    ) -> Iterator[tuple[Place, Surroundings]]:
+        """Yield the places of siblings without barriers."""
+        for k, node in enumerate(nodes, first):
+            place = (*around, 2 * k)
+            yield self._at((*around, 2 * k - 1), loops)
+            yield self._at(place, loops)
+            if isinstance(node, Loop):
+                below = (*place, node.iname)
+                inside = loops.unrolled(node.iname) if node.iname in self.unrolled else loops.run(node.iname, below)
+                yield from self.free(node.body, 0, below, inside)
+
+    def _at(self, place: Place, loops: _Loops) -> tuple[Place, Surroundings]:
+        return place, Surroundings(
+            self.launch, self.stretch, loops.outer, loops.inner, loops.innermost, loops.repeated
+        )
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """The loops around a place: as in :class:`Surroundings`, and the unrolled ones that are met on the way."""
+
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    repeated: tuple[str, ...]
+    written_out: tuple[str, ...]
+    innermost: Place
+
+    def run(self, iname: str, below: Place) -> _Loops:
+        """Return the loops inside of a sequential loop."""
+        return replace(self, inner=(*self.inner, iname), repeated=self.written_out, innermost=below)
+
+    def unrolled(self, iname: str) -> _Loops:
+        """Return the loops inside of an unrolled loop."""
+        return replace(self, written_out=(*self.written_out, iname))
+
+
+SET = isl.dim_type.set
+Key = tuple[Surroundings, tuple[str, ...]]  #: what is around a nest, and the axes of its lanes
+
+
+def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
+    """Return the statements of each nest, in the order of the schedule.
+
+    Raises
+    ------
+    PlacesUnknownError
+        The kernel was stored before places were recorded.
+    """
+    program = flow.cardinalities.program
+    places = surroundings(program.schedule, flow.dataflow.unrolled)
+    found: dict[Key, list[Statement]] = defaultdict(list)
+    for statement in statements_with_places(program):
+        domain = statement.domain
+        lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
+        found[places[domain.launch, statement.place], lanes].append(statement)
+    return dict(sorted(found.items(), key=lambda item: (item[0][0].launch, item[0][0].stretch)))
+
+
+def rolled(domain: Domain, around: Surroundings) -> Domain:
+    """Return a domain without the inames of loops that the generated code writes out inside of the innermost loop."""
+    return without(domain, copied(domain, {*around.outer, *around.inner, *around.repeated}))
+
+
+def copied(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
+    """Return the inames of loops that the generated code writes out."""
+    inames = zip(domain.names, domain.axes, strict=True)
+    return tuple(name for name, axis in inames if not axis and name not in loops)
+
+
+def copies(domain: Domain, around: Surroundings) -> dict[str, int]:
+    """Return the inames of loops that the generated code writes out, each with its number of values at most."""
+    found = {}
+    for name in copied(domain, {*around.outer, *around.inner}):
+        place = domain.names.index(name)
+        low, high = domain.points.dim_min_val(place), domain.points.dim_max_val(place)
+        found[name] = high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else 1
+    return found
+
+
+def without(domain: Domain, names: Container[str]) -> Domain:
+    """Return the instances of a domain without some of its inames."""
+    points = domain.points
+    for k in reversed(range(len(domain.names))):
+        if domain.names[k] in names:
+            points = points.project_out(SET, k, 1)
+    axes = tuple(axis for axis, name in zip(domain.axes, domain.names, strict=True) if name not in names)
+    return replace(domain, points=points.coalesce(), axes=axes)
+
+
+def union_of(domains: Sequence[Domain]) -> Domain:
+    """Return the points in any of some domains of the same inames, or in the one of the most inames."""
+    whole = max(domains, key=lambda domain: len(domain.names))
+    for domain in domains:
+        if domain.names == whole.names and domain is not whole and not domain.points.is_subset(whole.points):
+            exact = domain.exact and whole.exact
+            whole = replace(whole, points=whole.points.union(domain.points).coalesce(), exact=exact)
+    return whole
 
 
 def nests_of(flow: Flow) -> tuple[Nest, ...]:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
-from perfmodel.counts.points.elimination import eliminated
+from perfmodel.counts.points.elimination import eliminated, straightened
 from perfmodel.counts.points.polytopes import Polytope, fraction_of
-from perfmodel.counts.points.straightening import straightened
 
 SET, PARAM, DIV, CONSTANT = (
     isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst

@@ -8,14 +8,12 @@ from fractions import Fraction
 
 import islpy as isl
 
-from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, can_count, limited, warn_once
 from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, only_at_sizes
-from perfmodel.counts.points.elimination import Factors, alternating
+from perfmodel.counts.points.elimination import Factors, alternating, straightened
 from perfmodel.counts.points.factors import FactoredSet, factored
-from perfmodel.counts.points.interval_counts import IntervalCounter
+from perfmodel.counts.points.partial_sums import IntervalCounter
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
-from perfmodel.counts.points.straightening import straightened
-from perfmodel.counts.points.summation import sum_of_points
+from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, can_count, limited, sum_of_points, warn_once
 
 SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
 MANY = 8

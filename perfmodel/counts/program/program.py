@@ -2,20 +2,221 @@
 
 A :class:`Program` is a list of launches and of statements. A statement is a set of executed
 instances (a domain) with the operations and accesses of each. Nothing here depends on Loopy.
+
+The schedule of a kernel as a tree of nodes, in the order of execution.
+
+The dataflow of a kernel's statements: frozen values, and their JSON.
+
+Nothing here depends on Loopy. :mod:`perfmodel.counts.reading.schedule` makes these values and
+:mod:`perfmodel.counts.flow.walkthrough` follows them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import islpy as isl
 
-from perfmodel.counts.program.steps import Dataflow
-from perfmodel.counts.program.tree import Node
+from perfmodel.lazy import Lazy, cached_property
 
-#: Positions among siblings and loops, alternating from the outside inwards; see :mod:`perfmodel.counts.program.places`.
+
+@dataclass(frozen=True)
+class Run:
+    """Execution of the instruction with this identifier."""
+
+    instruction: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A barrier; ``scope`` is ``"local"`` or ``"global"``."""
+
+    scope: str
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A sequential (or unrolled) loop over an iname."""
+
+    iname: str
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class DeviceKernel:
+    """A device kernel in the launch sequence."""
+
+    name: str
+    body: tuple[Node, ...]
+
+
+Node = Run | Wait | Loop | DeviceKernel
+
+
+def instructions_in(node: Node) -> Iterator[str]:
+    """Yield the identifiers of the instructions below a node, in schedule order."""
+    if isinstance(node, Run):
+        yield node.instruction
+    elif isinstance(node, (Loop, DeviceKernel)):
+        for child in node.body:
+            yield from instructions_in(child)
+
+
+def has_barrier(node: Node) -> bool:
+    """Whether the node is a barrier or has one below it."""
+    if isinstance(node, Wait):
+        return True
+    return isinstance(node, (Loop, DeviceKernel)) and any(has_barrier(child) for child in node.body)
+
+
+def device_kernels(nodes: Iterable[Node]) -> Iterator[DeviceKernel]:
+    """Yield the device kernels below some nodes, in schedule order: one for each launch of a program."""
+    for node in nodes:
+        if isinstance(node, DeviceKernel):
+            yield node
+        elif isinstance(node, Loop):
+            yield from device_kernels(node.body)
+
+
+Act = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("local", "barrier")``
+#: An affine index: its constant, and the coefficients of the names in it; None for any other.
+Index = tuple[int, tuple[tuple[str, int], ...]] | None
+Cell = tuple[Index, ...]
+
+SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones are registers
+
+
+class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
+    """One value that a statement needs, and the acts between it and the statement's result.
+
+    Attributes
+    ----------
+    variable : str
+        A temporary or an array.
+    cell : tuple of Index
+        Where in it; empty for a scalar.
+    path : tuple of Act
+        From the arrival of the value to the statement's result: the load from memory if there
+        is one, then each operation above the operand in the expression as C evaluates it.
+    """
+
+    variable: str
+    cell: Cell
+    path: tuple[Act, ...]
+
+
+class Writing(NamedTuple):
+    """Where a statement leaves its result: ``space`` is ``global``, ``local`` or ``private``."""
+
+    variable: str
+    cell: Cell
+    space: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One statement: what it reads and writes, and all the acts of one execution.
+
+    Attributes
+    ----------
+    name : str
+        Identifier of the instruction, as in the schedule.
+    readings : tuple of Reading
+        The values that it needs, also for its guards and data-dependent indices.
+    writings : tuple of Writing
+        What it assigns.
+    acts : tuple of (Act, int)
+        Operations and accesses to global and local memory, with their number.
+    guarded : bool
+        Whether a test decides if it is executed.
+    """
+
+    name: str
+    readings: tuple[Reading, ...]
+    writings: tuple[Writing, ...]
+    acts: tuple[tuple[Act, int], ...]
+    guarded: bool = False
+
+
+@dataclass(frozen=True)
+class Dataflow(Lazy):
+    """All statements of a kernel in the order of the schedule.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        The statements.
+    unrolled : tuple of str
+        Inames of loops that the generated code writes out, or that are lanes of a vector.
+    parallel : tuple of str
+        Inames on hardware axes.
+    """
+
+    steps: tuple[Step, ...]
+    unrolled: tuple[str, ...] = ()
+    parallel: tuple[str, ...] = ()
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Step]:
+        """The statements by their identifiers."""
+        return {step.name: step for step in self.steps}
+
+
+# {{{ JSON
+
+def write_dataflow(dataflow: Dataflow) -> dict[str, Any]:
+    """Return a JSON-able dictionary from which :func:`read_dataflow` makes an equal value."""
+    return {
+        "steps": [
+            [
+                step.name,
+                [[r.variable, _write_cell(r.cell), [list(act) for act in r.path]] for r in step.readings],
+                [[w.variable, _write_cell(w.cell), w.space] for w in step.writings],
+                [[*act, amount] for act, amount in step.acts],
+                step.guarded,
+            ]
+            for step in dataflow.steps
+        ],
+        "unrolled": list(dataflow.unrolled),
+        "parallel": list(dataflow.parallel),
+    }
+
+
+def read_dataflow(data: Mapping[str, Any]) -> Dataflow:
+    """Read what :func:`write_dataflow` wrote."""
+    return Dataflow(
+        tuple(
+            Step(
+                name,
+                tuple(Reading(v, _read_cell(c), tuple((a, b) for a, b in path)) for v, c, path in readings),
+                tuple(Writing(v, _read_cell(c), space) for v, c, space in writings),
+                tuple(((a, b), amount) for a, b, amount in acts),
+                guarded,
+            )
+            for name, readings, writings, acts, guarded in data["steps"]
+        ),
+        tuple(data["unrolled"]), tuple(data["parallel"]),
+    )
+
+
+def _write_cell(cell: Cell) -> list[Any]:
+    return [None if index is None else [index[0], [list(term) for term in index[1]]] for index in cell]
+
+
+def _read_cell(data: list[Any]) -> Cell:
+    return tuple(
+        None if index is None else (index[0], tuple((name, factor) for name, factor in index[1]))
+        for index in data
+    )
+
+# }}}
+
+
+#: Positions among siblings and loops, alternating from the outside inwards; see
+#: :mod:`perfmodel.counts.program.serialisation`.
 Place = tuple[int | str, ...]
 
 
@@ -199,8 +400,8 @@ class Statement:
     Attributes
     ----------
     place : Place
-        Where it stands in the schedule (:mod:`perfmodel.counts.program.places`); empty in counts that were stored
-        before it was recorded.
+        Where it stands in the schedule (:mod:`perfmodel.counts.program.serialisation`); empty in counts that were
+        stored before it was recorded.
     instruction : str
         Identifier of the instruction; "" for a test.
     """

@@ -1,15 +1,30 @@
-"""Checks of the sizes at which a count is evaluated."""
+"""Checks of the sizes at which a count is evaluated.
+
+Values of numbers that have no formula of a reasonable length, at given sizes.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from perfmodel.counts.points.bounding_box import most_points
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded
+from perfmodel.counts.points.set_counter import count_points
+from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
+from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.documents import EXACT, shortened
-from perfmodel.errors import ParameterError, SizeRangeError
+from perfmodel.errors import CountTooHardError, ParameterError, PerfModelWarning, SizeRangeError
+from perfmodel.threads import alone
 
 
 def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
@@ -90,3 +105,176 @@ def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArr
     if array.size and array.min() < 0:
         raise ParameterError(name, f"is {array.min()} somewhere, which is negative", allowed)
     return array.astype(np.int64)
+
+
+PARAM = isl.dim_type.param
+Number = int | Fraction
+TOO_MUCH_WORK = "the exact number takes more work than is allowed, even at given sizes"
+REMEMBERED = 65536  # values at sizes; the least recently used are dropped
+HARDER = 20  # at given sizes a set may take so many times the operations that a formula may
+
+
+class UpperBoundWarning(PerfModelWarning):
+    """A value is an upper bound, as the exact one takes too much work."""
+
+
+def warn_of_bound(sizes: Mapping[str, int]) -> None:
+    """Warn that the value of a count at these sizes is an upper bound."""
+    where = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "constant sizes"
+    warnings.warn(
+        f"the count is an upper bound at {where}: {TOO_MUCH_WORK}; pass a larger budget= to count(), such as "
+        "budget=100, for the exact number", UpperBoundWarning, stacklevel=3,
+    )
+
+
+class Value(NamedTuple):
+    """A value at one size, and whether it is exact or an upper bound."""
+
+    value: Number
+    exact: bool
+
+
+class SummandsAtSizes:
+    """The sum of unexpanded products, as a function of sizes.
+
+    Parameters
+    ----------
+    summands : sequence of Unexpanded
+        What is added up.
+    """
+
+    def __init__(self, summands: Sequence[Unexpanded]) -> None:
+        self._distinct: dict[str, isl.Set | QuasiPolynomial] = {}
+        self._used: set[str] = set()
+        self._products = [
+            (one.factor, [self._known(part) for part in (*one.functions, *one.sets)]) for one in summands
+        ]
+        self.parameters = tuple(sorted(self._used))
+        self._value = lru_cache(REMEMBERED)(self._sum)
+
+    def _known(self, part: isl.Set | isl.PwQPolynomial) -> str:
+        key = str(part)
+        if key not in self._distinct:
+            self._distinct[key] = part if isinstance(part, isl.Set) else quasi_polynomial_of(part)
+            self._used.update(parameters_of(part))
+        return key
+
+    def at(self, sizes: Mapping[str, int]) -> Value:
+        """Return the value at one size, or an upper bound where the exact one takes too much work.
+
+        Raises
+        ------
+        CountTooHardError
+            There is no finite bound either.
+        """
+        for name in self.parameters:
+            if name not in sizes:
+                raise ParameterError(name, "was left out", self.parameters)
+        return self._value(*(int(sizes[name]) for name in self.parameters))
+
+    def at_arrays(self, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
+        """Return the values at arrays of sizes of one shape; a bound among them is warned of."""
+        shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
+        columns = [np.broadcast_to(sizes[name], shape).ravel().tolist() for name in self.parameters]
+        points = list(zip(*columns, strict=True)) if columns else [()]
+        found = [self._value(*point) for point in points]
+        for point, one in zip(points, found, strict=True):
+            if not one.exact:
+                warn_of_bound(dict(zip(self.parameters, point, strict=True)))
+                break
+        values = np.array([float(one.value) for one in found])
+        return values.reshape(shape) if columns else np.full(shape, values[0])
+
+    @alone
+    def _sum(self, *point: int) -> Value:
+        sizes = dict(zip(self.parameters, point, strict=True))
+        values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}
+        total, exact = Fraction(0), True
+        for factor, keys in self._products:
+            low, high = factor, factor
+            for key in keys:
+                corners = [end * value for end in (low, high) for value in values[key]]
+                low, high = min(corners), max(corners)
+            total, exact = total + high, exact and low == high
+        return Value(int(total) if total.denominator == 1 else total, exact)
+
+
+def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
+    """Return the names of the parameters that a set, a map or a function depends on."""
+    space = part.get_domain_space() if isinstance(part, isl.PwQPolynomial) else part.get_space()
+    return [space.get_dim_name(PARAM, k) for k in range(part.dim(PARAM)) if part.involves_dims(PARAM, k, 1)]
+
+
+def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tuple[Number, Number]:
+    if isinstance(part, QuasiPolynomial):
+        value = part.exact(*(sizes[name] for name in part.parameters))
+        return value, value
+    return points_at(part, sizes)
+
+
+def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """Return bounds of the number of points of a set at given sizes: equal ones, unless that is too much work.
+
+    Raises
+    ------
+    CountTooHardError
+        The set needs too much work even there, and its upper bound does so too.
+    """
+    for name, value in sizes.items():
+        index = points.find_dim_by_name(PARAM, name)
+        if index >= 0:
+            points = points.fix_val(PARAM, index, isl.Val(value))
+    points = points.project_out(PARAM, 0, points.dim(PARAM))
+    number = count_points(points, OPERATIONS)
+    if not _is_exact(number):
+        with suppress(BudgetSpentError), limited(OPERATIONS):
+            return (_listed(points),) * 2
+        number = count_points(points, HARDER * OPERATIONS)
+    if _is_exact(number):
+        return (_number(number),) * 2
+    bounds = [] if number.unexpanded else [_number(number)]
+    try:
+        with limited(HARDER * OPERATIONS):
+            bounds.append(most_points(points))
+    except BudgetSpentError:
+        if not bounds:
+            raise CountTooHardError(dict(sizes)) from None
+    return 0, min(bounds)
+
+
+def _is_exact(number: Cardinality) -> bool:
+    return number.exact and not number.unexpanded
+
+
+def _number(number: Cardinality) -> int:
+    return int(quasi_polynomial_of(number.polynomial).exact())
+
+
+def _listed(points: isl.Set) -> int:
+    """Return the number of points of a set by listing them: few points in many overlapping pieces are found fast."""
+    found: set[str] = set()
+    for piece in points.get_basic_sets():
+        listed: list[isl.Point] = []
+        isl.Set.from_basic_set(piece).foreach_point(listed.append)
+        found.update(str(point) for point in listed)
+    return len(found)
+
+
+# {{{ JSON
+
+def written(one: Unexpanded) -> dict[str, Any]:
+    """Return a product as a JSON-able dictionary."""
+    return {
+        "factor": str(one.factor), "functions": [str(part) for part in one.functions],
+        "sets": [str(part) for part in one.sets],
+    }
+
+
+def read(data: Mapping[str, Any]) -> Unexpanded:
+    """Read what :func:`written` wrote."""
+    return Unexpanded(
+        Fraction(data["factor"]), tuple(isl.PwQPolynomial(text) for text in data["functions"]),
+        tuple(isl.Set(text) for text in data["sets"]),
+    )
+
+# }}}

@@ -12,22 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.parts import given
-from perfmodel.counts.points.barvinok import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.points.cardinality import Unexpanded, multiplied, simplified
-from perfmodel.counts.quasipoly.arguments import whole_array
-from perfmodel.counts.quasipoly.at_sizes import (
+from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.quasipoly.arguments import (
     TOO_MUCH_WORK,
     SummandsAtSizes,
     parameters_of,
     read,
     warn_of_bound,
+    whole_array,
     written,
 )
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
-from perfmodel.counts.quasipoly.printing import as_latex, as_text, latex_text
-from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomial_of
-from perfmodel.counts.quasipoly.vanishing import vanishes
+from perfmodel.counts.quasipoly.printing import as_latex, as_text, indicator_of, latex_text, quasi_polynomial_of
+from perfmodel.counts.quasipoly.together import vanishes
 from perfmodel.display import one_line
 from perfmodel.errors import GranularityError, IncomparableCountsError, InfiniteCountError
 from perfmodel.lazy import cached_property
@@ -280,7 +279,7 @@ class Count:
         """Return the value at one size: an int, or a Fraction where statistics enter.
 
         It is as exact as the count. A count without a formula may be too much work even at one size; a bound is
-        then returned, with an :class:`~perfmodel.counts.quasipoly.at_sizes.UpperBoundWarning`.
+        then returned, with an :class:`~perfmodel.counts.quasipoly.arguments.UpperBoundWarning`.
 
         Raises
         ------

@@ -148,12 +148,19 @@ def _builder(tree: Any, position: DistinctCounts) -> Build | None:
 
 
 def _dataclass_builder(tree: Any, position: DistinctCounts) -> Build | None:
-    kind, names = type(tree), [field.name for field in fields(tree)]
-    items = [(getattr(tree, name), _builder(getattr(tree, name), position)) for name in names]
-    if not any(build for _, build in items):
-        return None
-    builds = [build or _constant(item) for item, build in items]
-    return lambda values: kind(*[build(values) for build in builds])
+    kind, items = type(tree), {field.name: getattr(tree, field.name) for field in fields(tree)}
+    builders = {name: _builder(item, position) for name, item in items.items()}
+    builds = [(name, build) for name, build in builders.items() if build is not None]
+
+    def build_dataclass(values: Sequence[Number]) -> Any:
+        value = object.__new__(kind)  # as unpickling does: __init__ sets each field by a call, if they are frozen
+        content = vars(value)
+        content.update(items)
+        for name, build in builds:
+            content[name] = build(values)
+        return value
+
+    return build_dataclass if builds else None
 
 
 def _constant(item: Any) -> Build:

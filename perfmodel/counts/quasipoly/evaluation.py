@@ -3,6 +3,12 @@
 A *piece* is a guard (affine constraints) and a sum of terms ``coefficient * product of
 atoms**exponent``. An atom is a parameter or the floor of an affine form of earlier atoms. The value
 at a point is computed by Python code that is generated once. Nothing here knows isl.
+
+Evaluation of a quasi-polynomial at many points with NumPy.
+
+Integers are used where they cannot overflow and floats where cancellation does not spoil them.
+Elsewhere both are needed: 64-bit integers that wrap around give a value's low bits exactly, and
+the float, though off, says which multiple of 2**64 is to be added.
 """
 
 from __future__ import annotations
@@ -10,8 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
-from typing import Any
+from math import lcm, prod
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.lazy import Lazy, cached_property
 
@@ -156,3 +165,150 @@ def _term_source(term: Term, common: int) -> str:
     for atom, exponent in term.powers:
         factors.extend([f"x{atom}"] * exponent)
     return "*".join(factors)
+
+
+TOLERANCE = 1e-12  # relative error that is promised
+BLOCK = 1 << 14  # points evaluated together, so that intermediate arrays stay in the cache
+LIMIT = 2**62
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Array = TypeVar("Array", Ints, Floats)
+
+
+def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
+    """Return the values at ``count`` points, as float64, given one array for each parameter."""
+    if not values:
+        return np.full(count, float(function.exact()))
+    result = np.zeros(count)
+    fits = _forms_fit(function, [int(np.abs(v).max(initial=0)) for v in values])
+    for start in range(0, count, BLOCK):
+        block = [value[start:start + BLOCK] for value in values]
+        result[start:start + BLOCK] = (_block_values if fits else _point_by_point)(function, block)
+    return result
+
+
+def _forms_fit(function: QuasiPolynomial, largest: list[int]) -> bool:
+    """Whether no affine form can exceed 64 bits."""
+    sizes = list(largest)
+
+    def size(form: Affine) -> int:
+        return abs(form.constant) + sum(abs(c) * sizes[atom] for atom, c in form.coefficients)
+
+    for floor in function.floors:
+        if size(floor.numerator) >= LIMIT:
+            return False
+        sizes.append(size(floor.numerator) // floor.denominator + 1)
+    return all(
+        size(constraint.form) < LIMIT for piece in function.pieces
+        for conjunction in piece.guard for constraint in conjunction
+    )
+
+
+def _point_by_point(function: QuasiPolynomial, values: list[Ints]) -> Floats:
+    points = zip(*(value.tolist() for value in values), strict=True)
+    return np.array([float(function.exact(*point)) for point in points])
+
+
+def _block_values(function: QuasiPolynomial, values: list[Ints]) -> Floats:
+    atoms = list(values)
+    for floor in function.floors:
+        atoms.append(_affine(floor.numerator, atoms) // floor.denominator)
+    result = np.zeros(len(values[0]))
+    todo = np.ones(len(result), dtype=bool)
+    for piece in function.pieces:
+        mask = _where(piece.guard, atoms) & todo
+        if mask.all():
+            return _piece_values(function, piece, atoms)
+        if mask.any():
+            result[mask] = _piece_values(function, piece, [a[mask] for a in atoms])
+            todo &= ~mask
+    return result
+
+
+def _affine(form: Affine, atoms: list[Ints]) -> Ints:
+    total = np.full(len(atoms[0]), form.constant, dtype=np.int64)
+    for atom, coefficient in form.coefficients:
+        total += coefficient * atoms[atom]
+    return total
+
+
+def _where(guard: Guard, atoms: list[Ints]) -> NDArray[np.bool_]:
+    result = np.zeros(len(atoms[0]), dtype=bool)
+    for conjunction in guard:
+        here = np.ones(len(result), dtype=bool)
+        for constraint in conjunction:
+            form = _affine(constraint.form, atoms)
+            here &= form == 0 if constraint.equality else form >= 0
+        result |= here
+    return result
+
+
+def _piece_values(function: QuasiPolynomial, piece: Piece, atoms: list[Ints]) -> Floats:
+    common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
+    scaled = [int(t.coefficient * common) for t in piece.terms]
+    largest = [int(np.abs(a).max(initial=0)) for a in atoms]
+    bound = sum(
+        abs(c) * prod(largest[a] ** e for a, e in t.powers)
+        for c, t in zip(scaled, piece.terms, strict=True)
+    )
+    if bound < LIMIT:
+        return _wrapped_sum(piece.terms, scaled, atoms) / common
+    total, error = _float_sum(piece.terms, scaled, atoms)
+    bad = error > TOLERANCE * np.abs(total)
+    if bad.any():
+        points = [a[bad] for a in atoms]
+        total[bad] = _mended(function, piece.terms, scaled, points, total[bad], error[bad], common)
+    return total / common
+
+
+def _mended(
+    function: QuasiPolynomial, terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints],
+    rough: Floats, error: Floats, common: int,
+) -> Floats:
+    """Return the exact sums, rounded once, from rough ones."""
+    low = _wrapped_sum(terms, scaled, atoms).astype(np.float64)
+    value = low + np.round((rough - low) / 2.0**64) * 2.0**64
+    for index in np.flatnonzero(error >= 2.0**61):  # too rough even for that
+        point = (int(a[index]) for a in atoms[:len(function.parameters)])
+        value[index] = float(function.exact(*point) * common)
+    return value
+
+
+def _wrapped_sum(terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints]) -> Ints:
+    """Return the sum modulo 2**64, between -2**63 and 2**63."""
+    products: dict[tuple[int, ...], Ints] = {}
+    total = np.zeros(len(atoms[0]), dtype=np.int64)
+    for c, term in zip(scaled, terms, strict=True):
+        wrapped = (c + 2**63) % 2**64 - 2**63
+        total += wrapped * _product(term, atoms, products) if term.powers else wrapped
+    return total
+
+
+def _float_sum(
+    terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints]
+) -> tuple[Floats, Floats]:
+    """Return the sum in floats, and a bound of its error."""
+    floats = [a.astype(np.float64) for a in atoms]
+    products: dict[tuple[int, ...], Floats] = {}
+    total, magnitude = np.zeros(len(atoms[0])), np.zeros(len(atoms[0]))
+    roundings = 0
+    for c, term in zip(scaled, terms, strict=True):
+        value = float(c) * _product(term, floats, products) if term.powers else float(c)
+        total += value
+        magnitude += np.abs(value)
+        roundings = max(roundings, 2 + 2 * sum(e for _, e in term.powers))
+    return total, magnitude * (np.finfo(np.float64).eps * (roundings + len(terms)))
+
+
+def _product(
+    term: Term, atoms: list[Array], products: dict[tuple[int, ...], Array]
+) -> Array:
+    """Return the product of the term's atoms; those of other terms' are in ``products``."""
+    factors = tuple(atom for atom, exponent in term.powers for _ in range(exponent))
+    done = atoms[factors[0]]
+    for length in range(2, len(factors) + 1):
+        key = factors[:length]
+        if key not in products:
+            products[key] = done * atoms[factors[length - 1]]
+        done = products[key]
+    return done

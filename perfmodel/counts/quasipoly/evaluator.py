@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.quasipoly.arguments import whole, whole_array
-from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
-from perfmodel.counts.quasipoly.vectorised import evaluated
+from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
 from perfmodel.errors import AssumptionError, ParameterError
 
 

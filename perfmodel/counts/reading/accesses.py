@@ -25,7 +25,7 @@ from loopy.symbolic import (
 )
 from pymbolic.mapper import Mapper
 
-from perfmodel.counts.reading.affine import is_affine_in, names_in
+from perfmodel.counts.reading.domains import is_affine_in, names_in
 from perfmodel.counts.reading.events import AccessEvent, Condition, OperationEvent, Options, Scope
 from perfmodel.counts.reading.target.vectors import member_of
 from perfmodel.counts.reading.values import Type, in_memory, memory_type

@@ -1,25 +1,49 @@
-"""The schedule of a kernel: Loopy makes it where it is missing, and it becomes a tree of frozen values."""
+"""The schedule of a kernel: Loopy makes it where it is missing, and it becomes a tree of frozen values.
+
+From Loopy's instructions to :class:`~perfmodel.counts.program.program.Step`: the dataflow of one statement.
+
+Beside operations and accesses, the walk over an instruction notes the path of every value that is
+read: the operations above it in the expression. The order is that of the C code: in ``a + b + c``
+two additions are above ``a`` and ``b``, and one is above ``c``.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import islpy as isl
 import loopy as lp
 from loopy.kernel import KernelState
+from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 from loopy.kernel.function_interface import CallableKernel
-from loopy.schedule import (
-    Barrier,
-    CallKernel,
-    EnterLoop,
-    LeaveLoop,
-    ReturnFromKernel,
-    RunInstruction,
-)
+from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
+from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFromKernel, RunInstruction
+from loopy.symbolic import LinearSubscript
 
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.program.program import (
+    SHARED,
+    Act,
+    Cell,
+    DeviceKernel,
+    Index,
+    Loop,
+    Node,
+    Reading,
+    Run,
+    Step,
+    Wait,
+    Writing,
+)
 from perfmodel.counts.reading.checks.refusals import refusals, untyped
+from perfmodel.counts.reading.domains import affine_form
+from perfmodel.counts.reading.events import Scope
+from perfmodel.counts.reading.expressions import Walk
+from perfmodel.counts.reading.target.declared import Declaration
+from perfmodel.counts.reading.target.vectors import type_name
+from perfmodel.counts.reading.values import INT, Type, is_product, space_of
 from perfmodel.errors import ArgumentTypesError, IncompleteKernelError, UnboundedLoopError, UntypedArgumentsError
 
 SET = isl.dim_type.set
@@ -179,3 +203,170 @@ def _block(items: Sequence[Any], start: int) -> tuple[tuple[Node, ...], int]:
             nodes.append(Wait(item.synchronization_kind))
         position += 1
     return tuple(nodes), position
+
+
+Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
+
+
+@dataclass
+class PathWalk(Walk):
+    """The walk over an instruction that also notes each value's path to the result.
+
+    Attributes
+    ----------
+    leaves : list
+        The values read so far.
+    frames : list of list of int
+        For each expression being walked, how many leaves there were before it and before each of
+        its operands.
+    writings : list of Writing
+        What is assigned.
+    touched : list of Act
+        The accesses to global and local memory.
+    """
+
+    leaves: list[Leaf] = field(default_factory=list)
+    frames: list[list[int]] = field(default_factory=lambda: [[0]])
+    writings: list[Writing] = field(default_factory=list)
+    touched: list[Act] = field(default_factory=list)
+
+    def rec(self, expr: Any, scope: Scope) -> Any:
+        """Walk an expression; operations noted meanwhile are above the leaves in it."""
+        if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
+            return Walk.__call__(self, expr, scope)
+        frames, start = self.frames, len(self.leaves)
+        frames[-1].append(start)
+        frames.append([start])
+        dtype = Walk.__call__(self, expr, scope)
+        frames.pop()
+        return dtype
+
+    def note(
+        self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True
+    ) -> bool:
+        """Record operations; those on the parts of a complex value are one deep for each kind."""
+        noted = super().note(dtype, kind, scope, amount, per_lane)
+        if noted:
+            self.extend(self.frames[-1][0], (type_name(dtype), kind))
+        return noted
+
+    def extend(self, start: int, act: Act) -> None:
+        """Put an act above all leaves from ``start`` on."""
+        for leaf in self.leaves[start:]:
+            leaf[2].append(act)
+
+    def access(
+        self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
+    ) -> Type[Any]:
+        """Record an access; a load is above the values in its index."""
+        start = len(self.leaves)
+        dtype = super().access(array, indices, direction, scope, member)
+        space = _space(self.kernel, array)
+        if space is None:
+            return dtype
+        path = [(space, direction)] if space in SHARED else []
+        self.touched += path
+        cell = tuple([_index(self.kernel, index) for index in indices])
+        if direction == "store":
+            self.writings.append(Writing(array, cell, space))
+            return dtype
+        for act in path:
+            self.extend(start, act)
+        self.leaves.append((array, cell, path))
+        return dtype
+
+    def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
+        """Turn products and the additions that they meet into ``madd`` on the paths too.
+
+        A product is joined to its own addition; the first term has none, and takes the first
+        addition of a term that is no product.
+        """
+        if not super().join_products(terms, before, scope):
+            return False
+        starts = [*self.frames[-1][1:], len(self.leaves)]
+        products = [is_product(self.kernel, term) for term in terms]
+        free = products.index(False) if products[0] and not all(products) else 0
+        joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
+        for k, product in enumerate(products):
+            gone = product and (k > 0 or free > 0)
+            above = range(max(k, 1), len(terms))
+            for _, _, path in self.leaves[starts[k]:starts[k + 1]]:
+                own = path[:-len(above)]
+                if gone and own and own[-1][1] == "mul":
+                    del own[-1]
+                additions = zip(above, path[-len(above):], strict=True)
+                path[:] = own + [(act[0], "madd") if joined[j] else act for j, act in additions]
+        return True
+
+    def step(self, instruction: MultiAssignmentBase) -> Step:
+        """Return the statement of the walk; it waits for its guards too."""
+        acts = Counter[Act]()
+        for event in self.operations:
+            acts[event.dtype, event.kind] += event.amount
+        acts.update(self.touched)
+        leaves = self.leaves
+        for guard in sorted(instruction.predicates, key=str):
+            test = PathWalk(self.kernel, self.callables)
+            test.rec(guard, Scope(INT, in_test=True))
+            leaves = leaves + test.leaves
+        readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
+        return Step(
+            instruction.id, tuple(readings), tuple(self.writings), tuple(acts.items()), bool(instruction.predicates)
+        )
+
+
+def opaque_step(kernel: lp.LoopKernel, instruction: CInstruction, declared: Declaration) -> Step:
+    """Return a C instruction as a statement whose declared operations wait for one another."""
+    names = {*kernel.temporary_variables, *kernel.arg_dict}
+    path = tuple(act for act, amount in declared.operations.items() for _ in range(amount))
+    acts = Counter[Act](dict(declared.operations))
+    for event in declared.accesses:
+        space = _space(kernel, event.array)
+        if space in SHARED:
+            acts[str(space), event.direction] += 1
+    written = sorted(instruction.assignee_var_names())
+    return Step(
+        instruction.id,
+        tuple(
+            Reading(name, (), path)
+            for name in sorted(instruction.read_dependency_names() & names) if _space(kernel, name)
+        ),
+        tuple(Writing(name, (), _space(kernel, name) or "private") for name in written),
+        tuple(acts.items()), bool(instruction.predicates),
+    )
+
+
+def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
+    """Return the inames of loops that are unrolled, or are lanes of a vector.
+
+    So is a loop of one iteration: Loopy writes no loop for it.
+    """
+    return tuple(sorted(
+        name for name in kernel.all_inames()
+        if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag)) or _runs_once(kernel, name)
+    ))
+
+
+def _runs_once(kernel: lp.LoopKernel, name: str) -> bool:
+    """Whether a sequential loop has one iteration at all sizes."""
+    if kernel.iname_tags_of_type(name, HardwareConcurrentTag):
+        return False
+    bounds = kernel.get_iname_bounds(name)
+    return bool(bounds.lower_bound_pw_aff.is_equal(bounds.upper_bound_pw_aff))
+
+
+def _space(kernel: lp.LoopKernel, name: str) -> str | None:
+    """Return the space of an array or temporary; None for an argument passed by value."""
+    variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
+    return None if isinstance(variable, lp.ValueArg) else space_of(variable)
+
+
+def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
+    """Return an index as an affine form, None where data or products of names are in it."""
+    form = None if isinstance(expr, LinearSubscript) else affine_form(expr)
+    if form is None:
+        return None
+    constant = form.pop("", 0)
+    if any(name in kernel.temporary_variables for name in form):
+        return None
+    return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))

@@ -3,6 +3,12 @@
 What a work-item accesses, and when, follows from the polyhedral domains and the schedule; nothing is
 executed. A sub-group runs in step: one access by its active lanes makes a request for each line that
 they touch. Kim et al. 2012, section 4.2.3, collect such traces with probes in the kernel's source.
+
+The requests that the accesses of one launch make, in the order in which each sub-group makes them.
+
+Where the arrays of a kernel lie in global memory, and the addresses of its accesses.
+
+The points of an isl set at fixed sizes, and the values of a function at them, as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -10,16 +16,276 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import islpy as isl
 import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.counts.kernel import KernelCounts
+from perfmodel.counts.program.program import Access, Place, Program
+from perfmodel.counts.program.serialisation import AccessPlace, access_places, barrier_places, loops_of
 from perfmodel.counts.quasipoly.arguments import whole
-from perfmodel.counts.trace.fixed_sizes import Ints
-from perfmodel.counts.trace.memory import first_lines, value_of
-from perfmodel.counts.trace.requests import LaunchRequests
-from perfmodel.errors import ParameterError
+from perfmodel.counts.quasipoly.evaluation import evaluated
+from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
+from perfmodel.errors import ParameterError, TraceTooLongError, UntraceableError
+
+SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
+Points = TypeVar("Points", isl.Set, isl.Map)
+Ints = NDArray[np.int64]
+MOST = 20_000_000  # points looked at for one set
+
+
+def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
+    """Return a set or map at some sizes; it has no parameters then."""
+    for name, value in sizes.items():
+        index = points.find_dim_by_name(PARAM, name)
+        if index >= 0:
+            points = points.fix_val(PARAM, index, isl.Val(value))
+    return points.project_out(PARAM, 0, points.dim(PARAM))
+
+
+def fixed(points: isl.Set, sizes: Mapping[str, int], values: Mapping[str, int] | None = None) -> isl.Set:
+    """Return a set at some values of its parameters and dimensions; it has no parameters then."""
+    points = at_sizes(points, sizes)
+    for name, value in (values or {}).items():
+        index = points.find_dim_by_name(SET, name)
+        if index >= 0:
+            points = points.fix_val(SET, index, isl.Val(value))
+    return points
+
+
+def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
+    """Return the points of a bounded set without parameters, each dimension's values, and their number.
+
+    Raises
+    ------
+    TraceTooLongError
+        The box around the points has too many.
+    """
+    names = list(points.get_var_names(SET))
+    if points.is_empty():
+        return {name: np.zeros(0, np.int64) for name in names}, 0
+    ends = [
+        (points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python()) for k in range(len(names))
+    ]
+    number = prod(high - low + 1 for low, high in ends)
+    if number > MOST:
+        raise TraceTooLongError(number, MOST)
+    axes = np.meshgrid(*(np.arange(low, high + 1, dtype=np.int64) for low, high in ends), indexing="ij")
+    columns = {name: axis.ravel() for name, axis in zip(names, axes, strict=True)}
+    program = indicator_of(points.move_dims(PARAM, 0, SET, 0, len(names)).params())
+    if not program.parameters:
+        return columns, number
+    inside = evaluated(program, [columns[name] for name in program.parameters], number) != 0
+    return {name: column[inside] for name, column in columns.items()}, int(inside.sum())
+
+
+def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
+    """Return a function's value at the points; it is a map without parameters to one dimension."""
+    piecewise = isl.PwMultiAff.from_map(function).get_pw_aff(0)
+    polynomial = isl.PwQPolynomial.from_pw_aff(piecewise)
+    polynomial = polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN))
+    program = quasi_polynomial_of(polynomial)
+    found = evaluated(program, [columns[name] for name in program.parameters], count)
+    return np.rint(found).astype(np.int64)
+
+
+PAGE = 4096  # bytes; every array begins on a page
+
+
+def first_lines(program: Program, sizes: Mapping[str, int], line_bytes: int) -> dict[str, int]:
+    """Return the number of the first line of each array in global memory, in the order of the names."""
+    accesses = [a for statement in program.statements for a in statement.accesses if a.space == "global"]
+    lines: dict[str, int] = {}
+    end = 0
+    for name in sorted({access.array for access in accesses}):
+        lines[name] = -(-end // line_bytes)
+        size = max(_bytes(access, sizes) for access in accesses if access.array == name)
+        end = -(-(lines[name] * line_bytes + size) // PAGE) * PAGE
+    return lines
+
+
+def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
+    """Return the map from the points of an access to its address in the array, in units of the access."""
+    cells = at_sizes(cells, sizes).intersect_domain(points)
+    if not cells.is_single_valued():
+        raise UntraceableError(
+            f"one access to '{access.array}' reaches several cells at once", "write it as a loop over single cells"
+        )
+    strides = [value_of(stride, sizes) for stride in access.strides]
+    axes = [f"x{k}" for k in range(len(strides))]
+    products = [f"{stride}*{axis}" for stride, axis in zip(strides, axes, strict=True)]
+    place = " + ".join([str(value_of(access.offset, sizes) + access.shifted(sizes)), *products])
+    return cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{place}] }}"))
+
+
+def drawn_addresses(access: Access, sizes: Mapping[str, int], generator: np.random.Generator, count: int) -> Ints:
+    """Return addresses drawn evenly from the whole array."""
+    extents = _extents(access, sizes)
+    if extents is None:
+        raise UntraceableError(
+            f"data give the index into '{access.array}', whose shape is not known", "declare the array's shape"
+        )
+    return generator.integers(0, max(int(np.prod(extents)), 1), count)
+
+
+def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
+    """Return a function of the parameters at the sizes; a parameter without a size, such as an offset, is 0."""
+    program = quasi_polynomial_of(function)
+    return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
+
+
+def _extents(access: Access, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+    if access.shape is None:
+        return None
+    ends = [fixed(extent, sizes).dim_max_val(0) for extent in access.shape]
+    return tuple(int(end.to_python()) + 1 for end in ends) if all(end.is_int() for end in ends) else None
+
+
+def _bytes(access: Access, sizes: Mapping[str, int]) -> int:
+    """Return the bytes of an array; where its shape is not known, more than arrays have in practice."""
+    strides = [value_of(stride, sizes) for stride in access.strides]
+    extents = _extents(access, sizes) or (1 << 20,) * len(strides)
+    last = sum(abs(stride) * (extent - 1) for stride, extent in zip(strides, extents, strict=True))
+    return (value_of(access.offset, sizes) + access.shifted(sizes) + last + 1) * access.bits // 8
+
+
+BARRIER = -1  # stands for an array where a row is a barrier
+
+
+class LaunchRequests:
+    """Lists the requests of one launch, one work-group after another."""
+
+    def __init__(
+        self, program: Program, launch: int, subgroup_size: int, sizes: Mapping[str, int], line_bytes: int,
+        first_lines: Mapping[str, int], generator: np.random.Generator,
+    ) -> None:
+        self.sizes, self.line_bytes, self.first_lines, self.generator = sizes, line_bytes, first_lines, generator
+        self.subgroup_size = subgroup_size
+        self.launch = program.launches[launch]
+        self.accesses = access_places(program, launch)
+        self.barriers = barrier_places(program, launch)
+        host = fixed(self.launch.repeats, sizes)
+        self.host = {
+            name: host.dim_min_val(k).to_python() for k, name in enumerate(host.get_var_names(SET))
+        }
+        self.depth = max((len(loops_of(one.place)) for one in self.accesses), default=0)
+        for one in self.accesses:
+            if one.domain.trips is not None:
+                raise UntraceableError(
+                    f"data decide how often a loop around an access to '{one.access.array}' runs",
+                    "trace a variant whose loops have bounds in the sizes",
+                )
+        self.extras = {id(one): self._extras(one) for one in self.accesses}
+        self.most_extras = max(map(len, self.extras.values()), default=0)
+
+    def of_group(self, k: int, position: Sequence[int]) -> Ints:
+        """Return the requests of the group at a position of the grid, sorted.
+
+        Each is a row (``k``, sub-group, phase, line, array, store).
+        """
+        held = {**self.host, **{f"g.{axis}": value for axis, value in enumerate(position)}}
+        chunks = [self._requests(one, held) for one in self.accesses]
+        chunks.append(self._waits(held))
+        rows = np.concatenate(chunks)
+        rows = rows[np.lexsort(rows[:, ::-1].T)]
+        subgroup, line, array, store = rows[:, 0], rows[:, -3], rows[:, -2], rows[:, -1]
+        wait = array == BARRIER
+        met = np.cumsum(wait)
+        starts = np.flatnonzero(np.diff(subgroup, prepend=-1))
+        lengths = np.diff(np.append(starts, len(rows)))
+        phase = met - np.repeat(met[starts] - wait[starts] if len(starts) else met, lengths)
+        found = np.stack([np.full(len(rows), k), subgroup, phase, line, array, store], axis=1)
+        return np.asarray(found[~wait], dtype=np.int64)
+
+    def _requests(self, one: AccessPlace, held: Mapping[str, int]) -> Ints:
+        """Return an access's requests as rows (sub-group, key, number, line, array, store)."""
+        domain, access = one.domain, one.access
+        points = fixed(domain.points, self.sizes, self._held(domain.axes, domain.names, held))
+        columns, count = enumerate_points(points)
+        if access.cells is not None:
+            address = values_at(addresses(access, access.cells, points, self.sizes), columns, count)
+        else:
+            address = drawn_addresses(access, self.sizes, self.generator, count)
+        line = self.first_lines[access.array] + (address * access.bits // 8) // self.line_bytes
+        lane, spread = self._lanes(one, columns, count)
+        loops = (*loops_of(one.place), *self.extras[id(one)])
+        tied = one.domain.tied  # lanes run these together, whatever the value
+        at = [columns[loop] * (loop not in tied) for loop in loops]
+        packed, (sub_group, *values, lines) = _distinct(
+            [lane // self.subgroup_size, *(np.repeat(column, spread) for column in at), np.repeat(line, spread)]
+        )
+        around = len(loops_of(one.place))
+        key = self._key(one.place, values[:around], values[around:], packed)
+        array = list(self.first_lines).index(access.array)
+        store = int(access.direction == "store")
+        rest = [np.full(packed, one.number), lines, np.full(packed, array), np.full(packed, store)]
+        return np.stack([sub_group, *key, *rest], axis=1)
+
+    def _waits(self, held: Mapping[str, int]) -> Ints:
+        """Return a row for each barrier met by each sub-group."""
+        width = 2 * self.depth + 1 + self.most_extras + 5
+        chunks = [np.zeros((0, width), np.int64)]
+        number = -(-self.launch.group_size // self.subgroup_size)
+        for site, place in self.barriers:
+            names = tuple(site.points.get_var_names(SET))
+            columns, count = enumerate_points(fixed(site.points, self.sizes, self._held(site.axes, names, held)))
+            loops = [np.tile(columns[loop], number) for loop in loops_of(place)]
+            key = self._key(place, loops[:self.depth], [], number * count)
+            rest = [np.full(number * count, value) for value in (0, 0, BARRIER, 0)]
+            sub_group = np.repeat(np.arange(number), count)
+            chunks.append(np.stack([sub_group, *key, *rest], axis=1))
+        return np.concatenate(chunks)
+
+    def _key(self, place: Place, loops: Sequence[Ints], extras: Sequence[Ints], count: int) -> list[Ints]:
+        """Return the columns by which requests of one sub-group are ordered."""
+        key = []
+        for level in range(self.depth + 1):
+            at = place[2 * level] if 2 * level < len(place) else 0
+            key.append(np.full(count, int(at)))
+            if level < self.depth:
+                key.append(loops[level] if level < len(loops) else np.zeros(count, np.int64))
+        missing = self.most_extras - len(extras)
+        return [*key, *extras, *(np.zeros(count, np.int64) for _ in range(missing))]
+
+    def _lanes(self, one: AccessPlace, columns: Mapping[str, Ints], count: int) -> tuple[Ints, int]:
+        """Return the linear local ids; each point is repeated by lanes along axes that it lacks."""
+        lane = np.zeros((count, 1), np.int64)
+        step = 1
+        named = {axis: name for axis, name in zip(one.domain.axes, one.domain.names, strict=True) if axis}
+        for axis, extent in enumerate(self.launch.group_shape):
+            name = named.get(f"l.{axis}")
+            if name is not None:
+                lane = lane + step * columns[name][:, None]
+            else:
+                lane = (lane[:, :, None] + step * np.arange(extent)).reshape(count, lane.shape[1] * extent)
+            step *= extent
+        return lane.ravel(), lane.shape[1]
+
+    def _held(self, axes: Sequence[str], names: Sequence[str], held: Mapping[str, int]) -> dict[str, int]:
+        return {
+            name: held[axis if axis.startswith("g") else name]
+            for axis, name in zip(axes, names, strict=True) if axis.startswith("g") or name in held
+        }
+
+    def _extras(self, one: AccessPlace) -> tuple[str, ...]:
+        """Return the sequential inames without a loop in the schedule: each value is a copy of the statement."""
+        around = {*loops_of(one.place), *self.host}
+        return tuple(
+            name for axis, name in zip(one.domain.axes, one.domain.names, strict=True)
+            if not axis and name not in around
+        )
+
+
+def _distinct(columns: list[Ints]) -> tuple[int, list[Ints]]:
+    """Return how many different rows there are, and these, column by column."""
+    packed = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        low = column.min(initial=0)
+        packed = packed * (column.max(initial=0) - low + 1) + (column - low)
+    _, first = np.unique(packed, return_index=True)
+    return len(first), [column[first] for column in columns]
 
 
 @dataclass(frozen=True, eq=False)

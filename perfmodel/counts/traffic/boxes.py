@@ -1,12 +1,31 @@
-"""How many lines a few references to one array touch, in numbers.
+"""How many lines, and how many sets of a cache, a few references to one array touch, in numbers.
 
-A reference is a box: a start, and a step and an extent for each loop. Boxes of equal steps are one box, widened by the
-distances between their starts.
+The picture is a *box*: a start, and a step and an extent for each loop. What its innermost loops touch without a gap
+is a *run* of bytes; the runs repeat at pitches. Boxes of equal steps are one box, widened by the distances between
+their starts::
+
+    start
+    |== run ==|        |== run ==|        |== run ==|
+    |<---- pitch ----->|
+
+Examples
+--------
+A tile of 16 rows of 64 bytes, the rows 4096 bytes apart, is 16 lines, which all fall into one of 64 sets; with rows of
+4160 bytes they fall into 16.
+
+>>> row = Sweep(4, 16)
+>>> for pitch in (4096, 4160):
+...     tile = box_of((row, Sweep(pitch, 16)), (0,), size=4, line=64, grid=64)
+...     print(tile.lines, tile.in_sets(64).reached)
+16.0 1.0
+16.0 16.0
+
+A set keeps a line as long as it receives no more lines than it has ways (:func:`chance_to_stay`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import ceil, floor, gcd, prod
 from typing import NamedTuple
@@ -14,7 +33,26 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Dims = tuple[tuple[int, float], ...]  # (step in bytes, extent) of each loop that moves the address, the steps rising
+
+class Sweep(NamedTuple):
+    """A loop that moves an address: by how many bytes, and how often it is executed."""
+
+    step: int
+    extent: float
+
+
+class Repeat(NamedTuple):
+    """Equal runs: the bytes from each to the next, and how many there are."""
+
+    pitch: int
+    number: float
+
+
+class Interval(NamedTuple):
+    """A run: where it begins, and its length; both in bytes, in lines, or in repeats."""
+
+    begin: int
+    length: float
 
 
 def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
@@ -30,7 +68,7 @@ def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
     return 1.0 + floor((start % grid + length - 1) / grid) * grid / line
 
 
-class Place(NamedTuple):
+class BoxSets(NamedTuple):
     """Where a box lies in the sets of a cache.
 
     Attributes
@@ -62,72 +100,73 @@ class Box:
         The bytes where they begin and end.
     line : int
         Bytes of a line.
-    parts : tuple of (int, float)
-        Of neighbouring contiguous runs, where each begins, in lines, and its lines; empty where data decide.
-    lattice : tuple of (int, float)
-        The pitch and the number of the runs in each direction, all boxes together.
+    runs : tuple of Interval
+        Neighbouring contiguous runs, in lines; empty where data decide.
+    repeats : tuple of Repeat
+        The runs in each direction, all boxes together.
     """
 
-    __slots__ = ("_places", "high", "lattice", "line", "lines", "low", "parts")
+    __slots__ = ("_sets", "high", "line", "lines", "low", "repeats", "runs")
 
     def __init__(
-        self, lines: float, low: float, high: float, line: int = 0, parts: tuple[tuple[int, float], ...] = (),
-        lattice: tuple[tuple[int, float], ...] = (),
+        self, lines: float, low: float, high: float, line: int = 0, runs: tuple[Interval, ...] = (),
+        repeats: tuple[Repeat, ...] = (),
     ) -> None:
-        self.lines, self.low, self.high, self.line, self.parts, self.lattice = lines, low, high, line, parts, lattice
-        self._places: dict[int, Place] = {}
+        self.lines, self.low, self.high, self.line, self.runs, self.repeats = lines, low, high, line, runs, repeats
+        self._sets: dict[int, BoxSets] = {}
 
-    def place(self, sets: int) -> Place:
+    def in_sets(self, sets: int) -> BoxSets:
         """Return where the box lies in a cache with so many sets."""
-        found = self._places.get(sets)
-        if found is None:
-            found = self._places[sets] = self._placed(sets)
-        return found
+        box_sets = self._sets.get(sets)
+        if box_sets is None:
+            box_sets = self._sets[sets] = self._in_sets(sets)
+        return box_sets
 
-    def _placed(self, sets: int) -> Place:
-        if not self.parts:
-            return Place(min(self.lines, sets), 1.0, 0, ())
-        cycle, parts = sets * self.line, self.parts
-        run = parts[0][1]
-        if len(parts) > 1:
-            run = mean_sets(tuple(begin for begin, _ in parts), max(lines for _, lines in parts), sets)
+    def _in_sets(self, sets: int) -> BoxSets:
+        if not self.runs:
+            return BoxSets(min(self.lines, sets), 1.0, 0, ())
+        cycle, runs = sets * self.line, self.runs
+        run = runs[0].length
+        if len(runs) > 1:
+            run = mean_sets(tuple(each.begin for each in runs), max(each.length for each in runs), sets)
         reached, period, pitches = run, cycle, []
-        for pitch, number in self.lattice:
+        for pitch, number in self.repeats:
             reached = sets_reached(pitch, ceil(number), reached, sets, self.line)
             if number * gcd(pitch, cycle) >= cycle:
                 period = gcd(period, pitch)
             else:
                 pitches.append(pitch)
-        return Place(min(reached, sets, self.lines), run, period, tuple(pitches))
+        return BoxSets(min(reached, sets, self.lines), run, period, tuple(pitches))
 
 
-class Patch(NamedTuple):
-    """A box, of which only some lines may count."""
+class BoxLines(NamedTuple):
+    """Those lines of a box that count, which may be some of them, and the number of a reference in it."""
 
     box: Box
     lines: float
+    reference: int = 0
 
-    def reached(self, sets: int) -> float:
+    def sets_reached(self, sets: int) -> float:
         """Return the sets of a cache that the lines fall into."""
-        return min(self.box.place(sets).reached, max(self.lines, 1.0))
+        return min(self.box.in_sets(sets).reached, max(self.lines, 1.0))
 
-    def load(self, sets: int) -> float:
+    def lines_per_set(self, sets: int) -> float:
         """Return the lines in each set that is reached."""
-        return self.lines / max(min(self.box.place(sets).reached, self.lines), 1.0)
+        return self.lines / max(min(self.box.in_sets(sets).reached, self.lines), 1.0)
 
-    def part(self, factor: float) -> Patch:
+    def part(self, factor: float) -> BoxLines:
         """Return a part of the lines."""
-        return Patch(self.box, self.lines * factor)
+        return BoxLines(self.box, self.lines * factor, self.reference)
 
 
 @lru_cache(maxsize=4096)  # tiles are the same at all sizes
-def box_of(dims: Dims, starts: tuple[int, ...], size: int, line: int, grid: int) -> Box:
+def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: int, grid: int) -> Box:
     """Return what equal boxes touch.
 
     Parameters
     ----------
-    dims : tuple of (int, float)
-        The box.
+    sweeps : tuple of Sweep
+        The loops that move the address, the steps rising.
     starts : tuple of int
         Where the boxes begin, rising, in bytes from the array's first cell.
     size : int
@@ -137,17 +176,63 @@ def box_of(dims: Dims, starts: tuple[int, ...], size: int, line: int, grid: int)
     grid : int
         What divides the distances between the places in which the box lies.
     """
-    run, lattice = _lattice(dims, size, line)
-    low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in lattice)
-    grid = gcd(grid, *(pitch for pitch, _ in lattice))
-    one, runs = lines_of_run(run, line, grid, low), prod(number for _, number in lattice)
+    run, repeats = _run_and_repeats(sweeps, size, line)
+    low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in repeats)
+    grid = gcd(grid, *(pitch for pitch, _ in repeats))
+    lines_each, number_of_runs = lines_of_run(run, line, grid, low), prod(number for _, number in repeats)
     if len(starts) == 1:
-        return Box(one * runs, low, high, line, ((low // line, one),), tuple(lattice))
-    numbers, intervals = _widened(run, lattice, starts, line)
-    parts = tuple(((low + begin) // line, lines_of_run(length, line, grid, low + begin)) for begin, length in intervals)
-    lines = min(sum(own for _, own in parts) * prod(numbers), len(starts) * one * runs)
-    pitches = (pitch for pitch, _ in lattice)
-    return Box(lines, low, high, line, parts, tuple(zip(pitches, numbers, strict=True)))
+        return Box(lines_each * number_of_runs, low, high, line, (Interval(low // line, lines_each),), tuple(repeats))
+    numbers, intervals = _widened(run, repeats, starts, line)
+    runs = tuple(
+        Interval((low + begin) // line, lines_of_run(length, line, grid, low + begin)) for begin, length in intervals
+    )
+    lines = min(sum(run.length for run in runs) * prod(numbers), len(starts) * lines_each * number_of_runs)
+    widened = tuple(Repeat(repeat.pitch, number) for repeat, number in zip(repeats, numbers, strict=True))
+    return Box(lines, low, high, line, runs, widened)
+
+
+def _run_and_repeats(sweeps: Sequence[Sweep], size: int, line: int) -> tuple[float, list[Repeat]]:
+    """Return the bytes of a contiguous run, and how the run repeats in each direction."""
+    run: float = size
+    repeats: list[Repeat] = []
+    for step, extent in sweeps:
+        if not repeats and step - run < line:
+            run += step * (extent - 1)
+        elif repeats and step % repeats[-1].pitch == 0 and step <= repeats[-1].pitch * repeats[-1].number:
+            pitch, number = repeats[-1]
+            repeats[-1] = Repeat(pitch, number + step // pitch * (extent - 1))
+        else:
+            repeats.append(Repeat(step, extent))
+    return run, repeats
+
+
+def _widened(
+    run: float, repeats: Sequence[Repeat], starts: Sequence[int], line: int
+) -> tuple[list[float], list[Interval]]:
+    """Return of several boxes together the numbers of runs in each direction, and the parts of a run, in bytes."""
+    places: list[set[int]] = [set() for _ in repeats]
+    rests = set()
+    for start in starts:
+        rest = start - starts[0]
+        for k in range(len(repeats) - 1, -1, -1):
+            pitch = repeats[k].pitch
+            number = (rest + pitch // 2) // pitch
+            places[k].add(number)
+            rest -= number * pitch
+        rests.add(rest)
+    unions = (_union(place, repeat.number, 0) for place, repeat in zip(places, repeats, strict=True))
+    return [sum(interval.length for interval in union) for union in unions], _union(rests, run, line)
+
+
+def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
+    """Return equal intervals together; gaps that are smaller than the given one are filled."""
+    parts: list[Interval] = []
+    for start in sorted(starts):
+        if parts and start - sum(parts[-1]) < max(gap, 1):
+            parts[-1] = Interval(parts[-1].begin, start + length - parts[-1].begin)
+        else:
+            parts.append(Interval(start, length))
+    return parts
 
 
 @lru_cache(maxsize=65536)
@@ -175,52 +260,57 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
     return mean_sets(np.arange(number) * (pitch % cycle) % cycle // line, run, sets)
 
 
-def mean_sets(places: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
-    """Return how many sets runs of lines from some places on reach, as in :func:`sets_reached`."""
-    lines = (np.asarray(places)[:, None] + np.arange(ceil(run))) % sets
+def mean_sets(begins: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
+    """Return how many sets equal runs reach that begin at these lines, as in :func:`sets_reached`."""
+    lines = (np.asarray(begins)[:, None] + np.arange(ceil(run))) % sets
     numbers = np.bincount(lines.ravel())
     return lines.size**2 / int(numbers @ numbers)
 
 
-def _lattice(dims: Dims, size: int, line: int) -> tuple[float, list[tuple[int, float]]]:
-    """Return the bytes of a contiguous run, and the pitch and number of the runs in each direction."""
-    run: float = size
-    lattice: list[tuple[int, float]] = []
-    for step, extent in dims:
-        if not lattice and step - run < line:
-            run += step * (extent - 1)
-        elif lattice and step % lattice[-1][0] == 0 and step <= lattice[-1][0] * lattice[-1][1]:
-            pitch, number = lattice[-1]
-            lattice[-1] = pitch, number + step // pitch * (extent - 1)
-        else:
-            lattice.append((step, extent))
-    return run, lattice
+def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:
+    """Return the share of lines whose sets receive no more lines than they have ways.
+
+    Parameters
+    ----------
+    lines : float
+        Lines of the same box in each set that it reaches.
+    others : iterable of (float, float)
+        Of each other box the lines in each set that it reaches, and its chance to reach a set.
+    ways : int
+        Lines of a set.
+
+    Examples
+    --------
+    Of three other boxes the first has a line in each set, and two have two lines in half of the sets.
+
+    >>> chance_to_stay(1, [(1, 1.0), (2, 0.5), (2, 0.5)], 4)
+    0.75
+    """
+    chances = [1.0, *[0.0] * ways]  # by the lines in a set
+    for added, share in ((lines, 1.0), *others):
+        less = int(added)
+        chances = _with_lines(chances, less, share * (1.0 - added + less), share * (added - less), 1.0 - share)
+    return sum(chances)
 
 
-def _widened(
-    run: float, lattice: Sequence[tuple[int, float]], starts: Sequence[int], line: int
-) -> tuple[list[float], list[tuple[int, float]]]:
-    """Return of several boxes together the numbers of runs, and the parts of a run: where they begin, and bytes."""
-    places: list[set[int]] = [set() for _ in lattice]
-    rests = set()
-    for start in starts:
-        rest = start - starts[0]
-        for k in range(len(lattice) - 1, -1, -1):
-            pitch = lattice[k][0]
-            number = (rest + pitch // 2) // pitch
-            places[k].add(number)
-            rest -= number * pitch
-        rests.add(rest)
-    unions = (_union(place, number, 0) for place, (_, number) in zip(places, lattice, strict=True))
-    return [sum(length for _, length in union) for union in unions], _union(rests, run, line)
+def _with_lines(chances: list[float], lines: int, so_many: float, one_more: float, none: float) -> list[float]:
+    """Return the distribution with a number of lines added; what exceeds the ways is left out."""
+    result = [none * chance for chance in chances]
+    for k, chance in enumerate(chances[: max(len(chances) - lines, 0)], lines):
+        result[k] += so_many * chance
+        if one_more and k + 1 < len(result):
+            result[k + 1] += one_more * chance
+    return result
 
 
-def _union(starts: set[int], length: float, gap: int) -> list[tuple[int, float]]:
-    """Return where equal intervals together begin, and their lengths; gaps that are smaller than one are filled."""
-    parts: list[tuple[int, float]] = []
-    for start in sorted(starts):
-        if parts and start - sum(parts[-1]) < max(gap, 1):
-            parts[-1] = parts[-1][0], start + length - parts[-1][0]
-        else:
-            parts.append((start, length))
-    return parts
+def overlap(start: float, length: float, other_start: float, width: float, cycle: float) -> float:
+    """Return the share of an interval on a circle that another interval covers.
+
+    Examples
+    --------
+    >>> overlap(0, 4, 14, 4, 16), overlap(0, 4, 8, 4, 16)
+    (0.5, 0.0)
+    """
+    distance = (other_start - start) % cycle
+    covered = max(0.0, min(length, distance + width) - distance) + max(0.0, min(length, distance + width - cycle))
+    return min(covered / length, 1.0)

@@ -1,4 +1,15 @@
-"""The footprints of a launch's loops at given sizes: the lines that their iterations touch, in caches of any size."""
+"""The footprints of a launch's loops at given sizes: the lines that their iterations touch, in caches of any size.
+
+The picture is a loop that is cut open at a depth: what all loops from there inwards touch is a footprint, the boxes of
+each array. Row sums of 128 rows of 64 float32, read in groups of 64 rows::
+
+    depth 0   the launch         a: 128 rows of 256 bytes, 512 lines     out: 8 lines
+    depth 1   a group            a: 64 rows, 256 lines                   out: 4 lines
+    depth 2   a work-item        a: a row, 4 lines                       out: a line
+    depth 3   an iteration of j  a: a line
+
+The numbers of references are those of the launch; a tuple of them rises.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +18,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, gcd, inf, prod
 
-from perfmodel.counts.traffic.boxes import Box, Dims, Patch, box_of, lines_of_run
-from perfmodel.counts.traffic.plan import LaunchPlan
+from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
+from perfmodel.counts.traffic.references import CoupledLoop, LaunchReferences, Reference
 from perfmodel.lazy import cached_property
 
-Some = tuple[int, ...]  #: numbers of references, rising
 ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 
@@ -27,52 +37,130 @@ class Cache:
     sets: int
 
 
-class Patches:
-    """Boxes of one array, each with one of the references in it, and the lines of all; they do not change."""
+class ArrayLines:
+    """Boxes of one array, and the lines of all; they do not change."""
 
-    __slots__ = ("_crowds", "boxes", "lines")
+    __slots__ = ("_most_in_a_set", "boxes", "lines")
 
-    def __init__(self, boxes: Sequence[tuple[int, Patch]]) -> None:
+    def __init__(self, boxes: Sequence[BoxLines]) -> None:
         self.boxes = boxes
-        self.lines: float = sum([patch.lines for _, patch in boxes])
-        self._crowds: dict[int, int] = {}
+        self.lines: float = sum([box.lines for box in boxes])
+        self._most_in_a_set: dict[int, int] = {}
 
-    def crowd(self, sets: int) -> int:
+    def most_in_a_set(self, sets: int) -> int:
         """Return the most lines that a set of a cache receives."""
-        found = self._crowds.get(sets)
-        if found is None:
-            found = self._crowds[sets] = sum([ceil(patch.load(sets)) for _, patch in self.boxes])
-        return found
+        most = self._most_in_a_set.get(sets)
+        if most is None:
+            most = self._most_in_a_set[sets] = sum([ceil(box.lines_per_set(sets)) for box in self.boxes])
+        return most
 
-    def part(self, factor: float) -> Patches:
+    def part(self, factor: float) -> ArrayLines:
         """Return a part of the lines."""
-        return Patches([(k, patch.part(factor)) for k, patch in self.boxes])
+        return ArrayLines([box.part(factor) for box in self.boxes])
 
 
-class Footprint:
-    """What is touched, by array; it does not change."""
+class TouchedLines:
+    """The lines that are touched, of all arrays and by array; they do not change."""
 
-    __slots__ = ("_half", "by_array")
+    __slots__ = ("_half", "_most_in_a_set", "by_array", "lines")
 
-    def __init__(self, by_array: Mapping[str, Patches]) -> None:
+    def __init__(self, by_array: Mapping[str, ArrayLines]) -> None:
         self.by_array = by_array
-        self._half: Footprint | None = None
+        self.lines: float = sum([array.lines for array in by_array.values()])
+        self._half: TouchedLines | None = None
+        self._most_in_a_set: dict[int, int] = {}
 
     @property
-    def lines(self) -> float:
-        """Lines of all arrays."""
-        return sum(patches.lines for patches in self.by_array.values())
-
-    @property
-    def half(self) -> Footprint:
+    def half(self) -> TouchedLines:
         """Half of what is touched of each array."""
         if self._half is None:
-            self._half = Footprint({array: patches.part(0.5) for array, patches in self.by_array.items()})
+            self._half = TouchedLines({name: array.part(0.5) for name, array in self.by_array.items()})
         return self._half
 
-    def crowd(self, sets: int) -> int:
+    def most_in_a_set(self, sets: int) -> int:
         """Return the most lines that a set of a cache receives."""
-        return sum([patches.crowd(sets) for patches in self.by_array.values()])
+        most = self._most_in_a_set.get(sets)
+        if most is None:
+            arrays = self.by_array.values()
+            most = self._most_in_a_set[sets] = sum([array.most_in_a_set(sets) for array in arrays])
+        return most
+
+
+class ReferenceMotion:
+    """How a reference moves at given sizes.
+
+    Attributes
+    ----------
+    reference : Reference
+        The reference.
+    steps : list of int or None
+        How far its address moves with each loop [B]; None where data decide.
+    extents : list of float
+        The extents of the loops.
+    moves : list of bool
+        Whether each loop moves the address, or may do so.
+    grids : list of int
+        For each depth what divides the distances between the places of the box of the loops inwards [B].
+    """
+
+    __slots__ = ("_sweeps", "extents", "grids", "moves", "reference", "steps")
+
+    def __init__(self, reference: Reference[float], line: int) -> None:
+        self.reference = reference
+        self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(reference.iterations)]
+        self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
+        self.grids = [line] * (len(self.extents) + 1)
+        self.moves = [extent != 1 for extent in self.extents]
+        if self.steps is not None:
+            for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
+                self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
+                self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
+        self._sweeps: dict[int, tuple[tuple[Sweep, ...], int]] = {}
+
+    def sweeps(self, depth: int) -> tuple[tuple[Sweep, ...], int]:
+        """Return the loops from a depth inwards that move the address, and how far from the start they reach down."""
+        sweeps = self._sweeps.get(depth)
+        if sweeps is None:
+            steps, loops = self.steps or [], self.reference.coupled
+            if loops is None:
+                pairs = list(zip(steps[depth:], self.extents[depth:], strict=True))
+            else:
+                pairs = [(steps[loop.depth], _ratio(loop)) for loop in loops[depth]]
+            moving = [(step, extent) for step, extent in pairs if step and extent > 1]
+            lowest = sum([int(step * (extent - 1)) for step, extent in moving if step < 0])
+            sweeps = tuple(sorted([Sweep(abs(step), extent) for step, extent in moving])), lowest
+            self._sweeps[depth] = sweeps
+        return sweeps
+
+    def extent(self, depth: int, level: int) -> float:
+        """Return the extent of a loop among those from a depth inwards.
+
+        Where a guard cuts the last group off, the lanes of a group are as many as in a whole one, and the groups fewer.
+        """
+        for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
+            if loop.depth == level and loop.outside:
+                return _ratio(loop)
+        return self.extents[level]
+
+    def jump_share(self, line: int) -> float:
+        """Return the share of the lines that are not next to the line before: the first of each run.
+
+        A run goes on as long as each loop continues where the loops inside of it end.
+        """
+        run = float(self.reference.size)
+        if self.steps is None:
+            return 1.0
+        for step, extent in zip(reversed(self.steps), reversed(self.extents), strict=True):
+            if step and extent > 1:
+                if abs(step) > max(run, line):
+                    return min(1.0, line / run)
+                run = max(run, abs(step) * extent)
+        return 0.0
+
+
+def _ratio(loop: CoupledLoop[float]) -> float:
+    """Return the extent of a coupled loop; 0 where nothing is executed around it."""
+    return loop.inside / loop.outside if loop.outside else 0.0
 
 
 class Footprints:
@@ -80,155 +168,107 @@ class Footprints:
 
     Parameters
     ----------
-    plan : LaunchPlan
+    launch : LaunchReferences
         The loops and references.
-    values : sequence of number
-        The values of the plan's counts.
     line : int
         Bytes of a line.
     """
 
-    def __init__(self, plan: LaunchPlan, values: Sequence[float], line: int) -> None:
-        self.plan, self.values, self.line = plan, values, line
-        self.steps: list[list[int] | None] = []
-        self.extents: list[list[float]] = []
-        self.grids: list[list[int]] = []
-        self._moves: list[list[bool]] = []
-        for one in plan.references:
-            numbers = [values[k] for k in one.iterations]
-            extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(numbers)]
-            steps = None if one.steps is None else [int(values[k]) for k in one.steps]
-            self.extents.append(extents)
-            self.steps.append(steps)
-            self.grids.append(self._grids(extents, steps or ()))
-            self._moves.append(_moves(extents, steps) if one.plain else [True] * len(extents))
-        self._patches: dict[tuple[Some, int, bool | None], Patches] = {}
-        self._of: dict[tuple[frozenset[int], int], Footprint] = {}
+    def __init__(self, launch: LaunchReferences[float], line: int) -> None:
+        self.tree, self.references, self.line = launch.tree, launch.references, line
+        self.motions = [ReferenceMotion(reference, line) for reference in launch.references]
+        self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}
+        self._touched: dict[tuple[frozenset[int], int], TouchedLines] = {}
         self._distances: dict[int, set[int]] = {}
-        self._boxes_of: dict[tuple[int, int], tuple[Dims, int]] = {}
-
-    def _grids(self, extents: Sequence[float], steps: Sequence[int]) -> list[int]:
-        """Return for each depth what divides the distances between the places of the box of the loops inwards."""
-        found = [self.line] * (len(extents) + 1)
-        for k, (extent, step) in enumerate(zip(extents, steps, strict=False)):
-            found[k + 1] = gcd(found[k], step) if extent > 1 and step else found[k]
-        return found
 
     @cached_property
-    def most(self) -> float:
+    def most_lines(self) -> float:
         """Lines of all arrays, which no footprint exceeds; infinite where the shape of one is not known."""
-        spans = {one.array: one.span for one in self.plan.references}
-        lines = (inf if span is None else -(-int(self.values[span]) // self.line) for span in spans.values())
+        spans = {reference.array: reference.span for reference in self.references}
+        lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
         return ROUNDING * sum(lines)
 
     @cached_property
-    def jumps(self) -> tuple[float, ...]:
-        """Of each reference the share of its lines that are not next to the line before: the first of each run."""
-        return tuple(map(self._jumps, range(len(self.plan.references))))
+    def jump_shares(self) -> tuple[float, ...]:
+        """Of each reference the share of its lines that are not next to the line before."""
+        return tuple([motion.jump_share(self.line) for motion in self.motions])
 
-    def _jumps(self, k: int) -> float:
-        """Return the share of one; a run goes on as long as each loop continues where the loops inside of it end."""
-        steps, line, run = self.steps[k], self.line, float(self.plan.references[k].size)
-        if steps is None:
-            return 1.0
-        for step, extent in zip(reversed(steps), reversed(self.extents[k]), strict=True):
-            if step and extent > 1:
-                if abs(step) > max(run, line):
-                    return min(1.0, line / run)
-                run = max(run, abs(step) * extent)
-        return 0.0
-
-    def of_loop(self, node: int, whole: bool) -> Footprint:
+    def of_loop(self, loop: int, whole: bool) -> TouchedLines:
         """Return what is touched in the whole of a loop, or in one of its iterations."""
-        loop = self.plan.loops[node]
-        return self.of(loop.inside, loop.depth + (not whole))
+        tree_loop = self.tree.loops[loop]
+        return self.of(tree_loop.references, tree_loop.depth + (not whole))
 
-    def of(self, some: frozenset[int], depth: int) -> Footprint:
+    def of(self, references: frozenset[int], depth: int) -> TouchedLines:
         """Return what references touch in all loops from a depth inwards."""
-        key = some, depth
-        found = self._of.get(key)
-        if found is None:
-            by_array = self.plan.by_array(some)
-            found = self._of[key] = Footprint({
-                array: self.patches(self._usual(held, depth), depth) for array, held in by_array.items()
+        key = references, depth
+        touched = self._touched.get(key)
+        if touched is None:
+            by_array = self.tree.by_array(references)
+            touched = self._touched[key] = TouchedLines({
+                array: self.array_lines(self._usual(numbers, depth), depth) for array, numbers in by_array.items()
             })
-        return found
+        return touched
 
-    def _usual(self, some: Some, depth: int) -> Some:
+    def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
         """Return the references of an array that usual iterations of the loops outside of a depth execute.
 
         Others, as those at a border, are in less than half as many iterations as the array's most frequent one.
         """
-        times = [self.values[self.plan.references[k].iterations[depth]] for k in some]
-        return tuple(k for k, number in zip(some, times, strict=True) if 2 * number >= max(times))
+        iterations = [self.references[k].iterations[depth] for k in references]
+        most = max(iterations)
+        return tuple(k for k, number in zip(references, iterations, strict=True) if 2 * number >= most)
 
-    def lines(self, some: Some, depth: int, store: bool | None = None) -> float:
+    def array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""
-        return self.patches(some, depth, store).lines
-
-    def patches(self, some: Some, depth: int, store: bool | None = None) -> Patches:
-        """Return the same as boxes."""
-        key = some, depth, store
-        found = self._patches.get(key)
-        if found is None:
-            if any(self._moves[k][depth:depth + 1] != [False] for k in some):
-                found = self._limited(Patches(self._boxes(some, depth, store)), depth)
+        key = references, depth, store
+        lines = self._array_lines.get(key)
+        if lines is None:
+            if any(self.motions[k].moves[depth:depth + 1] != [False] for k in references):
+                lines = self._limited(ArrayLines(self._boxes(references, depth, store)), depth)
             else:  # the outermost loop moves none of them
-                found = self.patches(some, depth + 1, store)
-            self._patches[key] = found
-        return found
+                lines = self.array_lines(references, depth + 1, store)
+            self._array_lines[key] = lines
+        return lines
 
-    def _boxes(self, some: Some, depth: int, store: bool | None) -> Sequence[tuple[int, Patch]]:
+    def _boxes(self, references: tuple[int, ...], depth: int, store: bool | None) -> list[BoxLines]:
         """Return the boxes of references of one array; those of equal steps are one."""
-        groups: dict[tuple[Dims, int], tuple[list[int], list[int]]] = {}
-        found: list[tuple[int, Patch]] = []
-        for k in some:
-            one = self.plan.references[k]
-            if store is not None and store not in one.stores:
+        alike: dict[tuple[tuple[Sweep, ...], int], tuple[list[int], list[int]]] = {}
+        boxes: list[BoxLines] = []
+        for k in references:
+            reference = self.references[k]
+            if store is not None and store not in reference.stores:
                 continue
-            if one.steps is None:
-                number = prod(self.extents[k][depth:])
-                found.append((k, Patch(Box(number, 0, inf), number)))
+            if reference.steps is None:
+                accesses = prod(self.motions[k].extents[depth:])
+                boxes.append(BoxLines(Box(accesses, 0, inf), accesses, k))
                 continue
-            dims, shift = self._box(k, depth)
-            starts, members = groups.setdefault((dims, one.size), ([], []))
+            sweeps, lowest = self.motions[k].sweeps(depth)
+            starts, members = alike.setdefault((sweeps, reference.size), ([], []))
             members.append(k)
             starts += [
-                int(self.values[start]) + shift
-                for start, stored in zip(one.starts, one.stores, strict=True) if store in (None, stored)
+                int(start) + lowest
+                for start, stored in zip(reference.starts, reference.stores, strict=True) if store in (None, stored)
             ]
-        for (dims, size), (starts, members) in groups.items():
-            grid = gcd(*[self.grids[k][depth] for k in members])
-            box = box_of(dims, tuple(sorted(set(starts))), size, self.line, grid)
-            found.append((members[0], Patch(box, box.lines)))
-        return found
+        for (sweeps, size), (starts, members) in alike.items():
+            grid = gcd(*[self.motions[k].grids[depth] for k in members])
+            box = box_of(sweeps, tuple(sorted(set(starts))), size, self.line, grid)
+            boxes.append(BoxLines(box, box.lines, members[0]))
+        return boxes
 
-    def _box(self, k: int, depth: int) -> tuple[Dims, int]:
-        """Return the box of a reference, and how far from its start it begins."""
-        key = k, depth
-        if key not in self._boxes_of:
-            steps, values = self.steps[k] or (), self.values
-            shift, dims = 0, []
-            for level, outside, inside in self.plan.references[k].inner[depth]:
-                step, before, after = steps[level], values[outside], values[inside]
-                if step and after > before > 0:
-                    extent = after / before
-                    shift += int(min(step, 0) * (extent - 1))
-                    dims.append((abs(step), extent))
-            dims.sort()
-            self._boxes_of[key] = tuple(dims), shift
-        return self._boxes_of[key]
-
-    def extent(self, k: int, depth: int, level: int) -> float:
-        """Return the extent of a loop among those of a reference from a depth inwards.
-
-        Where a guard cuts the last group off, the lanes of a group are as many as in a whole one, and the groups fewer.
-        """
-        values = self.values
-        for loop, outside, inside in self.plan.references[k].inner[depth]:
-            if loop == level and values[outside]:
-                return values[inside] / values[outside]
-        return self.extents[k][level]
+    def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
+        """Return boxes of one array, together no more than what is between their ends, nor than the array."""
+        boxes = array.boxes
+        if not boxes:
+            return array
+        low, high = min([lines.box.low for lines in boxes]), max([lines.box.high for lines in boxes])
+        most = inf
+        if high < inf:
+            grid = gcd(*[self.motions[lines.reference].grids[depth] for lines in boxes])
+            most = lines_of_run(high - low, self.line, grid, int(low))
+        span = self.references[boxes[0].reference].span
+        if span is not None:
+            most = min(most, -(-int(span) // self.line))
+        return array if array.lines <= most else array.part(most / array.lines)
 
     def distances(self, k: int) -> Collection[int]:
         """Return the distances to a reference's starts from those of all that move alike in its loops, in bytes.
@@ -236,41 +276,20 @@ class Footprints:
         Guards make several references of them. Less than a line is none.
         """
         if k not in self._distances:
-            own, all_starts = self.plan.references[k], set[int]()
-            for one, steps in zip(self.plan.references, self.steps, strict=True):
-                if (one.array, one.nodes, steps) == (own.array, own.nodes, self.steps[k]):
-                    all_starts.update(int(self.values[start]) for start in one.starts)
-            apart = (int(self.values[start]) - other for start in own.starts for other in all_starts)
+            reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
+            for alike, motion in zip(self.references, self.motions, strict=True):
+                if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
+                    starts.update(int(start) for start in alike.starts)
+            apart = (int(start) - other for start in reference.starts for other in starts)
             self._distances[k] = {0, *(distance for distance in apart if abs(distance) >= self.line)}
         return self._distances[k]
 
-    def _limited(self, found: Patches, depth: int) -> Patches:
-        """Return boxes of one array, together no more than what is between their ends, nor than the array."""
-        boxes = found.boxes
-        if not boxes:
-            return found
-        low, high = min([patch.box.low for _, patch in boxes]), max([patch.box.high for _, patch in boxes])
-        most = inf
-        if high < inf:
-            most = lines_of_run(high - low, self.line, gcd(*[self.grids[k][depth] for k, _ in boxes]), int(low))
-        span = self.plan.references[boxes[0][0]].span
-        if span is not None:
-            most = min(most, -(-int(self.values[span]) // self.line))
-        return found if found.lines <= most else found.part(most / found.lines)
 
-
-def _moves(extents: Sequence[float], steps: Sequence[int] | None) -> list[bool]:
-    """Return of each loop whether it moves an address."""
-    if steps is None:  # data decide
-        return [extent != 1 for extent in extents]
-    return [bool(step) and extent > 1 for step, extent in zip(steps, extents, strict=True)]
-
-
-def joined(parts: Sequence[Footprint]) -> Footprint:
-    """Return footprints together; of an array that is in several the largest counts."""
-    result = dict(parts[0].by_array)
+def joined(parts: Sequence[TouchedLines]) -> TouchedLines:
+    """Return touched lines together; of an array that is in several the largest number counts."""
+    by_array = dict(parts[0].by_array)
     for part in parts[1:]:
-        for array, found in part.by_array.items():
-            if array not in result or result[array].lines < found.lines:
-                result[array] = found
-    return Footprint(result)
+        for name, array in part.by_array.items():
+            if name not in by_array or by_array[name].lines < array.lines:
+                by_array[name] = array
+    return TouchedLines(by_array)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
-from perfmodel.counts.program.program import Launch, Place
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Wait, has_barrier
+from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Place, Wait, has_barrier
 
 ORDERS = ("serial", "lockstep")
 #: Loops (group and lane axes too) by their names and positions among siblings by their numbers, outermost first.
@@ -24,7 +23,7 @@ def paths(device: DeviceKernel, launch: Launch, unrolled: Container[str], order:
     Examples
     --------
     >>> from perfmodel.counts.program.program import Launch
-    >>> from perfmodel.counts.program.tree import DeviceKernel, Loop, Run
+    >>> from perfmodel.counts.program.program import DeviceKernel, Loop, Run
     >>> device = DeviceKernel("sum", (Loop("k", (Run("add"),)),))
     >>> launch = Launch("sum", (8, 4), (None,), None)
     >>> paths(device, launch, (), "serial")[0, "k", 0]

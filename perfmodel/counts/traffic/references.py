@@ -1,23 +1,58 @@
-"""The references of a launch: where they are in the tree of its loops, and their steps along these."""
+"""The tree of a launch's loops, and the references in it: what of its traffic is the same at all sizes.
+
+The picture is the loops in the order in which the device runs them (:mod:`~perfmodel.counts.traffic.order`), with the
+references where they stand. Row sums in groups of 64, on a device that runs one work-item after another::
+
+    launch              loop 0, depth -1
+        g.0             loop 1, depth 0
+            l.0         loop 2, depth 1
+                j       loop 3, depth 2
+                    a   reference 0: steps 64*4*m, 4*m, 4; iterations 1, n/64, n, n*m
+                out     reference 1: steps 64*4, 4;        iterations 1, n/64, n
+
+A *reference* stands for accesses to one array that move alike, as ``a[i - 1]`` and ``a[i + 1]``: a box for each start.
+A loop's extent is the ratio of iterations in it to those around it: n*m/n = m for j. At n = 128, m = 64 the steps of
+``a`` are 16384, 256 and 4 bytes and its extents 2, 64 and 64.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.nests.address import address_of
-from perfmodel.counts.program.places import statements_with_places
-from perfmodel.counts.program.program import Access, Domain
-from perfmodel.counts.program.tree import device_kernels
+from perfmodel.counts.flow.trips import Trips
+from perfmodel.counts.nests.nest import address_of
+from perfmodel.counts.points.cardinality import Cardinality
+from perfmodel.counts.program.program import Access, Domain, device_kernels
+from perfmodel.counts.program.serialisation import statements_with_places
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.traffic.frames import Extents, Frame, Frames
-from perfmodel.counts.traffic.order import paths
+from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.traffic.order import Path, paths
+from perfmodel.lazy import Lazy, cached_property
+
+SET = isl.dim_type.set
+UNIT = Cardinality(isl.PwQPolynomial("{ 1 }"))
+
+Number = TypeVar("Number", Count, float)
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
+@dataclass(frozen=True)
+class CoupledLoop(Generic[Number]):
+    """A loop around a reference by its depth, and the iterations outside of it and in it."""
+
+    depth: int
+    outside: Number
+    inside: Number
+
+
+@dataclass(frozen=True)
+class Reference(Generic[Number]):
     """Accesses that move alike: one box for each start.
 
     Attributes
@@ -26,38 +61,167 @@ class Reference:
         What is accessed.
     size : int
         Bytes of one access.
-    frame : Frame
-        The loops around it.
-    steps : tuple of Count or None
-        How far the address moves with each of them; None where data, or something not affine, gives it.
-    inner : tuple of tuple
-        For each depth the loops from there inwards, the smallest steps first: the loop's depth, and the iterations
-        outside of it and in it. Where a guard couples loops, the order decides which of them is the shorter.
-    starts : tuple of Count
+    loops : tuple of int
+        The loops around it, outermost first.
+    iterations : tuple of number
+        How often their bodies are executed: first outside of all, then in each.
+    steps : tuple of number or None
+        How far the address moves with each of them [B]; None where data, or something not affine, gives it.
+    coupled : tuple of tuple of CoupledLoop, or None
+        Where a guard couples loops: for each depth the loops from there inwards, the smallest steps first. The order
+        decides which of them is the shorter. None where the loops do not depend on each other.
+    starts : tuple of number
         Where the boxes begin, in bytes from the array's first cell.
     stores : tuple of bool
         Which of them are stored to.
-    exact : bool
-        False where the executed instances are only bounded.
+    span : number or None
+        Bytes of the array from its first cell to its last; None where its shape is not known.
     paged : bool
         Whether the array lies in global memory, where it begins on a page.
     """
 
     array: str
     size: int
-    frame: Frame
-    steps: tuple[Count, ...] | None
-    inner: tuple[Extents, ...]
-    starts: tuple[Count, ...]
+    loops: tuple[int, ...]
+    iterations: tuple[Number, ...]
+    steps: tuple[Number, ...] | None
+    coupled: tuple[tuple[CoupledLoop[Number], ...], ...] | None
+    starts: tuple[Number, ...]
     stores: tuple[bool, ...]
-    exact: bool
+    span: Number | None
     paged: bool
 
 
+@dataclass(frozen=True)
+class TreeLoop:
+    """A loop of the tree: how many loops are around it, what is in it, in order, and all references below.
+
+    A number in ``children`` is a loop, or, if negative, the reference ``~number``.
+    """
+
+    depth: int
+    children: tuple[int, ...]
+    references: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Two children of a loop that use an array one after the other, and the references between them.
+
+    Attributes
+    ----------
+    before, after : int
+        The children.
+    reference_before, reference_after : int
+        A reference to the array in each of them.
+    between : frozenset of int
+        The references between them.
+    """
+
+    before: int
+    reference_before: int
+    after: int
+    reference_after: int
+    between: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class LoopTree(Lazy):
+    """The loops of a launch, the first of which stands for the launch itself, and the arrays of its references."""
+
+    loops: tuple[TreeLoop, ...]
+    arrays: tuple[str, ...]
+
+    def below(self, child: int) -> frozenset[int]:
+        """Return the references below a child of a loop."""
+        return frozenset((~child,)) if child < 0 else self.loops[child].references
+
+    def by_array(self, references: frozenset[int]) -> Mapping[str, tuple[int, ...]]:
+        """Return references by their arrays."""
+        if references not in self._by_array:
+            by_array: dict[str, list[int]] = defaultdict(list)
+            for k in sorted(references):
+                by_array[self.arrays[k]].append(k)
+            self._by_array[references] = {array: tuple(numbers) for array, numbers in by_array.items()}
+        return self._by_array[references]
+
+    def gaps(self, loop: int, k: int) -> tuple[Gap, ...]:
+        """Return the gaps between uses of reference k's array in a loop; the last is that to the next iteration."""
+        key = loop, k
+        if key not in self._gaps:
+            self._gaps[key] = tuple(self._make_gaps(self.loops[loop].children, k))
+        return self._gaps[key]
+
+    def _make_gaps(self, children: Sequence[int], k: int) -> Iterator[Gap]:
+        users = [
+            (position, user) for position, child in enumerate(children) if (user := self._user(child, k)) is not None
+        ]
+        for (before, user_before), (after, user_after) in zip(users, [*users[1:], users[0]], strict=True):
+            passed = children[before + 1:after] if after > before else (*children[before + 1:], *children[:after])
+            between = frozenset(j for child in passed for j in self.below(child))
+            yield Gap(children[before], user_before, children[after], user_after, between)
+
+    def _user(self, child: int, k: int) -> int | None:
+        """Return the reference itself, or else one to the same array, where it is below a child."""
+        below, array = self.below(child), self.arrays[k]
+        return k if k in below else next((j for j in sorted(below) if self.arrays[j] == array), None)
+
+    @cached_property
+    def _gaps(self) -> dict[tuple[int, int], tuple[Gap, ...]]:
+        return {}
+
+    @cached_property
+    def _by_array(self) -> dict[frozenset[int], Mapping[str, tuple[int, ...]]]:
+        return {}
+
+
+@dataclass(frozen=True)
+class LaunchReferences(Generic[Number]):
+    """A launch: the tree of its loops and its references, in the order of the device."""
+
+    tree: LoopTree
+    references: tuple[Reference[Number], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """The loops around a statement, outermost first.
+
+    ``loops`` are the paths to them, ``names`` their inames ("" where the statement does not depend on a loop), and
+    ``iterations`` are as in a reference.
+    """
+
+    path: Path
+    loops: tuple[Path, ...]
+    names: tuple[str, ...]
+    iterations: tuple[Count, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """An access as a reference of one start."""
+
+    access: Access
+    frame: _Frame
+    steps: tuple[Count, ...] | None
+    coupled: tuple[tuple[CoupledLoop[Count], ...], ...] | None
+    start: Count
+    exact: bool
+
+    @property
+    def motion(self) -> tuple[object, ...]:
+        """What accesses that move alike have in common."""
+        steps = None if self.steps is None else tuple(str(step.polynomial) for step in self.steps)
+        return self.access.array, self.access.bits // 8, id(self.frame), steps
+
+
 def references_of(
-    cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str
-) -> tuple[Reference, ...]:
-    """Return the references of a launch in the order of the device; registers (private arrays) are left out.
+    cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str, spans: Mapping[str, Count | None]
+) -> tuple[LaunchReferences[Count], bool]:
+    """Return the references of a launch in the order of the device, and whether all of them are exact.
+
+    Registers (private arrays) are left out. ``spans`` are the bytes of each array, None where they are not known. A
+    reference is not exact where its executed instances are only bounded.
 
     Raises
     ------
@@ -67,33 +231,175 @@ def references_of(
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
     around = paths(device, program.launches[launch], unrolled, order)
-    frames = Frames(cardinalities, launch)
-    found: dict[tuple[object, ...], list[tuple[Reference, Count, bool]]] = defaultdict(list)
+    frames = _Frames(cardinalities, launch)
+    alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
     for statement in statements_with_places(program):
         domain = statement.domain
         for access in statement.accesses if domain.launch == launch else ():
             if access.space != "private":
-                frame, names = frames.of(domain, around[statement.place])
-                one, start = _reference(frames, access, domain, frame, names)
-                texts = None if one.steps is None else tuple(str(step.polynomial) for step in one.steps)
-                key = one.array, one.size, id(frame), texts
-                found[key].append((one, start, access.direction == "store"))
-    together = (
-        replace(same[0][0], starts=tuple(one[1] for one in same), stores=tuple(one[2] for one in same))
-        for same in found.values()
+                box = _box(frames, access, domain, frames.of(domain, around[statement.place]))
+                alike[box.motion].append(box)
+    groups = sorted(alike.values(), key=lambda boxes: [(isinstance(step, str), step) for step in boxes[0].frame.path])
+    tree, loops_around = _tree([boxes[0] for boxes in groups])
+    references = tuple(
+        _reference(boxes, loops, spans[boxes[0].access.array])
+        for boxes, loops in zip(groups, loops_around, strict=True)
     )
-    return tuple(sorted(together, key=lambda one: [(isinstance(entry, str), entry) for entry in one.frame.path]))
+    return LaunchReferences(tree, references), all(boxes[0].exact for boxes in groups)
 
 
-def _reference(
-    frames: Frames, access: Access, domain: Domain, frame: Frame, names: Sequence[str]
-) -> tuple[Reference, Count]:
-    """Return an access as a reference, without its start, and its start."""
+def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box:
     address = address_of(access, domain)
-    exact = address is not None and domain.exact and domain.factor == 1
-    steps = None if address is None else tuple(address.step(name) for name in names)
-    inner = () if steps is None else frames.extents(domain, frame, names, steps)
-    start = Count.constant(0, "byte") if address is None else address.start
+    if address is None:
+        return _Box(access, frame, None, None, Count.constant(0, "byte"), exact=False)
+    steps = tuple(address.step(name) for name in frame.names)
+    exact = domain.exact and domain.factor == 1
+    return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
+
+
+def _reference(boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None) -> Reference[Count]:
+    first, access = boxes[0], boxes[0].access
     return Reference(
-        access.array, access.bits // 8, frame, steps, inner, (), (), exact, access.space == "global"
-    ), start
+        access.array, access.bits // 8, loops, first.frame.iterations, first.steps, first.coupled,
+        tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
+        access.space == "global",
+    )  # fmt: skip
+
+
+def _tree(boxes: Sequence[_Box]) -> tuple[LoopTree, list[tuple[int, ...]]]:
+    """Return the tree of loops around boxes, which are in the order of the device, and the loops around each."""
+    numbers: dict[Path, int] = {(): 0}
+    children: list[list[int]] = [[]]
+    depths, below = [-1], [set(range(len(boxes)))]
+    loops_around = []
+    for k, box in enumerate(boxes):
+        loops = [0]
+        for depth, path in enumerate(box.frame.loops):
+            if path not in numbers:
+                numbers[path] = len(children)
+                children[loops[-1]].append(numbers[path])
+                children.append([])
+                depths.append(depth)
+                below.append(set())
+            loops.append(numbers[path])
+            below[loops[-1]].add(k)
+        children[loops[-1]].append(~k)
+        loops_around.append(tuple(loops[1:]))
+    tree_loops = map(TreeLoop, depths, map(tuple, children), map(frozenset, below))
+    return LoopTree(tuple(tree_loops), tuple(box.access.array for box in boxes)), loops_around
+
+
+@dataclass
+class _Frames:
+    """The loops around the statements of one launch; those of one domain at one place are made once."""
+
+    cardinalities: Cardinalities
+    launch: int
+    known: dict[tuple[Domain, Path], _Frame] = field(default_factory=dict)
+    uncoupled: dict[Domain, bool] = field(default_factory=dict)
+
+    def of(self, domain: Domain, path: Path) -> _Frame:
+        """Return the loops around the statement at a path."""
+        if (domain, path) not in self.known:
+            self.known[domain, path] = self._frame(domain, self._with_copies(domain, path))
+        return self.known[domain, path]
+
+    @property
+    def _host_names(self) -> list[str]:
+        return list(self.cardinalities.program.launches[self.launch].repeats.get_var_names(SET))
+
+    def _host_names_of(self, domain: Domain) -> list[str]:
+        return [name for name in self._host_names if name in domain.names]
+
+    def _with_copies(self, domain: Domain, path: Path) -> Path:
+        """Return a path with the inames that have no loop in the schedule: a copy of the statement for each value."""
+        host = self._host_names
+        pairs = zip(domain.names, domain.axes, strict=True)
+        copies = [name for name, axis in pairs if not axis and name not in path and name not in host]
+        last = len(path) - (path[-1] == "l.0")
+        return (*path[:last], *copies, *path[last:])
+
+    def _frame(self, domain: Domain, path: Path) -> _Frame:
+        by_axis = {axis: name for axis, name in zip(domain.axes, domain.names, strict=True) if axis}
+        inside = self._host_names_of(domain)
+        factor = UNIT
+        if not inside:
+            factor = self.cardinalities.size(self.cardinalities.program.launches[self.launch].repeats)
+        trips = domain.trips
+        iterations = [self._iterations(domain, inside, factor)]
+        loops, names = [], []
+        for depth, entry in enumerate(path, 1):
+            if isinstance(entry, str):
+                name = by_axis.get(entry, entry)
+                if name in domain.names:
+                    inside.append(name)
+                elif entry[:2] in ("g.", "l."):
+                    factor = factor.times(self._axis_extent(entry))
+                elif trips is not None:  # statistics give the trips of all such loops together
+                    factor, trips = factor.times(isl.PwQPolynomial(f"{{ {trips} }}")), None
+                loops.append(path[:depth])
+                names.append(name if name in domain.names else "")
+                iterations.append(self._iterations(domain, inside, factor))
+        return _Frame(path, tuple(loops), tuple(names), tuple(iterations))
+
+    def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
+        """Return the values that the inames inside take in a domain, times a factor."""
+        if not inside:
+            return self.cardinalities.wrap(factor)
+        points = domain.points
+        for k in reversed(range(len(domain.names))):
+            if domain.names[k] not in inside:
+                points = points.project_out(SET, k, 1)
+        return self.cardinalities.wrap(self.cardinalities.size(points.coalesce()).times(factor))
+
+    def _axis_extent(self, axis: str) -> isl.PwQPolynomial:
+        launch, number = self.cardinalities.program.launches[self.launch], int(axis[2:])
+        if axis.startswith("l"):
+            return isl.PwQPolynomial(f"{{ {launch.group_shape[number]} }}")
+        return isl.PwQPolynomial.from_pw_aff(launch.grid[number])
+
+    def coupled(
+        self, domain: Domain, frame: _Frame, steps: Sequence[Count]
+    ) -> tuple[tuple[CoupledLoop[Count], ...], ...] | None:
+        """Return the coupled loops of a reference, or None where the loops of its domain are not coupled."""
+        if self._is_box(domain):
+            return None
+        names = frame.names
+        sizes = [abs(float(step(**dict.fromkeys(step.parameters, 1) | self.large_sizes))) for step in steps]
+        loops_by_depth = []
+        for depth in range(len(names) + 1):
+            inside = [*self._host_names_of(domain), *(name for name in names[:depth] if name)]
+            outside, loops = self._iterations(domain, inside, UNIT), []
+            for k in sorted(range(depth, len(names)), key=sizes.__getitem__):
+                if names[k] and sizes[k]:
+                    inside.append(names[k])
+                    iterations = self._iterations(domain, inside, UNIT)
+                    loops.append(CoupledLoop(k, outside, iterations))
+                    outside = iterations
+            loops_by_depth.append(tuple(loops))
+        return None if _are_nested(loops_by_depth, frame.iterations) else tuple(loops_by_depth)
+
+    def _is_box(self, domain: Domain) -> bool:
+        """Whether no condition couples the inames of a domain."""
+        if domain not in self.uncoupled:
+            box = isl.Set("{ [] }")
+            number = len(domain.axes)
+            for k in range(number):
+                box = box.flat_product(domain.points.project_out(SET, k + 1, number - k - 1).project_out(SET, 0, k))
+            self.uncoupled[domain] = bool(box.is_equal(domain.points))
+        return self.uncoupled[domain]
+
+    @cached_property
+    def large_sizes(self) -> dict[str, int]:
+        """Large sizes, at which steps are compared."""
+        return dict(Trips(self.cardinalities).sizes)
+
+
+def _are_nested(loops_by_depth: Sequence[Sequence[CoupledLoop[Count]]], iterations: Sequence[Count]) -> bool:
+    """Return whether coupled loops are, at each depth, the loops as they are nested, with their iterations."""
+    position = DistinctCounts()
+    nested = [(k, position(outside), position(inside)) for k, (outside, inside) in enumerate(pairwise(iterations))]
+    return all(
+        [(loop.depth, position(loop.outside), position(loop.inside)) for loop in loops] == nested[depth:]
+        for depth, loops in enumerate(loops_by_depth)
+    )

@@ -1,81 +1,301 @@
-"""How many of the lines that an iteration of a loop touches are still in a cache in the next one."""
+"""Which lines stay in a cache at given sizes, and what is fetched therefore.
+
+The picture is a line that is used in an iteration of a loop and again in the next. What is touched between the two uses
+(:class:`ReuseDistances`) drives it out, or leaves it in the cache (:class:`LineReuse`). For each reference there is an
+outermost loop between whose iterations its lines stay (:class:`LayerConditions`); what it touches in that loop as a
+whole is fetched once for each execution of the loop. A matrix of 64 rows is read column by column::
+
+    j               16 columns in each line of a row
+        i           64 rows: between two uses of a line, a column, 64 lines are touched
+            a[i, j]
+
+A cache of 128 lines holds them: the loop j fetches what it touches, 256 lines, once. In a cache of 32 lines they do not
+stay, and each of 4096 accesses fetches a line.
+
+References and loops are given by their numbers; ``k`` is a reference's.
+"""
 
 from __future__ import annotations
 
-from perfmodel.counts.traffic.between import Between
-from perfmodel.counts.traffic.boxes import Patch
-from perfmodel.counts.traffic.footprints import Cache, Footprint
-from perfmodel.counts.traffic.pressure import chance_to_stay, overlap
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import NamedTuple
 
+from perfmodel.counts.traffic.boxes import BoxLines, BoxSets, chance_to_stay, overlap
+from perfmodel.counts.traffic.footprints import Cache, Footprints, TouchedLines, joined
+from perfmodel.counts.traffic.references import Gap
+
+SAME = 1.25  # lines of a loop over those of an iteration, below which the iterations share their lines
 PAGE = 4096  # bytes; arrays in global memory begin on a page
+LEAST = 1e-3  # smaller shares of the sets are not followed
+HALF = 0.5  # what stays in most sets is taken to stay
 
 
-class Reuse:
-    """The share of each reference's lines that stay from iteration to iteration of each loop.
+class ReuseDistances:
+    """What is touched between uses of a line by an array's references that follow each other in a loop.
+
+    A child of the loop touches half of what it touches, on average, after it uses a line or before.
 
     Parameters
     ----------
-    between : Between
+    footprints : Footprints
+        What the loops touch.
+    """
+
+    def __init__(self, footprints: Footprints) -> None:
+        self.footprints, self.tree = footprints, footprints.tree
+        self._between_uses: dict[tuple[int, int], tuple[TouchedLines, ...]] = {}
+        self._between_iterations: dict[tuple[int, int, int], TouchedLines] = {}
+
+    def between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
+        """Return what is touched between each use of a reference's lines in a loop and the next.
+
+        The last one is between the last use in an iteration and the first in the next.
+        """
+        key = loop, k
+        if key not in self._between_uses:
+            depth = self.tree.loops[loop].depth
+            gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
+            in_gaps = (self._in_gap(gap, loop, depth) for gap in gaps)
+            self._between_uses[key] = (*in_gaps, self._in_last_gap(loop, k, depth))
+        return self._between_uses[key]
+
+    def _in_last_gap(self, loop: int, k: int, depth: int) -> TouchedLines:
+        """Return what is touched from the last use in an iteration to the first in the next.
+
+        The iterations of the loop at the depth, around this one, follow one another.
+        """
+        key = loop, k, depth
+        if key not in self._between_iterations:
+            if self.footprints.motions[k].steps is None:
+                self._between_iterations[key] = self._at_random(loop, k)
+            else:
+                self._between_iterations[key] = self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
+        return self._between_iterations[key]
+
+    def _at_random(self, loop: int, k: int) -> TouchedLines:
+        """Return the same where any line is used: in each iteration all of them, if it has as many accesses."""
+        whole, iteration = (self.footprints.of_loop(loop, whole) for whole in (True, False))
+        array = self.tree.arrays[k]
+        return iteration if iteration.by_array[array].lines >= whole.by_array[array].lines else whole
+
+    def _in_gap(self, gap: Gap, loop: int, depth: int) -> TouchedLines:
+        parts = [self.footprints.of(gap.between, self.tree.loops[loop].depth + 1)] if gap.between else []
+        if gap.before == gap.after:
+            parts.append(self._in_child(gap.before, gap.reference_before, depth))
+        else:
+            parts.append(self._in_child(gap.before, gap.reference_before, depth).half)
+            parts.append(self._in_child(gap.after, gap.reference_after, depth).half)
+        return joined(parts) if len(parts) > 1 else parts[0]
+
+    def _in_child(self, child: int, k: int, depth: int) -> TouchedLines:
+        """Return what a child of a loop touches between uses of a line in iterations of a loop at a depth around it."""
+        if child < 0:
+            return self.footprints.of(self.tree.below(child), depth + 1)
+        motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
+        whole = self.footprints.of_loop(child, whole=True)
+        if motion.steps is None:
+            return whole
+        step, extent = motion.steps[child_depth], motion.extents[child_depth]
+        if not step or extent <= 1 or self._shares_lines(k, step, child_depth):
+            return self._in_last_gap(child, k, depth)
+        skipped = self._skipped_share(k, depth, child_depth)
+        return self._without_share(child, whole, skipped) if skipped else whole
+
+    def _without_share(self, loop: int, whole: TouchedLines, share: float) -> TouchedLines:
+        """Return what a loop touches where a share of its iterations is skipped."""
+        iteration, by_array = self.footprints.of_loop(loop, whole=False), {}
+        for name, array in whole.by_array.items():
+            again = min(1.0, iteration.by_array[name].lines / max(array.lines, 1.0))
+            by_array[name] = array.part(1 - share * (1 - again))
+        return TouchedLines(by_array)
+
+    def _skipped_share(self, k: int, depth: int, inner: int) -> float:
+        """Return the share of an inner loop's iterations that are skipped between uses of a line.
+
+        What the reference touches in iteration ``i`` of the inner loop, it has touched in iteration ``i + m`` before
+        the outer loop went on; nothing is skipped where the inner loop has no such iterations. With another start it
+        may have touched the same in an iteration before that one, which counts where it is the last use for more of
+        the ``i``. Runs that follow one another share a line.
+        """
+        motion = self.footprints.motions[k]
+        steps = motion.steps or ()
+        step, extent = steps[inner], motion.extent(depth, inner)
+        shift, tolerance = steps[depth] / step, self.footprints.line / (2 * abs(step))
+        if not 0 < shift <= extent + tolerance:
+            return 0.0
+        shifts = (shift + distance / step for distance in self.footprints.distances(k))
+        firsts = sorted({min(max(start, 0.0), extent) for start in shifts if -tolerance <= start <= shift})
+        lasts = [after - before for before, after in pairwise([*firsts, extent])]
+        return firsts[lasts.index(max(lasts))] / extent
+
+    def _shares_lines(self, k: int, step: int, depth: int) -> bool:
+        """Whether each iteration of a loop touches about the same lines as all of them."""
+        if abs(step) >= self.footprints.line:
+            return False
+        loop, iteration = (self.footprints.array_lines((k,), depth + inside).lines for inside in (0, 1))
+        return loop < SAME * iteration
+
+
+class LineReuse:
+    """The share of each reference's lines that stay in a cache from iteration to iteration of each loop.
+
+    Parameters
+    ----------
+    distances : ReuseDistances
         What is touched between uses of lines.
     cache : Cache
         The cache.
     """
 
-    def __init__(self, between: Between, cache: Cache) -> None:
-        self.between, self.cache = between, cache
-        self.footprints, self.plan = between.footprints, between.plan
-        self.holds_everything = not cache.sets and self.footprints.most <= cache.lines
+    def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
+        self.distances, self.cache = distances, cache
+        self.footprints, self.tree = distances.footprints, distances.tree
+        self.holds_everything = not cache.sets and self.footprints.most_lines <= cache.lines
         self._shares: dict[tuple[int, int], float] = {}
 
-    def share(self, node: int, k: int) -> float:
+    def share(self, loop: int, k: int) -> float:
         """Return the share of a reference's lines that stay between the iterations of a loop and of all inside it."""
         if self.holds_everything:
             return 1.0
-        key = node, k
+        key = loop, k
         if key not in self._shares:
-            depth, nodes = self.plan.loops[node].depth, self.plan.references[k].nodes
-            share = self.share(nodes[depth + 1], k) if depth + 1 < len(nodes) else 1.0
-            if share > 0 and self.footprints.extents[k][depth] > 1:
-                share = min(share, *(self._staying(k, depth + 1, one) for one in self.between.uses(node, k)))
+            depth, loops = self.tree.loops[loop].depth, self.footprints.references[k].loops
+            share = self.share(loops[depth + 1], k) if depth + 1 < len(loops) else 1.0
+            if share > 0 and self.footprints.motions[k].extents[depth] > 1:
+                for touched in self.distances.between_uses(loop, k):
+                    share = min(share, self._share_staying(k, depth + 1, touched))
+                    if not share:
+                        break
             self._shares[key] = share
         return self._shares[key]
 
-    def stays(self, k: int, depth: int, others: frozenset[int]) -> float:
+    def share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
         """Return the share of a reference's lines that stay while it and others touch theirs from a depth inwards."""
-        return 1.0 if self.holds_everything else self._staying(k, depth, self.footprints.of(others, depth))
+        if self.holds_everything:
+            return 1.0
+        return self._share_staying(k, depth, self.footprints.of(references, depth))
 
-    def _staying(self, k: int, depth: int, between: Footprint) -> float:
-        """Return the share of a reference's lines that stay while a footprint, its own lines in it, is touched."""
+    def _share_staying(self, k: int, depth: int, touched: TouchedLines) -> float:
+        """Return the share of a reference's lines that stay while others, and its own, are touched."""
         lines, sets = self.cache.lines, self.cache.sets
         if not sets:
-            return float(between.lines <= lines)
-        if between.crowd(sets) <= lines // sets:
+            return float(touched.lines <= lines)
+        if touched.most_in_a_set(sets) <= lines // sets:
             return 1.0
-        array = self.plan.references[k].array
-        parts = between.by_array
-        found = [*parts[array].boxes, *(one for a in parts if a != array for one in parts[a].boxes)]
-        own = found[0]
-        others = [(one[1].load(sets), self._meeting(own, one, depth)) for one in found[1:]]
-        return chance_to_stay(own[1].load(sets), others, lines // sets)
+        array, by_array = self.tree.arrays[k], touched.by_array
+        boxes = [*by_array[array].boxes, *(box for name in by_array if name != array for box in by_array[name].boxes)]
+        first = boxes[0]
+        loads = [(box.lines_per_set(sets), self._chance_to_meet(first, box, depth)) for box in boxes[1:]]
+        return chance_to_stay(first.lines_per_set(sets), loads, lines // sets)
 
-    def _meeting(self, own: tuple[int, Patch], other: tuple[int, Patch], depth: int) -> float:
+    def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int) -> float:
         """Return the share of the sets reached by a box that another box reaches too.
 
         It is known of boxes that move alike, as arrays begin on pages; else each set is as likely as any other.
         """
-        (k, patch), (j, more) = own, other
-        one, two = self.plan.references[k], self.plan.references[j]
-        here, there = (part.box.place(self.cache.sets) for part in (patch, more))
-        regular = there.period and PAGE % there.period == 0 == here.period % there.period
-        if regular and there.pitches in ((), here.pitches[:1]) and one.paged and two.paged:
-            steps = zip(
-                self.footprints.steps[k] or (), self.footprints.steps[j] or (), self.footprints.extents[k][:depth],
-                strict=False,
-            )
-            if all((a - b) % there.period == 0 for a, b, extent in steps if extent > 1):
-                line = self.cache.line_bytes
-                return max(
-                    overlap(patch.box.low / line, here.run, more.box.low / line, there.run, cycle / line)
-                    for cycle in (there.period, *there.pitches)
-                )
-        return min(more.reached(self.cache.sets) / self.cache.sets, 1.0)
+        sets, line = self.cache.sets, self.cache.line_bytes
+        here, there = box.box.in_sets(sets), other.box.in_sets(sets)
+        if _repeat_alike(here, there) and self._move_alike(box, other, there.period, depth):
+            return max([
+                overlap(box.box.low / line, here.run, other.box.low / line, there.run, cycle / line)
+                for cycle in (there.period, *there.pitches)
+            ])
+        return min(other.sets_reached(sets) / sets, 1.0)
+
+    def _move_alike(self, box: BoxLines, other: BoxLines, period: int, depth: int) -> bool:
+        """Whether boxes lie on pages and the loops outside of a depth move them by as many bytes, but for periods."""
+        motion, other_motion = self.footprints.motions[box.reference], self.footprints.motions[other.reference]
+        if not (motion.reference.paged and other_motion.reference.paged):
+            return False
+        loops = zip(motion.steps or (), other_motion.steps or (), motion.extents[:depth], strict=False)
+        return all((step - other_step) % period == 0 for step, other_step, extent in loops if extent > 1)
+
+
+def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
+    """Whether boxes repeat in the sets of a cache as pages do, in the same directions."""
+    if not there.period or PAGE % there.period or here.period % there.period:
+        return False
+    return there.pitches in ((), here.pitches[:1])
+
+
+class Fetch(NamedTuple):
+    """References, a depth, and how often what they touch from there inwards is fetched."""
+
+    references: tuple[int, ...]
+    depth: int
+    times: float
+
+
+class LayerConditions:
+    """What a cache fetches in a launch at given sizes.
+
+    For each reference the outermost loop is found between whose iterations its lines stay. What the references touch
+    in that loop as a whole is fetched once for each execution of the loop. Sets differ in how crowded they are: in a
+    share of them lines stay in a loop further out than in the others.
+
+    Parameters
+    ----------
+    distances : ReuseDistances
+        What is touched between uses of lines.
+    cache : Cache
+        The cache.
+    """
+
+    def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
+        self.tree, self.footprints = distances.tree, distances.footprints
+        self.reuse = LineReuse(distances, cache)
+
+    def fetches(self, array: str | None = None) -> Iterator[Fetch]:
+        """Yield what is fetched of an array, or of all arrays."""
+        by_array: dict[str, list[int]] = defaultdict(list)
+        for k, name in enumerate(self.tree.arrays):
+            if array in (None, name):
+                by_array[name].append(k)
+        for references in by_array.values():
+            yield from self._of_iterations(0, tuple(references), 0.0, 1.0)
+
+    def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
+        """Yield what a loop fetches into a part of the sets: the most crowded first, between two shares."""
+        depth = self.tree.loops[loop].depth
+        shares = {k: min(self.reuse.share(loop, k), most) for k in references}
+        for share in sorted({*shares.values(), most}):
+            if share - least < LEAST:
+                continue
+            kept = tuple(k for k in references if shares[k] >= share)
+            if kept:
+                yield Fetch(kept, depth, (share - least) * self._executions(kept, depth))
+            if len(kept) < len(references):
+                lost = tuple(k for k in references if shares[k] < share)
+                yield from self._of_iterations(loop, lost, least, share)
+            least = share
+
+    def _of_iterations(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
+        """Yield the same for the iterations of a loop, none of which finds what the one before has left."""
+        depth = self.tree.loops[loop].depth + 1
+        for cluster in self._clusters(loop, references):
+            below = reduce(or_, map(self.tree.below, cluster))
+            members = tuple(k for k in references if k in below)
+            if members and len(cluster) == 1 and cluster[0] >= 0:
+                yield from self._of_loop(cluster[0], members, least, most)
+            elif members:
+                yield Fetch(members, depth, (most - least) * self._executions(members, depth))
+
+    def _clusters(self, loop: int, references: tuple[int, ...]) -> list[list[int]]:
+        """Return the children of a loop, neighbours together between which an array's lines stay."""
+        tree_loop = self.tree.loops[loop]
+        clusters = [[tree_loop.children[0]]]
+        for child in tree_loop.children[1:]:
+            together = reduce(or_, map(self.tree.below, (*clusters[-1], child)))
+            users = [k for k in references if k in together]
+            if users and self.reuse.share_among(users[0], tree_loop.depth + 1, together) >= HALF:
+                clusters[-1].append(child)
+            else:
+                clusters.append([child])
+        return clusters
+
+    def _executions(self, references: tuple[int, ...], depth: int) -> float:
+        return max(self.footprints.references[k].iterations[depth] for k in references)

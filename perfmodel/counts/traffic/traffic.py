@@ -1,4 +1,15 @@
-"""Traffic: the lines that a cache must fetch, as a value that is called with sizes."""
+"""Traffic: the lines that a cache must fetch, as a value that is called with sizes.
+
+The picture is a cache between a launch, whose loops run in the order of the device, and the memory::
+
+    launch   loads and stores of a[i, j], out[i] in the order of its loops
+    cache    512 lines of 64 bytes; lines stay until too many others are touched
+    memory   delivers the lines that are fetched, and takes those that were stored to
+
+What is the same at all sizes is prepared once (:func:`traffic_plan`): the tree of loops and its references. At sizes
+follow footprints, what is touched between uses of a line, and what is fetched (:mod:`~perfmodel.counts.traffic.reuse`).
+A copy of 1024 float32 fetches 64 lines for the loads and 64 for the stores, whatever the cache.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +23,17 @@ from numpy.typing import ArrayLike, NDArray
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Access
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
-from perfmodel.counts.traffic.between import Between
+from perfmodel.counts.quasipoly.distinct import NamedCounts
 from perfmodel.counts.traffic.footprints import Cache, Footprints
-from perfmodel.counts.traffic.layers import Layers
-from perfmodel.counts.traffic.plan import LaunchPlan, plan_of
-from perfmodel.counts.traffic.references import references_of
+from perfmodel.counts.traffic.references import LaunchReferences, references_of
+from perfmodel.counts.traffic.reuse import Fetch, LayerConditions, ReuseDistances
 from perfmodel.threads import alone
 
 Number = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Lines:
+class MovedLines:
     """Lines between a cache and what is behind it, over all launches.
 
     Attributes
@@ -50,17 +59,17 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is prepared once for a kernel and an order: each launch, and the counts whose values they need."""
+class TrafficPlan:
+    """What is prepared once for a kernel and an order: the references of each launch, with counts for all sizes."""
 
-    launches: tuple[LaunchPlan, ...]
-    counts: JointCounts
+    launches: NamedCounts
     exact: bool
 
     @property
     def arrays(self) -> tuple[str, ...]:
         """The arrays in memory, sorted."""
-        return tuple(sorted({one.array for launch in self.launches for one in launch.references}))
+        launches: tuple[LaunchReferences[Count], ...] = self.launches.tree
+        return tuple(sorted({array for launch in launches for array in launch.tree.arrays}))
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ class Traffic:
 
     Attributes
     ----------
-    plan : Plan
+    plan : TrafficPlan
         The kernel's loops and references, in the order of the device.
     cache : Cache
         The cache.
@@ -80,7 +89,7 @@ class Traffic:
         execution with such an address is then taken to need a line of its own, at most those of its array.
     """
 
-    plan: Plan
+    plan: TrafficPlan
     cache: Cache
     array: str | None
 
@@ -89,7 +98,7 @@ class Traffic:
         """Whether all addresses and executions are known."""
         return self.plan.exact
 
-    def __call__(self, **sizes: int) -> Lines:
+    def __call__(self, **sizes: int) -> MovedLines:
         """Return the lines at one size.
 
         Raises
@@ -102,18 +111,18 @@ class Traffic:
     @alone
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
         """Return what gives the lines of all caches with lines of this length at one size; errors as of a call."""
-        return TrafficAt(self.plan, self.plan.counts.at(sizes), self.cache.line_bytes)
+        return TrafficAt(self.plan.launches.at(sizes), self.cache.line_bytes)
 
-    def evaluate(self, sizes: Mapping[str, ArrayLike]) -> Lines:
+    def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
         """Return the lines at arrays of sizes, broadcast together; each number is an array of their shape."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
-        columns = [np.broadcast_to(count.evaluate(sizes), shape).ravel().tolist() for count in self.plan.counts]
+        launches, line, names = self.plan.launches, self.cache.line_bytes, [field.name for field in fields(MovedLines)]
+        columns = [np.broadcast_to(count.evaluate(sizes), shape).ravel().tolist() for count in launches.counts]
         points = zip(*columns, strict=True) if columns else ()
-        line, names = self.cache.line_bytes, [field.name for field in fields(Lines)]
-        rows = [TrafficAt(self.plan, point, line).lines(self.cache, self.array) for point in points]
+        rows = [TrafficAt(launches.with_values(point), line).lines(self.cache, self.array) for point in points]
         if not rows:
-            return Lines(*(np.zeros(shape) for _ in names))
-        return Lines(*(np.array([getattr(row, name) for row in rows]).reshape(shape) for name in names))
+            return MovedLines(*(np.zeros(shape) for _ in names))
+        return MovedLines(*(np.array([getattr(row, name) for row in rows]).reshape(shape) for name in names))
 
 
 class TrafficAt:
@@ -121,40 +130,44 @@ class TrafficAt:
 
     Parameters
     ----------
-    plan : Plan
-        The kernel's loops and references.
-    values : sequence of number
-        The values of its counts.
+    launches : sequence of LaunchReferences
+        The kernel's loops and references, with numbers.
     line : int
         Bytes of a line.
     """
 
-    def __init__(self, plan: Plan, values: Sequence[float | Fraction], line: int) -> None:
-        plain = [float(value) for value in values]
-        self.launches = [Between(Footprints(launch, plain, line)) for launch in plan.launches]
+    def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
+        self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
 
-    def lines(self, cache: Cache, array: str | None = None) -> Lines:
+    def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
         """Return the lines of a cache, of an array or of all."""
         streams = jumps = loads = stores = stored_jumps = 0.0
-        for between in self.launches:
-            footprints, references = between.footprints, between.plan.references
-            for some, depth, times in Layers(between, cache).fetches(array):
-                patches = footprints.patches(some, depth)
-                lines = times * patches.lines
-                jumping = times * sum(patch.lines * footprints.jumps[k] for k, patch in patches.boxes)
+        for distances in self.launches:
+            footprints = distances.footprints
+            for fetch in LayerConditions(distances, cache).fetches(array):
+                touched = footprints.array_lines(fetch.references, fetch.depth)
+                lines = fetch.times * touched.lines
+                jump_shares = footprints.jump_shares
+                jumping = fetch.times * sum([box.lines * jump_shares[box.reference] for box in touched.boxes])
                 streams, jumps = streams + lines - jumping, jumps + jumping
-                stored = {store for k in some for store in references[k].stores}
-                loaded, written = (
-                    0.0 if store not in stored
-                    else times * footprints.lines(some, depth, store) if len(stored) > 1 else lines
-                    for store in (False, True)
-                )
-                loads, stores = loads + loaded, stores + written
-                stored_jumps += written * jumping / lines if lines else 0.0
-        return Lines(streams + jumps, loads, stores, streams, jumps, stored_jumps)
+                loaded, stored = _loaded_and_stored(footprints, fetch, lines)
+                loads, stores = loads + loaded, stores + stored
+                stored_jumps += stored * jumping / lines if lines else 0.0
+        return MovedLines(streams + jumps, loads, stores, streams, jumps, stored_jumps)
 
 
-def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:
+def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tuple[float, float]:
+    """Return how many of the lines of a fetch are loaded from, and how many are stored to."""
+    directions = {store for k in fetch.references for store in footprints.references[k].stores}
+    if len(directions) == 1:
+        return (0.0, lines) if True in directions else (lines, 0.0)
+    loaded, stored = (
+        fetch.times * footprints.array_lines(fetch.references, fetch.depth, store).lines for store in (False, True)
+    )
+    return loaded, stored
+
+
+def traffic_plan(cardinalities: Cardinalities, order: str) -> TrafficPlan:
     """Prepare the traffic of a program, whose dataflow is known, for an order of the work-items.
 
     Raises
@@ -164,10 +177,11 @@ def plan_of_program(cardinalities: Cardinalities, order: str) -> Plan:
     """
     program = cardinalities.program
     unrolled = () if program.dataflow is None else program.dataflow.unrolled
-    position, spans = DistinctCounts(), _spans(cardinalities)
-    references = [references_of(cardinalities, k, unrolled, order) for k in range(len(program.launches))]
-    plans = tuple(plan_of(some, spans, position) for some in references)
-    return Plan(plans, position.joint(), all(one.exact for some in references for one in some))
+    spans = _spans(cardinalities)
+    launches = [
+        references_of(cardinalities, launch, unrolled, order, spans) for launch in range(len(program.launches))
+    ]
+    return TrafficPlan(NamedCounts(tuple(launch for launch, _ in launches)), all(exact for _, exact in launches))
 
 
 def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import StartsError, TooFewRowsError, WrongColumnsError
-from perfmodel.fitting.linear.base import FeatureEstimator, positive_tags, relative_score
-from perfmodel.fitting.linear.least_squares import Array
+from perfmodel.fitting.linear.estimators import FeatureEstimator, positive_tags, relative_score
+from perfmodel.fitting.linear.least_squares import Array, training_rows
 from perfmodel.fitting.linear.robust import check_loss
-from perfmodel.fitting.linear.rows import training_rows
 from perfmodel.fitting.nonlinear.nonlinear import fit_nonlinear
 from perfmodel.fitting.nonlinear.problem import LinearModel, TimeModel
 from perfmodel.fitting.nonlinear.starts import bounds_of, starts_of

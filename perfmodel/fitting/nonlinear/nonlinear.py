@@ -10,9 +10,8 @@ from scipy.optimize import OptimizeResult
 
 from perfmodel.errors import NoStartError
 from perfmodel.fitting.linear import diagnosis
-from perfmodel.fitting.linear.least_squares import Array, Solution, solve_least_squares
+from perfmodel.fitting.linear.least_squares import Array, Solution, TrainingRows, solve_least_squares
 from perfmodel.fitting.linear.robust import TUNING, row_weights, spread
-from perfmodel.fitting.linear.rows import TrainingRows
 from perfmodel.fitting.nonlinear.problem import POLISH, SEARCH, Problem, TimeModel
 from perfmodel.fitting.nonlinear.starts import Box, start_points
 

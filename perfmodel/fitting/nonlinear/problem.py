@@ -11,8 +11,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from scipy.optimize import least_squares as minimise
 
-from perfmodel.fitting.linear.least_squares import Array
-from perfmodel.fitting.linear.rows import TrainingRows
+from perfmodel.fitting.linear.least_squares import Array, TrainingRows
 from perfmodel.fitting.nonlinear.starts import Box
 from perfmodel.lazy import Lazy
 

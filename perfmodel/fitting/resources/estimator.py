@@ -73,7 +73,9 @@ class ResourceModel:
 
 @dataclass(frozen=True, eq=False)
 class ResourceFit:
-    """Weights of all columns, shape (n,), with their errors and marks; see :mod:`perfmodel.fitting.linear.diagnosis`.
+    """Weights of all columns, shape (n,), with their errors and marks.
+
+    See :mod:`perfmodel.fitting.linear.least_squares`.
 
     A weight whose column is zero in all rows is zero and undetermined.
     """

@@ -4,7 +4,7 @@ Of each kernel and variant the smallest measured size is the *anchor*. With the 
 :math:`t_a` and :math:`p_a` there, the prediction at another size is :math:`p \, t_a / p_a`. :math:`t_a` is the minimum
 of one visit, since an anchor is visited once. The scores of such predictions are conformal, as those of plain ones
 (:mod:`perfmodel.fitting.uncertainty.conformal`), and their scatter between variants is that of
-:mod:`perfmodel.fitting.uncertainty.scatter`.
+:mod:`perfmodel.fitting.uncertainty.selection`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
-from perfmodel.fitting.uncertainty.scatter import Scatter, cells_of, estimate_scatter
+from perfmodel.fitting.uncertainty.selection import Scatter, cells_of, estimate_scatter
 
 if TYPE_CHECKING:
     from perfmodel.fitting.heldout import Unseen

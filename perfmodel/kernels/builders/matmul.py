@@ -11,7 +11,7 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels.shapes import WorkGroup, assume
+from perfmodel.kernels.kernel_class import WorkGroup, assume
 
 STEPS = frozenset({"i_outer", "j_outer", "k_outer"})
 SWEEPS = {"a": ["i_in", "k_in"], "b": ["k_in", "j_in"]}

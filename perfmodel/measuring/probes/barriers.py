@@ -8,8 +8,7 @@ import numpy as np
 
 from perfmodel.facts.probes.execution import BARRIERS
 from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 
 HEAD = """
 kernel void barriers(global float *out, float p, float q, int rounds)

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from perfmodel.facts.probes.caches import CHASE
 from perfmodel.facts.probes.run import Point, newest, times
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 
 SOURCE = """
 kernel void chase(global const uint *next, global uint *place, int loads)

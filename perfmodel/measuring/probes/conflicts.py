@@ -9,8 +9,7 @@ import numpy as np
 from perfmodel.facts.probes.caches import CONFLICTS
 from perfmodel.facts.probes.run import Point
 from perfmodel.measuring.probes.chase import CELL, SOURCE, follow, launch
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 
 STRIDES = (2**12, 2**14, 2**16, 2**18)
 LINES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 24, 28, 32, 36, 40)

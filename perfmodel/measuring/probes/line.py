@@ -10,8 +10,7 @@ import numpy as np
 from perfmodel.facts.probes.caches import LINE, capacities
 from perfmodel.facts.probes.run import Point
 from perfmodel.measuring.probes.chase import CELL, SOURCE, follow, launch, linked
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 
 BLOCK_BYTES = 512
 APART = (4, 8, 16, 32, 64, 128, 256)

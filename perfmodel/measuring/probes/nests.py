@@ -13,8 +13,7 @@ import numpy as np
 
 from perfmodel.facts.probes.execution import NESTS
 from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.instrument import DTYPES, Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, Settings
 
 HEAD = """
 #ifdef cl_khr_fp64

@@ -14,8 +14,7 @@ import numpy as np
 
 from perfmodel.facts.probes.execution import OVERLAP, triples
 from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 
 HEAD = """
 kernel void overlap(global float *restrict out, global const float *restrict in, float p, float q)

@@ -1,13 +1,106 @@
-"""What a probe is, and the settings that it runs with."""
+"""What a probe is, and the settings that it runs with.
+
+A device on which probes run: programs from OpenCL C, buffers, and times by the campaign's clock.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from perfmodel.facts.probes.run import Point, ProbeRun
-from perfmodel.measuring.probes.instrument import Instrument
+from perfmodel.measuring.subject import Enqueue
+from perfmodel.measuring.timing import sample
+from perfmodel.opencl import quiet_compiler
+
+if TYPE_CHECKING:
+    from perfmodel.opencl import Device
+
+
+DTYPES = {"float32": "float", "float64": "double"}
+"""Types of OpenCL C by the names of NumPy."""
+
+
+class Instrument:
+    """An opened device.
+
+    Parameters
+    ----------
+    device
+        The device; programs are kept until this value is gone.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.context, self.queue = device.context()
+        self._kernels: dict[tuple[str, tuple[str, ...]], Any] = {}
+
+    def known(self, key: str, otherwise: int) -> int:
+        """Return a whole number among the facts that the device reports, or `otherwise`."""
+        return int(self.device.facts.value(key)) if key in self.device.facts else otherwise
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The floating-point types that the device has."""
+        return tuple(name for name in DTYPES if name == "float32" or self.known("has_float64", 0))
+
+    def kernel(self, source: str, *options: str) -> Any:
+        """Return the one kernel of a source, built once with these options."""
+        import pyopencl as cl
+
+        if (source, options) not in self._kernels:
+            with quiet_compiler():
+                program = cl.Program(self.context, source).build(options=list(options))
+            self._kernels[source, options] = cl.Kernel(program, program.kernel_names)
+        return self._kernels[source, options]
+
+    @contextmanager
+    def memory(self, *contents: Any) -> Iterator[tuple[Any, ...]]:
+        """Give a buffer for each array, with its contents, or for each number of bytes; release them at the end."""
+        import pyopencl as cl
+
+        buffers = []
+        try:
+            for content in contents:
+                octets = content if isinstance(content, int) else content.nbytes
+                buffers.append(cl.Buffer(self.context, cl.mem_flags.READ_WRITE, octets))
+                if not isinstance(content, int):
+                    cl.enqueue_copy(self.queue, buffers[-1], content)
+            self.queue.finish()
+            yield tuple(buffers)
+        finally:
+            for buffer in buffers:
+                buffer.release()
+
+    def write(self, buffer: Any, array: Any, at: int = 0) -> None:
+        """Copy an array into a buffer, from so many bytes on."""
+        import pyopencl as cl
+
+        cl.enqueue_copy(self.queue, buffer, array, dst_offset=at)
+        self.queue.finish()
+
+    def times(self, kernel: Any, groups: int, items: int, runs: int) -> tuple[float, ...]:
+        """Return the times of runs of a kernel with its arguments set [s], in so many groups of so many work-items."""
+        found = sample(self.queue, (Enqueue(kernel, (groups,), (items,)),), runs)
+        return tuple(round(seconds, 9) for seconds in found.host_s)
+
+    def amount(self, kernel: Any, place: int, items: int, aim_s: float, most: int = 2**24) -> int:
+        """Return how much work takes about a time, and set it as the integer argument at a place.
+
+        The work is multiplied by eight until a run takes a quarter of the time.
+        """
+        work, seconds = 8, 0.0
+        while seconds < aim_s / 4 and work < most:
+            work *= 8
+            kernel.set_arg(place, np.int32(work))
+            seconds = min(self.times(kernel, 1, items, 2))
+        work = max(1, min(most, int(work * aim_s / max(seconds, 1e-9))))
+        kernel.set_arg(place, np.int32(work))
+        return work
 
 
 @dataclass(frozen=True)

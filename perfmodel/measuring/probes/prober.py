@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Protocol
 
 from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 from perfmodel.measuring.probes.visit import points_of
-from perfmodel.measuring.versions import versions
+from perfmodel.measuring.timing import versions
 from perfmodel.opencl import Device
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from perfmodel.facts.probes.run import Point
 from perfmodel.measuring.probes import barriers, chase, conflicts, lanes, line, nests, overlap
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 
 PROBES = (chase.PROBE, line.PROBE, conflicts.PROBE, lanes.PROBE, nests.PROBE, barriers.PROBE, overlap.PROBE)
 """In the order in which they run; `line` needs what `chase` found."""

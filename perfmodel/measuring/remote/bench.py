@@ -26,14 +26,13 @@ from perfmodel.errors import (
 )
 from perfmodel.facts.probes.run import Point
 from perfmodel.kernels import Parameters
-from perfmodel.kernels.by_value import pickled_by_value
-from perfmodel.measuring.bench import AnyBench, Bench
+from perfmodel.kernels.files import pickled_by_value
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import POLL_S, locked
-from perfmodel.measuring.probes.instrument import Instrument
-from perfmodel.measuring.probes.probe import Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
 from perfmodel.measuring.probes.visit import points_of
 from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.measuring.record import AnyBench, Bench
 from perfmodel.measuring.remote.devices import WorkersDevice, described, having, one_line, own_device, resource
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import DIED

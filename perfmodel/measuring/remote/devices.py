@@ -13,8 +13,7 @@ from typing import Any
 from perfmodel.cluster import address_of, asking, check_versions, workers_of
 from perfmodel.errors import AmbiguousDeviceError, BrokenDeviceError, NoDeviceError, NoWorkerError, UnknownDeviceError
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring.lock import lock_path
-from perfmodel.measuring.pinning import pin_threads
+from perfmodel.measuring.lock import lock_path, pin_threads
 from perfmodel.opencl import Device, devices
 
 #: A worker with a device has one of this resource, with the device's slug behind it.

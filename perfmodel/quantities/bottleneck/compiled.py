@@ -37,8 +37,7 @@ from math import log2, prod
 from typing import TYPE_CHECKING, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from perfmodel.counts.nests.address import Address
-from perfmodel.counts.nests.nest import Nest, NestAccess, NestChain
+from perfmodel.counts.nests.nest import Address, Nest, NestAccess, NestChain
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import NamedCounts
 from perfmodel.errors import FlowUnknownError

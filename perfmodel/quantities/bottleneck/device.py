@@ -24,7 +24,7 @@ from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.counts.traffic.traffic import Lines, TrafficAt
+    from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 
 UNBOUNDED = 1 << 44
 """Capacity of a cache that keeps everything [B]: it fetches each line once."""
@@ -131,7 +131,7 @@ def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: Device) 
     }
 
 
-def _near(touched: Lines, fetched: Lines) -> dict[str, float]:
+def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
     """Return the lines that the first level fetches, of which those that are touched come for the first time."""
     touched_lines, stored = float(touched.fetched), float(touched.stores)
     stored_jumps = min(float(touched.stored_jumps), stored)
@@ -146,7 +146,7 @@ def _near(touched: Lines, fetched: Lines) -> dict[str, float]:
 
 
 def _far(
-    name: str, traffic: list[TrafficAt], level: CacheLevel, capacity: int, touched: Lines, device: Device
+    name: str, traffic: list[TrafficAt], level: CacheLevel, capacity: int, touched: MovedLines, device: Device
 ) -> dict[str, float]:
     """Return the lines that a level further out fetches, less those that it holds from the run before."""
     cache = _cache(level, device)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel import documents
 from perfmodel.errors import MissingExtraError
-from perfmodel.report import palette
+from perfmodel.report import drawing
 from perfmodel.report.html.axes import plotly_text as plotly_text
 from perfmodel.report.html.sections import contents
 from perfmodel.report.html.values import Plot
@@ -52,7 +52,7 @@ def report_page(data: ReportData, made: Mapping[str, str]) -> str:
         shown=shown,
         scripts=scripts,
         style=(HERE / "assets" / "report.css").read_text(encoding="utf-8"),
-        shades={name: getattr(palette, name.upper()) for name in SHADES},
+        shades={name: getattr(drawing, name.upper()) for name in SHADES},
         policy=policy(scripts),
         figures=json_text({name: plot.specification for name, plot in plots.items()}),
     )

@@ -20,7 +20,7 @@ from perfmodel.report.html.summary import (
     times_words,
 )
 from perfmodel.report.html.values import KernelCard, Key, Plot, Stat, Table
-from perfmodel.report.ranking import ties_text
+from perfmodel.report.sweeps import ties_text
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_values import ReportData

@@ -12,7 +12,7 @@ from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.io import write_whole
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.report.tables import columns_text
+from perfmodel.report.layout import columns_text
 from perfmodel.store import TESTS_FILE
 from scripts.lab.scoreboard.black_box import choose_black_box, group_error, importances
 from scripts.lab.scoreboard.ideas import BLACK_BOX, Idea, every_idea, read_ideas, with_measured_twins

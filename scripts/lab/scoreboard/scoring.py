@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from perfmodel.compare.contenders import timed
 from perfmodel.compare.figures import summarise
 from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate_fits
-from perfmodel.compare.side_by_side import timed
 from perfmodel.errors import PerfModelError
 from scripts.lab.scoreboard.ideas import Idea
 from scripts.lab.scoreboard.oracle import oracle_error

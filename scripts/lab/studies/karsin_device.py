@@ -31,7 +31,7 @@ def core_of(facts: DeviceFacts, weights: Mapping[str, float] = MappingProxyType(
     Parameters
     ----------
     facts
-        Of the device, the measured ones among them (:mod:`perfmodel.fitting.facts.measured_facts`).
+        Of the device, the measured ones among them (:mod:`perfmodel.fitting.facts.throughput`).
     weights
         Weights of the family ``synchronous_parallel_throughput``, by name, in SI units for the whole device.
 

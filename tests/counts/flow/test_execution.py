@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from perfmodel.counts.flow.execution import Arc, Arcs, Position, Rules, execute, meet_barrier
-from perfmodel.counts.flow.state import ACCESSED, FENCE, LATEST, State
-from perfmodel.counts.program.steps import Act, Reading, Step, Writing
+from perfmodel.counts.flow.execution import (
+    ACCESSED,
+    FENCE,
+    LATEST,
+    Arc,
+    Arcs,
+    Position,
+    Rules,
+    State,
+    execute,
+    meet_barrier,
+)
+from perfmodel.counts.program.program import Act, Reading, Step, Writing
 
 LOAD: Act = ("global", "load")
 STORE: Act = ("local", "store")

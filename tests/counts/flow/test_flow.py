@@ -13,7 +13,7 @@ import pytest
 
 from measurement_kernels import arithmetic, matmul_naive, matmul_tiled
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.program.steps import SHARED
+from perfmodel.counts.program.program import SHARED
 from perfmodel.errors import ActCostError, FlowUnknownError
 from tests.corpus import CorpusKernel, kernels
 from tests.counts.flow.small_kernels import (

@@ -8,8 +8,8 @@ import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts.flow.execution import Snapshot, State
 from perfmodel.counts.flow.paths import Path
-from perfmodel.counts.flow.state import Snapshot, State
 from tests.counts.flow.small_kernels import (
     ADD,
     FLOAT,

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from perfmodel.counts import Count, count
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.points import set_counter
-from perfmodel.counts.points.barvinok import OPERATIONS
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.points.polytopes import Polytope
 from perfmodel.counts.points.set_counter import SetCounter
+from perfmodel.counts.points.summation import OPERATIONS
 from tests.corpus import kernels
 from tests.counts.points.forms import form
 

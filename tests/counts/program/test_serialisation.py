@@ -11,16 +11,22 @@ import islpy as isl
 from perfmodel.counts.program.program import (
     Access,
     BarrierSite,
+    Dataflow,
+    DeviceKernel,
     Domain,
     LaneStride,
     Launch,
+    Loop,
     Operation,
     Program,
+    Reading,
+    Run,
     Statement,
+    Step,
+    Wait,
+    Writing,
 )
 from perfmodel.counts.program.serialisation import read_program, write_program
-from perfmodel.counts.program.steps import Dataflow, Reading, Step, Writing
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Run, Wait
 
 ONE = isl.PwQPolynomial("{ 1 }")
 POINTS = isl.Set("[n] -> { [l, k] : 0 <= l < 16 and 0 <= k < n }")

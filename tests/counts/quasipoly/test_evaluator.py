@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts.quasipoly.evaluator import Evaluator
-from perfmodel.counts.quasipoly.translation import indicator_of, quasi_polynomial_of
+from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
 from perfmodel.errors import AssumptionError, ParameterError
 
 ASSUMED = isl.Set("[m, n] -> { : n >= 4 and m >= 1 }")

@@ -8,9 +8,8 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts.reading.dependences import PathWalk
 from perfmodel.counts.reading.events import Options
-from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.schedule import PathWalk, schedule
 
 
 def walked(code: str, options: Options | None = None, **types: type) -> PathWalk:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Run, Wait
+from perfmodel.counts.program.program import DeviceKernel, Loop, Run, Wait
 from perfmodel.counts.reading.schedule import refuse_unbounded, schedule_tree
 from perfmodel.errors import IncompleteKernelError, NotCountableError, UnboundedLoopError
 

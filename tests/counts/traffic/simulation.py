@@ -12,10 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.program.program import Access, Launch, Program, Statement
-from perfmodel.counts.program.tree import device_kernels
-from perfmodel.counts.trace.fixed_sizes import SET, enumerate_points, fixed, values_at
-from perfmodel.counts.trace.memory import PAGE, addresses, drawn_addresses, value_of
+from perfmodel.counts.program.program import Access, Launch, Program, Statement, device_kernels
+from perfmodel.counts.trace.trace import (
+    PAGE,
+    SET,
+    addresses,
+    drawn_addresses,
+    enumerate_points,
+    fixed,
+    value_of,
+    values_at,
+)
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import Path, paths
 

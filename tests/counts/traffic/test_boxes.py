@@ -1,12 +1,21 @@
-"""Lines and sets of boxes by hand, and by marking every byte."""
+"""Lines and sets of boxes by hand, and by marking every byte; chances to stay in a set, by hand and by drawing."""
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
 import pytest
 
-from perfmodel.counts.traffic.boxes import Patch, box_of, lines_of_run, sets_reached
+from perfmodel.counts.traffic.boxes import (
+    BoxLines,
+    Sweep,
+    box_of,
+    chance_to_stay,
+    lines_of_run,
+    overlap,
+    sets_reached,
+)
 
 LINE = 64
 
@@ -36,9 +45,9 @@ def marked(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int
 )  # fmt: skip
 def test_lines_of_boxes(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int) -> None:
     expected = len(marked(dims, starts, size))
-    found = box_of(dims, starts, size, LINE, LINE).lines
+    box = box_of(tuple(Sweep(*dim) for dim in dims), starts, size, LINE, LINE)
     # of the stencil, the corners of the widened box are in lines of their own at most
-    assert expected == pytest.approx(found, rel=0.12 if len(starts) > 2 else 1e-9)
+    assert expected == pytest.approx(box.lines, rel=0.12 if len(starts) > 2 else 1e-9)
 
 
 def test_a_run_is_placed_anywhere_on_its_grid() -> None:
@@ -49,16 +58,18 @@ def test_a_run_is_placed_anywhere_on_its_grid() -> None:
 
 
 def test_a_power_of_two_pitch_reaches_few_sets() -> None:
-    rows, padded = (box_of(((4, 16), (pitch, 16)), (0,), 4, LINE, LINE) for pitch in (4096, 4160))
-    assert (16.0, 1.0, 16.0) == (rows.lines, rows.place(64).reached, Patch(rows, rows.lines).load(64))
-    assert (16.0, 16.0, 1.0) == (padded.lines, padded.place(64).reached, Patch(padded, padded.lines).load(64))
+    rows, padded = (box_of((Sweep(4, 16), Sweep(pitch, 16)), (0,), 4, LINE, LINE) for pitch in (4096, 4160))
+    for box, reached in ((rows, 1.0), (padded, 16.0)):
+        assert (16.0, reached, 16 / reached) == (
+            box.lines, box.in_sets(64).reached, BoxLines(box, box.lines).lines_per_set(64)
+        )
 
 
 def test_a_part_of_the_lines_reaches_no_more_sets_than_it_has_lines() -> None:
-    box = box_of(((4, 16), (4160, 16)), (0,), 4, LINE, LINE)
-    part = Patch(box, box.lines).part(0.25)
-    assert (4.0, 4.0, 1.0) == (part.lines, part.reached(64), part.load(64))
-    assert 4 / 2 == part.load(2)
+    box = box_of((Sweep(4, 16), Sweep(4160, 16)), (0,), 4, LINE, LINE)
+    part = BoxLines(box, box.lines).part(0.25)
+    assert (4.0, 4.0, 1.0) == (part.lines, part.sets_reached(64), part.lines_per_set(64))
+    assert 4 / 2 == part.lines_per_set(2)
 
 
 @pytest.mark.parametrize("pitch", [64, 192, 256, 1024, 1032, 1088, 4096, 5000])
@@ -69,3 +80,36 @@ def test_sets_reached_by_single_lines(pitch: int) -> None:
     if pitch % 64 == 0:  # rows that lie on the same place are counted once for all
         expected = float(len(set(runs)))
     assert expected == pytest.approx(sets_reached(pitch, 16, 1.0, 64, LINE))
+
+
+def test_what_fits_stays_and_what_does_not_goes() -> None:
+    assert 1.0 == chance_to_stay(3, [(5, 1.0)], 8)
+    assert 0.0 == chance_to_stay(3, [(6, 1.0)], 8)
+    assert 0.0 == chance_to_stay(9, [], 8)
+
+
+def test_a_box_that_reaches_a_quarter_of_the_sets_empties_only_these() -> None:
+    assert 0.75 == chance_to_stay(1, [(32, 0.25)], 8)
+
+
+def test_a_mean_of_lines_is_the_numbers_beside_it() -> None:
+    # 7.25 lines in each set: 7 in three quarters of the sets, 8 in the others, where one more does not fit
+    assert 0.75 == pytest.approx(chance_to_stay(1, [(7.25, 1.0)], 8))
+
+
+def test_several_boxes_against_drawn_sets() -> None:
+    others = [(2, 0.5), (3, 0.25), (4, 0.7)]
+    generator = random.Random(0)
+    drawn = sum(
+        1 + sum(load for load, share in others if generator.random() < share) <= 8 for _ in range(20000)
+    ) / 20000
+    assert drawn == pytest.approx(chance_to_stay(1, others, 8), abs=0.01)
+
+
+@pytest.mark.parametrize("start", range(0, 16, 3))
+@pytest.mark.parametrize("other", range(0, 16, 5))
+@pytest.mark.parametrize("width", [1, 5, 12])
+def test_overlap_on_a_circle(start: int, other: int, width: int) -> None:
+    covered = {(start + k) % 16 for k in range(4)}
+    covering = {(other + k) % 16 for k in range(width)}
+    assert len(covered & covering) / 4 == overlap(start, 4, other, width, 16)

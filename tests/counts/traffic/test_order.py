@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from perfmodel.counts.program.program import Launch
-from perfmodel.counts.program.tree import DeviceKernel, Loop, Node, Run, Wait
+from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Run, Wait
 from perfmodel.counts.traffic.order import Path, paths
 
 GRID = (None, None)
 
 
-def found(order: str, *nodes: Node, unrolled: tuple[str, ...] = ()) -> dict[tuple[int | str, ...], Path]:
+def paths_of(order: str, *nodes: Node, unrolled: tuple[str, ...] = ()) -> dict[tuple[int | str, ...], Path]:
     launch = Launch("kernel", (16, 4), GRID, None)
     return dict(paths(DeviceKernel("kernel", nodes), launch, unrolled, order))
 
 
 def test_without_barriers_serial_work_items_are_outside_of_all_loops() -> None:
-    places = found("serial", Run("first"), Loop("k", (Run("add"),)), Run("last"))
+    places = paths_of("serial", Run("first"), Loop("k", (Run("add"),)), Run("last"))
     assert ("g.1", "g.0", "l.1", "l.0", 0) == places[0,]
     assert ("g.1", "g.0", "l.1", "l.0", 2, "k", 0) == places[2, "k", 0]
     assert ("g.1", "g.0", "l.1", "l.0", 4) == places[4,]
@@ -23,7 +22,7 @@ def test_without_barriers_serial_work_items_are_outside_of_all_loops() -> None:
 
 def test_with_barriers_serial_work_items_are_inside_each_loop() -> None:
     inner = Loop("i", (Run("add"), Run("multiply")))
-    places = found("serial", Loop("k", (Run("fetch"), Wait("local"), inner, Wait("local"))), Run("last"))
+    places = paths_of("serial", Loop("k", (Run("fetch"), Wait("local"), inner, Wait("local"))), Run("last"))
     lanes = ("l.1", "l.0")
     assert ("g.1", "g.0", 1, "k", 0, *lanes, 0) == places[0, "k", 0]
     assert ("g.1", "g.0", 1, "k", 3, "i", 0, *lanes, 0) == places[0, "k", 4, "i", 0]
@@ -33,11 +32,11 @@ def test_with_barriers_serial_work_items_are_inside_each_loop() -> None:
 
 
 def test_a_loop_that_is_written_out_is_inside_the_work_items() -> None:
-    places = found("serial", Wait("local"), Loop("u", (Run("add"),)), unrolled=("u",))
+    places = paths_of("serial", Wait("local"), Loop("u", (Run("add"),)), unrolled=("u",))
     assert ("g.1", "g.0", 2, "l.1", "l.0", 2, "u", 0) == places[2, "u", 0]
 
 
 def test_in_lockstep_neighbours_are_innermost() -> None:
-    places = found("lockstep", Loop("k", (Run("fetch"), Wait("local"), Loop("i", (Run("add"),)))))
+    places = paths_of("lockstep", Loop("k", (Run("fetch"), Wait("local"), Loop("i", (Run("add"),)))))
     assert ("g.1", "g.0", 1, "k", 0, "l.1", 0, "l.0") == places[0, "k", 0]
     assert ("g.1", "g.0", 1, "k", 2, "l.1", 4, "i", 0, "l.0") == places[0, "k", 4, "i", 0]

@@ -12,7 +12,6 @@ from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import fit_weights
-from perfmodel.fitting.facts.measured_facts import with_measured_facts
 from perfmodel.fitting.facts.throughput import (
     BANDWIDTH_BOUND,
     LATENCY_BOUND,
@@ -20,6 +19,7 @@ from perfmodel.fitting.facts.throughput import (
     ONE_MULTIPLICITY,
     throughput,
     throughput_facts,
+    with_measured_facts,
 )
 from perfmodel.kernels import discover
 from perfmodel.models import find_family

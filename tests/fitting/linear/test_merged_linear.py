@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import ConfoundedFeaturesError, TooFewRowsError
+from perfmodel.fitting.linear.least_squares import TrainingRows
 from perfmodel.fitting.linear.merged_linear import fit_linear
-from perfmodel.fitting.linear.rows import TrainingRows
 
 NAMES = ("launches", "never", "loads", "stores", "operations")
 

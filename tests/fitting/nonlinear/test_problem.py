@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.expressions.expression import parse
-from perfmodel.fitting.linear.rows import TrainingRows
+from perfmodel.fitting.linear.least_squares import TrainingRows
 from perfmodel.fitting.nonlinear.problem import LinearModel, Problem
 from perfmodel.fitting.nonlinear.starts import Box
 

@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.kernels.builders.filled import TILES, tile_sums
+from perfmodel.kernels.builders.arithmetic import TERMS, potentials, term_feature
 from perfmodel.kernels.builders.matmul import product
-from perfmodel.kernels.builders.nbody import potentials
+from perfmodel.kernels.builders.memory import TILES, tile_sums
 from perfmodel.kernels.builders.stencil import differences
-from perfmodel.kernels.builders.terms import TERMS, term_feature
 
 
 def test_tile_sums_repeat_over_the_groups():

@@ -13,7 +13,7 @@ from itertools import pairwise
 import pytest
 
 from perfmodel.errors import MissingExtraError
-from perfmodel.report import palette
+from perfmodel.report import drawing
 from perfmodel.report.html.page import check_extra, json_text, policy, report_page
 from tests.report.html.reported import HOSTILE, MADE, Tree, page, reported, tree
 
@@ -130,7 +130,7 @@ def test_many_cases_do_not_make_it_large():
 
 def test_colours_are_those_of_the_pictures():
     for name in ("blue", "vermilion", "green", "orange"):
-        assert f"--{name}: {getattr(palette, name.upper())};" in page()
+        assert f"--{name}: {getattr(drawing, name.upper())};" in page()
 
 
 @pytest.mark.parametrize("library", ["jinja2", "plotly"])

@@ -1,0 +1,190 @@
+"""Chains of operations on private values: each step of a chain needs the result of the step before.
+
+With several chains a work-item's operations may overlap, and the time is that of their throughput. With one
+chain each operation waits for the one before, and the time is that of their latency.
+
+Terms that do not depend on each other: the device may compute many at once, and only their sum is a chain.
+
+N-body: for each point the sum of inverse distances to all points.
+
+Stevens and Kloeckner, section 5 ("N-Body"): positions are a 3 by n column-major array.  A softening keeps
+the distance of a point to itself from being zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.kernels.kernel_class import WorkGroup, assume
+
+#: Chains of a work-item, by the form of the kernel.
+CHAINS: Mapping[str, int] = MappingProxyType({"throughput": 8, "latency": 1})
+#: The chains of neighbouring work-items start this far apart.
+SCALE = 2.0**-13
+
+
+def chain_steps(expressions: Sequence[str]) -> list[str]:
+    """Statements that set ``acc[u]`` to each expression, one after another, the first one after ``first``.
+
+    Examples
+    --------
+    >>> chain_steps(["acc[u] + p", "acc[u]*p"])
+    ['acc[u] = acc[u] + p {id=s0, dep=first}', 'acc[u] = acc[u]*p {id=s1, dep=s0}']
+    """
+    before = ["first", *(f"s{place}" for place in range(len(expressions)))]
+    return [f"acc[u] = {step} {{id=s{place}, dep={before[place]}}}" for place, step in enumerate(expressions)]
+
+
+def chain_kernel(
+    expressions: Sequence[str], form: str, dtype: str, scalars: Iterable[str], name: str, work_group: WorkGroup
+) -> lp.TranslationUnit:
+    """Work-item (i, j) runs the steps k times and stores the sum of its chains.
+
+    The steps are `expressions` in ``acc[u]`` and the scalars, which are the floating-point arguments, ``scale``
+    among them; `form` is a key of :data:`CHAINS`.
+    """
+    chains = CHAINS[form]
+    steps = chain_steps(expressions)
+    t_unit = lp.make_kernel(
+        ["{[i, j]: 0 <= i, j < n}", "{[step]: 0 <= step < k}", f"{{[a, u, z]: 0 <= a, u, z < {chains}}}"],
+        [
+            "for i, j",
+            "for a",
+            "<int32> index = j + a {id=index}",
+            f"<{dtype}> lane = index {{id=lane, dep=index}}",
+            "acc[a] = 1 + scale*lane {id=first, dep=lane}",
+            "end",
+            "for step, u", *steps, "end",
+            f"out[i, j] = sum(z, acc[z]) {{dep=s{len(steps) - 1}}}",
+            "end",
+        ],
+        [
+            lp.GlobalArg("out", np.dtype(dtype), shape="n, n"),
+            *(lp.ValueArg(scalar, np.dtype(dtype)) for scalar in scalars),
+            lp.ValueArg("n, k", np.int32),
+            lp.TemporaryVariable("acc", np.dtype(dtype), shape=(chains,)),
+        ],
+        assumptions=assume(n=work_group, k=()),
+        name=name,
+        lang_version=(2018, 2),
+    )  # fmt: skip
+    t_unit = lp.split_iname(t_unit, "i", work_group[1], outer_tag="g.1", inner_tag="l.1")
+    t_unit = lp.split_iname(t_unit, "j", work_group[0], outer_tag="g.0", inner_tag="l.0")
+    return lp.prioritize_loops(lp.tag_inames(t_unit, "a:unr, u:unr, z:unr"), "step, u")
+
+
+#: The term at the point x, as Loopy and as NumPy write it.
+TERMS: Mapping[str, tuple[str, Callable[..., Any]]] = MappingProxyType(
+    {
+        "rsqrt": ("rsqrt(x)", lambda x: x**-0.5),
+        "sqrt": ("sqrt(x)", np.sqrt),
+        "exp": ("exp(-1*x)", lambda x: np.exp(-x)),
+        "div": ("1.5/x", lambda x: 1.5 / x),
+        "mul": ("x*x*x*x*x", lambda x: x**5),
+        "log": ("log(x)", np.log),
+        "sin": ("sin(x)", np.sin),
+        "cos": ("cos(x)", np.cos),
+        "tanh": ("tanh(x)", np.tanh),
+    }
+)
+TYPES = ("float32", "float64")
+"""Distance of the points at which neighbouring work-items begin, and of those that follow each other."""
+
+
+def term_sum(term: str, dtype: str, work_group: WorkGroup) -> lp.TranslationUnit:
+    """Sum a term at k points for each of n work-items, without a load."""
+    t_unit = lp.make_kernel(
+        "{[i, s]: 0 <= i < n and 0 <= s < k}",
+        [
+            "for i, s",
+            "<int32> index = i + s {id=index}",
+            f"<{dtype}> lane = index {{id=lane, dep=index}}",
+            f"<{dtype}> x = 1 + scale*lane {{id=x, dep=lane}}",
+            "end",
+            f"out[i] = sum(s, {TERMS[term][0]}) {{dep=x}}",
+        ],
+        [
+            lp.GlobalArg("out", np.dtype(dtype), shape="n"),
+            lp.ValueArg("scale", np.dtype(dtype)),
+            lp.ValueArg("n, k", np.int32),
+        ],
+        assumptions=assume(n=work_group, k=()),
+        name=f"{term}_{dtype}_terms",
+        lang_version=(2018, 2),
+    )
+    return lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
+
+
+def summed(arguments: dict[str, Any], term: str, **variant: Any) -> dict[str, Any]:
+    """Return the output of :func:`term_sum`."""
+    n, k = arguments["n"], arguments["k"]
+    x = 1 + SCALE * (np.arange(n)[:, np.newaxis] + np.arange(k))
+    return {"out": TERMS[term][1](x).sum(axis=1)}
+
+
+def term_feature(term: str, dtype: str, **variant: object) -> str:
+    """Name of the feature that such a sum isolates."""
+    return f"op_{dtype}_{term if term in ('div', 'mul') else 'special'}"
+
+
+SOFTENING = 0.5
+
+
+def potentials_kernel(name: str, assumptions: str) -> lp.TranslationUnit:
+    """Make the kernel, without any transformation."""
+    return lp.make_kernel(
+        "{[i, j, c]: 0 <= i, j < n and 0 <= c < 3}",
+        """
+        here(p) := x[p, i]
+        there(p, q) := x[p, q]
+        distance2(q) := sum(c, (here(c) - there(c, q))*(here(c) - there(c, q)))
+        potential[i] = sum(j, rsqrt(softening + distance2(j)))
+        """,
+        [
+            lp.GlobalArg("x", np.float32, shape="3, n", order="F"),
+            lp.GlobalArg("potential", np.float32, shape="n"),
+            lp.ValueArg("softening", np.float32),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions=assumptions,
+        name=name,
+        lang_version=(2018, 2),
+    )
+
+
+def prefetch_block(t_unit: lp.TranslationUnit, lane: str) -> lp.TranslationUnit:
+    """Hold the positions of a block of points in local memory; the iname `lane` runs over the block."""
+    return lp.precompute(
+        t_unit,
+        "there",
+        ["c", lane],
+        precompute_inames=["part", "lane"],
+        precompute_outer_inames=frozenset({"i_outer", "j_outer"}),
+        temporary_name="x_tile",
+        default_tag=None,
+    )
+
+
+def hold_own_position(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Hold the position of the work-item's own point in private memory."""
+    return lp.precompute(
+        t_unit,
+        "here",
+        ["c"],
+        precompute_inames=["axis"],
+        precompute_outer_inames=frozenset({"i_outer", "i_inner"}),
+        temporary_name="x_here",
+        default_tag=None,
+    )
+
+
+def potentials(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
+    """Return the sum for each point, in double precision."""
+    x = arguments["x"].astype(float)
+    distance2 = ((x[:, :, np.newaxis] - x[:, np.newaxis, :]) ** 2).sum(axis=0)
+    return {"potential": (1 / np.sqrt(arguments["softening"] + distance2)).sum(axis=1)}

@@ -1,0 +1,169 @@
+"""Sums over all rows of a column-major array, whose tiles a work-group holds in local memory.
+
+Stevens and Kloeckner, section 4.1.
+
+Guards: the last place of an axis is left out, so that the code asks for each work-item whether it takes part.
+
+A guarded kernel launches as many work-items as the same kernel without the guard, at all sizes, and one lane of the
+last work-group does nothing. The guard's cost is thus that of other code, and not that of less work.
+
+Accesses with a lane stride: every work-item accesses some of the cells between itself and its neighbour.
+
+The arrays have the shape (stride, n, k) and are column-major, so that work-item i finds its cells at the
+addresses stride*i, stride*i + 1, ... of each of the k slices.
+
+Copies through a tile in local memory, with or without a halo around it.
+
+A work-group of `width` by `height` work-items copies `width` by `height*rows` cells, each work-item `rows` of them.
+Every output cell is one cell of the tile, which another work-item loaded; nothing is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import loopy as lp
+import numpy as np
+
+from perfmodel.kernels.kernel_class import WorkGroup, assume
+
+#: Columns that each work-item adds up.
+TILES = 256
+
+
+def filled_stride(rows: int, work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
+    """Each work-item adds up `rows` rows of 256 columns; the array has 256 * (work-group size) columns."""
+    (width,) = work_group
+    terms = (f"a[{row}, {width}*k + lane]" for row in range(rows))
+    t_unit = lp.make_kernel(
+        f"{{[g, lane, k]: 0 <= lane < {width} and 0 <= {width}*g + lane < n and 0 <= k < {TILES}}}",
+        f"out[{width}*g + lane] = sum(k, {' + '.join(terms)})",
+        [
+            lp.GlobalArg("a", np.float32, shape=(rows, TILES * width), order="F"),
+            lp.GlobalArg("out", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions=assume(n=work_group),
+        name=f"filled_stride{rows}",
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.tag_inames(t_unit, {"g": "g.0", "lane": "l.0"})
+    t_unit = lp.add_prefetch(
+        t_unit,
+        "a",
+        ["lane"],
+        dim_arg_names=["part", "fetch_lane"],
+        fetch_outer_inames=frozenset({"g", "k"}),
+        temporary_name="a_tile",
+        default_tag=None,
+    )
+    return lp.tag_inames(t_unit, {"part": "unr", "fetch_lane": "l.0"})
+
+
+def tile_sums(arguments: dict[str, Any], work_group: WorkGroup, **variant: Any) -> dict[str, Any]:
+    """Return the output of :func:`filled_stride`: every work-group writes the same sums."""
+    (width,) = work_group
+    sums = arguments["a"].sum(axis=0).reshape(TILES, width).sum(axis=0)
+    return {"out": np.resize(sums, arguments["n"])}
+
+
+def end(size: str, guarded: bool) -> str:
+    """Return where an axis ends, as Loopy writes it.
+
+    Examples
+    --------
+    >>> end("n", guarded=False), end("n", guarded=True)
+    ('n', 'n - 1')
+    """
+    return f"{size} - 1" if guarded else size
+
+
+def stored(values: Any, before: Any, guarded: bool) -> Any:
+    """Return the output of a kernel whose last axis is guarded: `values`, but the old contents at that axis's end."""
+    if not guarded:
+        return values
+    after = before.copy()
+    after[..., :-1] = values[..., :-1]
+    return after
+
+
+def strided(
+    statement: str, arguments: Iterable[lp.KernelArgument], cells: int, name: str, work_group: WorkGroup
+) -> lp.TranslationUnit:
+    """Run `statement` for each work-item i, slice r and cell o < `cells`; `arguments` leave out n and k."""
+    t_unit = lp.make_kernel(
+        f"{{[i, r, o]: 0 <= i < n and 0 <= r < k and 0 <= o < {cells}}}",
+        statement,
+        [*arguments, lp.ValueArg("n, k", np.int32)],
+        assumptions=assume(n=work_group, k=()),
+        name=name,
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
+    return lp.prioritize_loops(t_unit, "r, o")
+
+
+def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], ...]:
+    """Variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number.
+
+    Examples
+    --------
+    >>> [tuple(variant.values()) for variant in strides_in_turn({2: (1, 2), 3: (1,)})]
+    [(2, 1), (3, 1), (2, 2)]
+    """
+    longest = max(map(len, uses.values()))
+    return tuple(
+        {"stride": stride, "offsets": cells[place]}
+        for place in range(longest) for stride, cells in uses.items() if place < len(cells)
+    )
+
+
+def tile_copy(
+    name: str, width: int, height: int, rows: int = 1, halo: int = 0, pad: int = 0, guarded: bool = False
+) -> lp.TranslationUnit:
+    """Copy an m by n array through tiles, each loaded with `halo` cells more on every side.
+
+    The input has 2*`halo` rows and columns more than the output, which are not copied, and its rows are `pad` cells
+    longer than that. Each tile is stored with its last row first, so that a barrier is needed. With `guarded` the last
+    column is not copied.
+    """
+    depth = height * rows
+    t_unit = lp.make_kernel(
+        [
+            f"{{[gi, gj, i, j]: 0 <= i < {depth} and 0 <= j < {width} and 0 <= {depth}*gi + i < m"
+            f" and 0 <= {width}*gj + j < {end('n', guarded)}}}",
+            f"{{[r, c]: 0 <= r < {depth + 2 * halo} and 0 <= c < {width + 2 * halo}}}",
+        ],
+        f"""
+        for gi, gj
+            tile[r, c] = a[{depth}*gi + r, {width}*gj + c] {{id=fetch}}
+            out[{depth}*gi + i, {width}*gj + j] = tile[{depth + 2 * halo - 1} - i, j + {2 * halo}] {{dep=fetch}}
+        end
+        """,
+        [
+            lp.GlobalArg("a", np.float32, shape=f"m + {2 * halo}, n + {2 * halo + pad}"),
+            lp.GlobalArg("out", np.float32, shape="m, n", is_input=None),
+            lp.TemporaryVariable(
+                "tile", np.float32, shape=(depth + 2 * halo, width + 2 * halo), address_space=lp.AddressSpace.LOCAL
+            ),
+            lp.ValueArg("m, n", np.int32),
+        ],
+        assumptions=f"m >= 1 and n >= 1 and m mod {depth} = 0 and n mod {width} = 0",
+        name=name,
+        lang_version=(2018, 2),
+    )
+    t_unit = lp.split_iname(t_unit, "r", height, inner_tag="l.1", outer_tag=None if halo else "unr")
+    t_unit = lp.split_iname(t_unit, "c", width, inner_tag="l.0", outer_tag=None if halo else "unr")
+    t_unit = lp.split_iname(t_unit, "i", height, inner_tag="l.1", outer_tag="unr")
+    return lp.prioritize_loops(lp.tag_inames(t_unit, "gi:g.1, gj:g.0, j:l.0"), "r_outer, c_outer")
+
+
+def copied(
+    arguments: dict[str, Any], height: int, rows: int = 1, halo: int = 0, guarded: bool = False, **variant: Any
+) -> dict[str, Any]:
+    """Return the output of :func:`tile_copy`."""
+    m, n = arguments["m"], arguments["n"]
+    inside = arguments["a"][2 * halo : 2 * halo + m, 2 * halo : 2 * halo + n]
+    values = inside.reshape(-1, height * rows, n)[:, ::-1].reshape(m, n)
+    return {"out": stored(values, arguments["out"], guarded)}

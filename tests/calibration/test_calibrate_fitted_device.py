@@ -1,0 +1,112 @@
+"""Families fitted to a folder: one of them, judged, and all of them with a verdict."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from perfmodel.calibration import calibrate
+from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device, fit_family, judge_family
+from perfmodel.calibration.recommended import recommended_weights
+from perfmodel.compare import compare
+from perfmodel.measuring import Silent
+from perfmodel.models import families, find_family
+from perfmodel.predicting.model import fit, load
+from perfmodel.store import read
+
+DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+SOME = (CORE, "overlap", "mwp_cwp")  # the last one needs facts of the device that this folder does not hold
+
+REST = {"recommended.json", "verdict.txt"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("devices") / "device"
+    shutil.copytree(DATA, path)
+    return path
+
+
+class Listener(Silent):
+    """Keeps what is reported of each step."""
+
+    def __init__(self):
+        self.notes = []
+
+    def advance(self, note="", seconds=0.0):
+        self.notes.append(note)
+
+
+@pytest.fixture(scope="module")
+def listener():
+    return Listener()
+
+
+@pytest.fixture(scope="module")
+def found(folder, listener):
+    with pytest.MonkeyPatch.context() as patch:
+        known = {name: families()[name] for name in SOME}
+        patch.setattr(calibrate, "families", lambda: known)
+        assert {f"{name}.json" for name in SOME} | REST == {path.name for path in files_of_all(folder)}
+        return fit_device(folder, folder.parent / "out", listener)
+
+
+def test_a_budget_that_ends_before_the_test_kernels_leaves_weights_that_nothing_judges(tmp_path):
+    shutil.copytree(DATA, tmp_path / "device")
+    (tmp_path / "device" / "test.jsonl").write_text("")
+    found = fit_device(tmp_path / "device", names=(CORE,))
+    assert (CORE, {CORE}) == (found.chosen, found.models.keys())
+    assert read(DATA).device == found.device
+    assert "verdict: usable neither to time nor to rank\n- no test kernel is measured" in found.text
+
+
+def test_files_are_those_that_it_names(found):
+    assert {CORE, "overlap"} == found.weights_files.keys()
+    written = {path.name for path in found.folder.iterdir()}
+    assert {path.name for path in found.weights_files.values()} | REST == written
+    assert found.weights_files[found.chosen] == recommended_weights(found.folder)
+    assert found.text == (found.folder / "verdict.txt").read_text()
+
+
+def test_the_verdict_is_that_of_the_core_papers_family(found, folder):
+    model = load(found.weights_files[CORE])
+    rows = compare(model, read(folder / "test.jsonl"))
+    assert [row.predicted for row in rows] == pytest.approx([row.predicted for row in found.comparisons])
+    assert f"verdict: {found.verdict.text}\n" in found.text
+    assert not found.verdict.to_time  # the error is near 50 %
+    for family in SOME:
+        assert family in found.text.partition("all families on the same cases")[2]
+
+
+def test_one_problem_ends_nothing(found, listener):
+    assert {CORE, "overlap"} == {*found.models}
+    assert ["mwp_cwp"] == [*found.problems]
+    assert [CORE, "overlap", f"mwp_cwp: {found.problems['mwp_cwp']}"] == listener.notes[: len(SOME)]
+    written = found.weights_files[CORE]
+    assert dict(load(written).weights) == dict(found.models[CORE].weights)
+    assert json.loads(written.read_text())["options"]["fit_facts"] is True
+
+
+def test_without_another_folder_files_are_written_beside_the_measurements(folder, tmp_path, monkeypatch):
+    shutil.copytree(DATA, tmp_path / "device")
+    monkeypatch.setattr(calibrate, "families", lambda: {CORE: families()[CORE]})
+    monkeypatch.setattr(calibrate, "contenders", lambda *_, **__: ())
+    found = fit_device(tmp_path / "device")
+    assert (tmp_path / "device" / f"{CORE}.json").is_file()
+    assert found.text.startswith(f"{CORE} on {found.device}\n")
+    assert "verdict: usable" in found.text
+
+
+def test_a_family_alone_is_fitted_as_among_all(found, folder):
+    alone = fit_family(folder / "measurements.jsonl", find_family(CORE))
+    assert dict(found.models[CORE].weights) == dict(alone.weights)
+    assert alone.fitted.conformal == fit(read(folder), others=read(folder / "test.jsonl")).fitted.conformal
+
+
+def test_judged_by_every_protocol(folder):
+    judged = judge_family(folder, find_family(CORE))
+    assert ["A", "B", "sizes"] == [each.protocol for each in judged.evaluations]
+    assert CORE == judged.model.family.name

@@ -1,0 +1,204 @@
+"""Weights of made-up devices, found in the user's folder, the current one and the project's; no device is needed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import perfmodel as pm
+from perfmodel.calibration import recommended
+from perfmodel.calibration.recommended import find_weights, foreign
+from perfmodel.errors import NoDeviceError, NoWeightsError, UnknownFamilyError, WeightsFileError
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.predicting.model import load
+from tests.recorded import DEVICES, SIMULATED
+from tests.shadow import ROOT
+
+BOARD = DeviceFacts("Board 7", "A Platform", "1.2", (("compute_units", Fact(4, "", "made up")),))
+NEWER = replace(BOARD, driver="1.3")
+LARGER = replace(BOARD, facts=(("compute_units", Fact(64, "", "made up")),))
+OTHER = replace(BOARD, name="Board 8")
+FILES = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc"
+CORE = "stevens_kloeckner_2016"
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """A machine whose device is BOARD, with three empty places; returns a function that fits a device into one."""
+    here = {name: tmp_path / name for name in ("own", "current", "project")}
+    for folder in here.values():
+        folder.mkdir()
+    monkeypatch.chdir(here["current"])
+    monkeypatch.setattr(recommended, "data_folder", lambda: here["own"])
+    monkeypatch.setattr(recommended, "__file__", str(here["project"] / "perfmodel" / "calibration" / "x.py"))
+    in_use(monkeypatch, BOARD)
+
+    def fitted(place: str, device: DeviceFacts = BOARD, families: tuple[str, ...] = (CORE,), chosen: str = "") -> Path:
+        root = here[place] / ("" if place == "own" else "fitted_weights")
+        folder = root / f"{device.slug}-{device.driver}-{len(families)}"
+        folder.mkdir(parents=True)
+        (folder / "device.json").write_text(json.dumps(device.to_json()))
+        for family in families:
+            shutil.copy(FILES / f"{family}.json", folder)
+        if chosen:
+            document = {"schema": "perfmodel.recommended/1", "family": chosen, "candidates": [chosen]}
+            (folder / "recommended.json").write_text(json.dumps(document))
+        return folder
+
+    return fitted
+
+
+def in_use(monkeypatch, device: DeviceFacts | None) -> None:
+    """Let a device be the one in use; the default one is asked for, unless it has another index."""
+
+    def identify(selector=None):
+        if device is None:
+            raise NoDeviceError
+        return pm_device(device if selector in (None, "0") else OTHER)
+
+    monkeypatch.setattr(recommended, "identify", identify)
+
+
+def pm_device(facts: DeviceFacts):
+    from perfmodel.opencl import Device
+
+    return Device(0, facts)
+
+
+def test_ones_own_come_first_then_the_current_folder_then_the_project(machine):
+    places = [machine(place) for place in ("project", "current", "own")]
+    for folder in reversed(places):
+        assert folder / f"{CORE}.json" == find_weights().path
+        shutil.rmtree(folder)
+    with pytest.raises(NoWeightsError) as raised:
+        find_weights()
+    assert () == raised.value.known
+    assert "'Board 7' of A Platform, driver 1.2" in str(raised.value)
+    assert "there are weights of: none" in str(raised.value)
+
+
+def test_it_says_where_they_were_found(machine):
+    machine("project")
+    assert "of the project" in find_weights().text
+    machine("current")
+    found = find_weights()
+    assert f"weights of Board 7: {found.path.relative_to(Path.cwd())} (of the current folder)" == found.text
+    assert BOARD == found.device
+    assert found.path.parent == found.folder
+    machine("own")
+    assert "(your own)" in find_weights().text
+
+
+@pytest.mark.parametrize(
+    ("device", "part"),
+    [
+        (NEWER, "(driver '1.3', here '1.2')"),
+        (LARGER, "(compute_units 64, here 4)"),
+        (OTHER, "('Board 8' of A Platform, driver 1.2)"),
+        (replace(BOARD, platform="B"), "('Board 7' of B, driver 1.2)"),
+    ],
+)
+def test_those_of_another_device_driver_or_processor_are_named_and_not_taken(machine, device, part):
+    folder = machine("own", device)
+    with pytest.raises(NoWeightsError) as raised:
+        pm.load()
+    (known,) = raised.value.known
+    assert f"{folder} {part}" == known
+    assert "perfmodel calibrate --quick" in str(raised.value)
+    assert "--weights FILE" in str(raised.value)
+
+
+def test_the_recommended_family_is_taken(machine):
+    folder = machine("own", families=("bottleneck", "overlap", CORE), chosen="overlap")
+    assert folder / "overlap.json" == find_weights().path
+    assert folder / f"{CORE}.json" == find_weights(family=CORE).path
+    assert "overlap" == pm.load().family.name
+    assert "bottleneck" == pm.load(family="bottleneck").family.name
+    with pytest.raises(NoWeightsError, match="the family roofline"):
+        find_weights(family="roofline")
+    with pytest.raises(UnknownFamilyError):
+        find_weights(family="no family")
+
+
+def test_without_a_recommendation_the_first_candidate_that_is_there(machine):
+    folder = machine("own", families=("overlap", CORE))
+    assert folder / f"{CORE}.json" == find_weights().path
+    shutil.copy(FILES / "bottleneck.json", folder)
+    assert folder / "bottleneck.json" == find_weights().path
+
+
+def test_a_folder_whose_family_was_not_fitted_is_passed_over(machine):
+    machine("own", families=("overlap",), chosen="bottleneck")
+    folder = machine("current")
+    assert folder / f"{CORE}.json" == find_weights().path
+
+
+def test_a_device_that_is_asked_for(machine):
+    machine("own")
+    folder = machine("current", OTHER)
+    assert folder / f"{CORE}.json" == find_weights("1").path
+    assert folder / f"{CORE}.json" == pm.load(device="1").path
+
+
+def test_without_any_device_only_a_path_helps(machine, monkeypatch):
+    folder = machine("own")
+    in_use(monkeypatch, None)
+    with pytest.raises(NoWeightsError) as raised:
+        pm.load()
+    assert "no OpenCL device was found" in str(raised.value)
+    assert (f"{folder} ('Board 7' of A Platform, driver 1.2)",) == raised.value.known
+    model = pm.load(folder / f"{CORE}.json")
+    assert CORE == model.family.name
+    assert () == foreign(model)
+
+
+def test_what_cannot_be_read_is_passed_over_and_a_damaged_recommendation_told(machine):
+    damaged = machine("own", OTHER)
+    (damaged / "device.json").write_text("{")
+    folder = machine("current", chosen=CORE)
+    assert folder / f"{CORE}.json" == find_weights().path
+    for content in ("{", '{"schema": "perfmodel.recommended/1", "family": "../x", "candidates": []}'):
+        (folder / "recommended.json").write_text(content)
+        with pytest.raises(WeightsFileError, match=r"recommended\.json"):
+            find_weights()
+
+
+def test_what_tells_named_weights_from_the_device_in_use(machine):
+    same, newer = machine("own"), machine("own", NEWER)
+    plain = load(same / f"{CORE}.json")  # whose device is that of its file, not that of the folder
+    named = replace(plain, facts=BOARD)
+    assert () == foreign(named)
+    assert ("driver '1.3', here '1.2'",) == foreign(replace(named, facts=NEWER))
+    assert ("name 'Board 7', here 'Board 8'",) == foreign(named, "1")
+    assert newer.is_dir()
+    (only_a_name,) = foreign(replace(plain, facts=None))
+    assert only_a_name.startswith("name 'pthread-")
+
+
+def test_a_model_knows_its_file(machine):
+    path = machine("own") / f"{CORE}.json"
+    assert path == load(path).path
+    assert load(path) == load(FILES / f"{CORE}.json")  # equal values, wherever they lie
+
+
+@pytest.mark.parametrize(
+    "folder", [*DEVICES, SIMULATED, FILES, FILES.with_name("intel-amd-epyc")], ids=lambda folder: folder.name
+)
+def test_committed_recommendations_are_those_of_the_verdicts(folder):
+    document = json.loads((folder / "recommended.json").read_text())
+    first, why = (folder / "verdict.txt").read_text().splitlines()[:2]
+    assert first.split()[0] == document["family"]
+    assert why.endswith(f", of {', '.join(document['candidates'])}.")
+    assert (folder / f"{document['family']}.json").is_file()
+
+
+def test_the_users_data_folder(monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", "/home/someone/data")
+    assert Path("/home/someone/data/perfmodel") == recommended.data_folder()
+    assert [Path("/home/someone/data/perfmodel"), Path.cwd() / "fitted_weights", ROOT / "fitted_weights"] == [
+        folder for _, folder in recommended.places()
+    ]

@@ -1,0 +1,61 @@
+"""Executions of an average sub-group, by hand."""
+
+from __future__ import annotations
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.counts.flow.trips import Averages
+from tests.corpus.structure import loop_around_launches
+
+
+def averages(code: str, sizes: dict[str, int]) -> Averages:
+    unit = lp.make_kernel(
+        "{ [i, k]: 0 <= i < n and 0 <= k < m }", code, lang_version=(2018, 2), assumptions="n >= 1 and m >= 1"
+    )
+    names = [argument.name for argument in unit.default_entrypoint.args if argument.dtype is None]
+    unit = lp.add_dtypes(unit, {name: np.float32 for name in names if name not in "nm"})
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    flow = count(unit, cache=False).flow
+    assert flow is not None
+    return Averages(flow.cardinalities, sizes)
+
+
+def test_full_sub_groups() -> None:
+    # 640 / 32 = 20 sub-groups, each of which runs the loop 7 times
+    found = averages("y[i] = sum(k, a[k, i])", {"n": 640, "m": 7})
+    (launch,) = found.launches
+    assert 20 == found.sub_groups[0]
+    assert (1, 7) == (found.executions(launch, ()), found.executions(launch, ("k",)))
+
+
+def test_idle_sub_groups_lower_the_average() -> None:
+    # 65 work-items: 2 groups of 2 sub-groups, of which 3 have a work-item
+    found = averages("y[i] = sum(k, a[k, i])", {"n": 65, "m": 8})
+    (launch,) = found.launches
+    assert 4 == found.sub_groups[0]
+    assert pytest.approx(0.75) == found.executions(launch, ())
+    assert pytest.approx(6) == found.executions(launch, ("k",))
+
+
+def test_a_guarded_statement_counts_by_its_accesses() -> None:
+    # the guard lets the first 64 of 640 work-items through: 2 of 20 sub-groups; z is stored in a loop of 2 trips
+    found = averages("""
+        if i < 64
+            y[i] = 2*x[i] {id=guarded}
+        end
+        z[i, k] = x[i]
+    """, {"n": 640, "m": 2})
+    (launch,) = found.launches
+    assert pytest.approx(0.1) == found.executions(launch, (), "guarded")
+    assert 2 == found.executions(launch, ("k",))
+
+
+def test_a_launch_in_a_loop_of_the_host_is_one_of_its_executions() -> None:
+    # three steps of two launches, each of 2 groups of 8 work-items: 2 sub-groups a launch
+    flow = count(loop_around_launches(), cache=False).flow
+    assert flow is not None
+    found = Averages(flow.cardinalities, {})
+    assert [2, 2] == list(found.sub_groups.values())

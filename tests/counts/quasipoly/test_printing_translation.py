@@ -1,0 +1,41 @@
+"""isl's functions and sets as values: the same numbers, and the parts that are expected."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import islpy as isl
+
+from perfmodel.counts.quasipoly.evaluation import Affine, Constraint, Floor, Piece, Term
+from perfmodel.counts.quasipoly.printing import fraction, indicator_of, quasi_polynomial_of
+
+
+def test_parts_of_a_function():
+    found = quasi_polynomial_of(isl.PwQPolynomial("[m, n] -> { 1/2*n*floor((n + 7)/8) : n >= 3 }"))
+    assert ("n",) == found.parameters
+    assert (Floor(Affine(7, ((0, 1),)), 8),) == found.floors
+    guard = ((Constraint(Affine(-3, ((0, 1),)), False),),)
+    assert (Piece(guard, (Term(Fraction(1, 2), ((0, 1), (1, 1))),)),) == found.pieces
+
+
+def test_pieces_of_equal_value_are_one():
+    found = quasi_polynomial_of(isl.PwQPolynomial("[n] -> { 5 : n >= 8; 5 : n = 2; 0 : n = 3 }"))
+    assert 1 == len(found.pieces)
+    assert [0, 5, 0, 0, 5] == [found.exact(n) for n in (1, 2, 3, 7, 8)]
+
+
+def test_indicator():
+    found = indicator_of(isl.Set("[n] -> { : n >= 4 and n mod 3 = 1 }"))
+    assert [n for n in range(15) if n >= 4 and n % 3 == 1] == [n for n in range(15) if found.holds(n)]
+    assert [0, 1] == [found.exact(n) for n in (1, 4)]
+
+
+def test_a_bound_on_a_remainder_is_no_part_of_the_floor():
+    # 0 <= n mod 5 <= 4 always holds and is left out; n mod 5 <= 1 and n mod 5 >= 3 do not
+    for text, holds in (("n mod 5 <= 1", lambda n: n % 5 <= 1), ("n mod 5 >= 3", lambda n: n % 5 >= 3)):
+        found = indicator_of(isl.Set(f"[n] -> {{ : {text} }}"))
+        assert [n for n in range(20) if holds(n)] == [n for n in range(20) if found.holds(n)]
+
+
+def test_fractions():
+    assert Fraction(-3, 4) == fraction(isl.Val("-3/4"))

@@ -1,0 +1,140 @@
+"""Roofs found again in times that were made from them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.fitting.facts.throughput import CACHE_KEY, roof_facts, roofs, with_measured_facts
+from perfmodel.models import find_family
+from perfmodel.models.binding import known_weights
+from perfmodel.store import Measurement, Measurements
+
+BANDWIDTH, CACHE, PEAK, DOUBLE, LOCAL = 2e11, 9e11, 4e12, 1e12, 3e12
+MEMORY = "memory_bandwidth_bytes_per_s"
+L2 = 2**20
+
+
+def facts(**known):
+    known = {"global_transaction_bytes": 64, "l2_bytes": L2, **known}
+    made_up = {key: Fact(value, "", "made up") for key, value in known.items() if value is not None}
+    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+
+
+@cache
+def kernel(text, dtype=np.float32, local=False):
+    temporary = [lp.TemporaryVariable("s", dtype, shape=(64,), address_space=lp.AddressSpace.LOCAL)] if local else []
+    t_unit = lp.make_kernel(
+        "{[g, l, k]: 0 <= g < n and 0 <= l < 64 and 0 <= k < 16}", text,
+        [lp.GlobalArg("a, out", dtype, shape="64*n"), *temporary, ...],
+        assumptions="n >= 1", lang_version=(2018, 2), silenced_warnings=["unused_inames"],
+    )  # fmt: skip
+    return count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
+
+
+COPY = "out[64*g + l] = a[64*g + l]"  # 512 bytes a group
+SUM = "out[64*g + l] = sum(k, a[64*g + l])"  # 16 additions a work-item
+TILE = ("s[l] = a[64*g + l]", "out[64*g + l] = s[l]")
+
+
+def row(counts, n, seconds, isolates, **more):
+    """A row whose minimum is half of its median."""
+    kept = {"kernel": "toy", "variant": {"form": isolates or ""}, "flags": (), **more}
+    return Measurement(
+        group="toy", parameters={"n": n}, device="toy", platform="none", driver="0", versions={}, kernel_hash="0",
+        isolates=isolates, counts_hash=counts.hash, status="ok", dropped=1,
+        samples_s=(9.0, seconds / 2, seconds, seconds, seconds * 3), **kept,
+    )  # fmt: skip
+
+
+def measured(*extra, told=None):
+    """Streams at two rates on either side of the cache's size, sums of both types, and a tile."""
+    copy, single, double = kernel(COPY), kernel(SUM), kernel(SUM, np.float64)
+    tile = kernel(TILE, local=True)
+    rows = [row(copy, n, 512 * n / rate, "global_load_32_stride1", variant={"form": "copy"})
+            for n, rate in ((16, CACHE / 5), (512, CACHE), (2**14, BANDWIDTH), (2**16, BANDWIDTH / 1.5))]  # fmt: skip
+    rows += [row(single, n, 1024 * n / PEAK * slow, "op_float32_add") for n, slow in ((2**10, 1), (2**12, 2))]
+    rows += [row(double, n, 1024 * n / DOUBLE * slow, "op_float64_add") for n, slow in ((2**10, 3), (2**12, 1))]
+    rows += [row(tile, 2**12, 512 * 2**12 / LOCAL, None)]
+    counts = {one.hash: one.to_json() for one in (copy, single, double, tile)}
+    return Measurements((*rows, *extra), counts, facts=told or facts())
+
+
+def by_key(measurements):
+    return {roof.key: roof for roof in roofs(measurements)}
+
+
+def test_roofs_are_the_best_medians():
+    found = {key: roof.rate for key, roof in by_key(measured()).items()}
+    expected = {
+        MEMORY: BANDWIDTH, CACHE_KEY: CACHE, "peak_flops_float32": PEAK, "peak_flops_float64": DOUBLE,
+        "local_bandwidth_bytes_per_s": LOCAL,
+    }  # fmt: skip
+    assert pytest.approx(expected) == found
+
+
+def test_the_source_names_the_kernel_and_its_sizes():
+    fact = by_key(measured())[MEMORY].fact
+    assert "measured, best median of 2 rows: toy form=copy n=16384" == fact.source
+    assert "B/s" == fact.unit
+    assert "operation/s" == roof_facts(roofs(measured()))["peak_flops_float64"].unit
+
+
+def test_a_cpu_s_cores_have_a_cache_each():
+    # 2 * 64 caches of 1 MiB hold more than any row moves: nothing is beyond, and the best of all rows counts.
+    told = facts(device_type="cpu", compute_units=64)
+    found = by_key(measured(told=told))
+    assert pytest.approx(CACHE) == found[MEMORY].rate
+    assert CACHE_KEY not in found
+    assert 4 == found[MEMORY].rows
+
+
+def test_without_a_known_cache_all_streams_count():
+    assert pytest.approx(CACHE) == by_key(measured(told=facts(l2_bytes=None)))[MEMORY].rate
+
+
+def test_a_cache_that_is_no_faster_is_no_roof():
+    slow = [one for one in measured().rows if one.parameters["n"] != 512]
+    found = by_key(Measurements(tuple(slow), measured().counts_documents, facts=facts()))
+    assert pytest.approx(BANDWIDTH) == found[MEMORY].rate
+    assert CACHE_KEY not in found
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"flags": ("faster than physically possible",)},
+        {"isolates": "op_float32_add"},  # not meant to saturate memory
+        {"isolates": "global_load_32_stride4_1of4"},  # nor this, where lines are only guessed
+    ],
+)
+def test_only_rows_meant_for_it_and_without_a_flag_make_a_roof(more):
+    more = {"isolates": "global_load_32_stride1", **more}
+    found = by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 1e13, **more, kernel="odd")))
+    assert pytest.approx(BANDWIDTH) == found[MEMORY].rate
+
+
+def test_without_the_size_of_a_transfer_there_is_no_roof_over_memory():
+    found = by_key(measured(told=facts(global_transaction_bytes=None)))
+    assert {"peak_flops_float32", "peak_flops_float64", "local_bandwidth_bytes_per_s"} == set(found)
+
+
+def test_what_a_person_wrote_stays():
+    found = with_measured_facts(measured(told=facts(peak_flops_float32=1.5e13))).facts
+    assert (1.5e13, "made up") == (found.value("peak_flops_float32"), found.fact("peak_flops_float32").source)
+    assert pytest.approx(DOUBLE) == found.value("peak_flops_float64")
+
+
+def test_the_roofline_takes_measured_roofs_as_known_weights():
+    known = known_weights(find_family("roofline"), with_measured_facts(measured()).facts)
+    expected = {"w_peak_float32": PEAK, "w_peak_float64": DOUBLE, "w_bandwidth": BANDWIDTH, "w_local_bandwidth": LOCAL}
+    assert pytest.approx(expected) == known
+
+
+def test_nothing_measured_gives_no_roofs():
+    assert () == roofs(Measurements((), {}))
