@@ -1,7 +1,7 @@
 """Draw parts of docs/ again from committed data, without a device.
 
-quickstart, isolation, probes and choice (minutes) draw pictures and pages; notebooks executes the examples again;
-papers prints tables of two pages.
+quickstart, isolation, probes, packages and choice (minutes) draw pictures and pages; notebooks executes the examples
+again; papers prints tables of two pages.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.model import fit, load
 from perfmodel.report import error_table, picture_predicted_measured, weights_table
 from perfmodel.store import read
+from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes
 from tests import notebooks
 from tests.papers import karsin_2018, stevens_kloeckner_2016
 
 ROOT = Path(__file__).resolve().parents[1]
-PARTS = ("quickstart", "isolation", "probes", "choice", "notebooks", "papers")
+PARTS = ("quickstart", "isolation", "probes", "packages", "choice", "notebooks", "papers")
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -37,7 +38,7 @@ def quickstart(data: Path, picture: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/redraw", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=PARTS, help="by default quickstart, isolation and probes")
+    parser.add_argument("part", nargs="?", choices=PARTS, help="by default quickstart, isolation, probes and packages")
     parser.add_argument("--data", type=Path, default=ROOT / "docs" / "data" / "calibrate-quick", help="for quickstart")
     parser.add_argument("--devices", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--draws", type=int, default=100, help="for choice: random shares of each size")
@@ -51,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             draw_isolation(options.devices, lab / "isolation.md")
         if options.part in (None, "probes"):
             draw_probes(options.devices, options.out)
+        if options.part in (None, "packages"):
+            draw_packages(ROOT / "perfmodel", options.out / "packages.svg")
         if options.part == "choice":
             folders = measured_folders(options.devices)
             print(draw_choice(folders, lab / "choice.png", lab / "choosing.md", options.draws))

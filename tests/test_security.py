@@ -49,7 +49,7 @@ def test_the_page_lists_what_executes():
 
 def test_pickles_are_read_only_where_processes_get_them():
     unpickle = {module for module, path in MODULES.items() if any("pickle.load" in name for name, _ in calls(path))}
-    assert {"processes/variants.py", "processes/batches.py", "measuring/remote/bench.py"} == unpickle
+    assert {"processes/variants.py", "measuring/remote/bench.py"} == unpickle
 
 
 def test_nothing_reads_pickles_from_files_or_opens_sockets():

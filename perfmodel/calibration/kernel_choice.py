@@ -279,20 +279,22 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None, seed: int |
 def chosen_classes(
     kernels: tuple[KernelClass, ...], names: Sequence[str] = (), tags: Sequence[str] = ()
 ) -> tuple[KernelClass, ...]:
-    """Return the classes that have one of the names and one of the tags; no names or no tags stand for all.
+    """Return the classes that have one of the names, or a tag of that name, and one of `tags`; none stand for all.
 
     Raises
     ------
     OptionError
-        If a name is no class's, or if no class has any of the tags.
+        If a name is no class's and no tag's, or if no class has any of the tags.
     """
     known, labels = {kernel.name for kernel in kernels}, {tag for kernel in kernels for tag in kernel.tags}
-    if unknown := set(names) - known:
-        raise OptionError(f"no kernel class is called '{min(unknown)}'", f"choose of {', '.join(sorted(known))}")
+    if unknown := set(names) - known - labels:
+        allowed = f"choose of {', '.join(sorted(known))}, or of the tags {', '.join(sorted(labels))}"
+        raise OptionError(f"no kernel class is called '{min(unknown)}' or has such a tag", allowed)
     if tags and not labels & set(tags):
         allowed = f"choose of {', '.join(sorted(labels))}"
         raise OptionError(f"no kernel class has the tag {' or '.join(tags)}", allowed)
-    return tuple(k for k in kernels if (not names or k.name in names) and (not tags or set(tags) & set(k.tags)))
+    named = [k for k in kernels if not names or {k.name, *k.tags} & set(names)]
+    return tuple(k for k in named if not tags or set(tags) & set(k.tags))
 
 
 def missing_features(

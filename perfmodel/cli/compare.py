@@ -9,28 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.options import (
-    Csv,
-    DeviceFile,
-    DeviceName,
-    GivenFacts,
-    Json,
-    Level,
-    MeasuredFacts,
-    OwnFamily,
-    WeightsFile,
-    given_facts_of,
-    weights_in_use,
-)
+from perfmodel.cli.options import OwnFamily, WeightsFile, weights_in_use
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from perfmodel.compare import Contender
-    from perfmodel.facts import Fact
     from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
@@ -39,30 +24,22 @@ STORES = Path("fitted_weights")
 Families = Annotated[
     list[str] | None, typer.Option("--family", help="A model family; repeat for more. All of them by default.")
 ]
-DeviceParts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--device", help="Part of a measured device's name; repeat for more. All but simulated ones by default."
-    ),
-]
 Folders = Annotated[
     list[Path] | None,
-    typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl; for --device."),
-]
+    typer.Option(
+        "--from", metavar="FOLDER",
+        help="Folder with measurements.jsonl and test.jsonl; repeat for more devices. By default those of "
+        "fitted_weights/, but for simulated ones.",
+    ),
+]  # fmt: skip
 FiguresCsv = Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")]
-LeftOut = Annotated[
-    bool, typer.Option("--given-facts", help="Leave families out that need a fact nobody gave, rather than fit it.")
-]
 
 
 def compare_command(
-    device: DeviceParts = None,
     source: Folders = None,
     family: Families = None,
-    given_facts: LeftOut = False,
-    facts: DeviceFile = None,
     csv: FiguresCsv = False,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Fit every model family to the same measurements and print one table of how good each is.
 
@@ -71,9 +48,7 @@ def compare_command(
     from perfmodel.fitting.device_folder import measured_folders
     from perfmodel.report import families_csv, families_document, families_table
 
-    folders = source or measured_folders(STORES, tuple(device or ()))
-    given = given_facts_of(facts)
-    found = [_judged(folder, tuple(family or ()), given_facts, given) for folder in folders]
+    found = [_judged(folder, tuple(family or ())) for folder in source or measured_folders(STORES)]
     every = [one for each in found for one in each]
     if json:
         print_document(families_document(every))
@@ -83,15 +58,13 @@ def compare_command(
         print_text("\n\n".join(families_table(one, table_width()) for one in found))
 
 
-def _judged(
-    folder: Path, names: tuple[str, ...], given_facts: bool, given: Mapping[str, Fact]
-) -> tuple[Contender, ...]:
+def _judged(folder: Path, names: tuple[str, ...]) -> tuple[Contender, ...]:
     from perfmodel.cli.settings import Bar
     from perfmodel.compare.contenders import contenders
 
     bar = Bar()
     try:
-        return contenders(folder, names, given_facts, bar.start, bar.advance, given=given)
+        return contenders(folder, names, begin=bar.start, advance=bar.advance)
     finally:
         bar.stop()
 
@@ -128,21 +101,15 @@ def evaluate_command(
     source: Stores = None,
     tests: Tests = "test.jsonl",
     family: EvaluatedFamily = None,
-    device: DeviceName = None,
     protocol: Protocols = None,
-    level: Level = 0.9,
-    given_facts: GivenFacts = False,
-    measured_facts: MeasuredFacts = False,
-    facts: DeviceFile = None,
     csv: TableCsv = "",
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Print predicted and measured times of the test kernels, the weights, and how good the model is.
 
     The linear model takes seconds, and bottleneck half a minute for each folder.
     """
     from perfmodel.calibration.calibrate import CORE, judge_family
-    from perfmodel.fitting import FitOptions
     from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family
     from perfmodel.report import document, evaluation_text, predictions_csv, weights_csv
@@ -150,12 +117,11 @@ def evaluate_command(
     if csv not in ("", "predictions", "weights"):
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
     if not source:
-        found = weights_in_use(device, told=not json)
+        found = weights_in_use(told=not json)
         source, family = [found.folder], family or found.path.stem
     refuse_mixture(source)
-    chosen, options = find_family(family or CORE), FitOptions(fit_facts=not given_facts)
-    asked, given = protocols(protocol), given_facts_of(facts)
-    judged = [judge_family(folder, chosen, options, measured_facts, level, asked, given, tests) for folder in source]
+    chosen, asked = find_family(family or CORE), protocols(protocol)
+    judged = [judge_family(folder, chosen, protocols=asked, tests=tests) for folder in source]
     if json:
         print_document(document(judged))
     elif csv == "predictions":
@@ -205,11 +171,8 @@ def outliers_command(
     source: Judged = None,
     weights: WeightsFile = None,
     family: OwnFamily = None,
-    device: DeviceName = None,
     factor: Factor = None,
-    facts: DeviceFile = None,
-    csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """List configurations whose measured time is far from the predicted one, with the terms that disagree.
 
@@ -217,24 +180,20 @@ def outliers_command(
     well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
     """
     from perfmodel.analyses.disagreements import explained_outliers
-    from perfmodel.report.outliers import outliers_csv, outliers_document, outliers_text
+    from perfmodel.report.outliers import outliers_document, outliers_text
 
-    if csv and json:
-        raise OptionError("--json and --csv both write to standard output", "give one of them")
     if factor is not None and not 1 < factor < math.inf:
         raise OptionError(f"--factor is {factor:g}", "give a number above 1, as in --factor 2")
-    model, measured = _read(source, weights, family, device, facts, told=not (csv or json))
+    model, measured = _read(source, weights, family, told=not json)
     found = explained_outliers(model, measured, factor)
     if json:
         print_document(outliers_document(found, model))
-    elif csv:
-        print(outliers_csv(found), end="")
     else:
         print_text(outliers_text(found, model, table_width()))
 
 
 def _read(
-    source: Path | None, weights: Path | None, family: str | None, device: str | None, facts: str | None, told: bool
+    source: Path | None, weights: Path | None, family: str | None, told: bool
 ) -> tuple[FittedModel, Measurements]:
     """Return a model, and the measurements of a store, or those of the test kernels beside the model's weights.
 
@@ -248,15 +207,12 @@ def _read(
     from perfmodel import store
     from perfmodel.predicting.model import load
 
-    given = given_facts_of(facts)
     measured = None if source is None else store.read(source)
     if weights is None and source is not None:
         weights = _beside(source if source.is_dir() else source.parent, family)
     if weights is None:
-        weights = weights_in_use(device, family, told).path
+        weights = weights_in_use(None, family, told).path
     model = load(weights, family)
-    if given:
-        model = model.with_facts(given)
     if measured is None or source is None:
         source = weights.parent / store.TESTS_FILE
         measured = store.read(source)

@@ -14,19 +14,14 @@ from perfmodel.cli.options import (
     Csv,
     DeviceFile,
     Jobs,
-    Json,
-    KernelFile,
-    Paired,
+    KernelOptions,
     SizeLists,
-    Statistics,
-    Variant,
     about,
     counted_variants,
     dtypes,
     errors_of,
     facts_of,
     size_points,
-    statistics,
 )
 from perfmodel.cli.output import check_format, of_variant, print_document, print_text, sizes_text, withheld_document
 from perfmodel.cli.settings import table_width
@@ -55,22 +50,16 @@ Counted: TypeAlias = "Mapping[str, tuple[KernelCounts, Mapping[str, float] | Non
 
 
 def count_command(
-    kernel: KernelFile,
-    variant: Variant = None,
+    asked: KernelOptions,
     size: SizeLists = None,
-    paired: Paired = False,
     subgroup_size: SubgroupSize = 32,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
     nests: Nests = False,
     graph: Graph = None,
     memory: Memory = None,
     facts: DeviceFile = None,
-    groups: Groups = 8,
-    within: Within = "",
-    access_tag: AccessTags = None,
     dtype: DataTypes = None,
-    statistic: Statistics = None,
     declared_file: DeclaredFile = None,
     budget: Work = 1.0,
     jobs: Jobs = None,
@@ -80,23 +69,23 @@ def count_command(
     With several sizes, a table of numbers.
     """
     check_pictures(graph, memory)
-    points, device = size_points(size, paired), facts_of(facts)
+    points, device = size_points(size), facts_of(facts)
     several = len(points) > 1 or csv
     if several and (graph is not None or memory is not None):
         raise OptionError("a picture was asked for with several sizes or --csv", "give one size, without --csv")
     if json and csv:
         raise OptionError("--json and --csv both write to standard output", "give one of them")
     counted = counted_variants(
-        kernel, variant, subgroup_size, jobs, within=within, access_tags=access_tag or (), dtypes=dtypes(dtype),
-        statistics=statistics(statistic), declared=declared(declared_file), budget=budget,
+        asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
+        declared=declared(declared_file), budget=budget,
     )  # fmt: skip
     if several:
-        show_counts(str(kernel), counted, points, csv=csv, json=json, leave_out=jobs is not None)
+        show_counts(str(asked.kernel), counted, points, csv=csv, json=json, leave_out=jobs is not None)
         return
     (at,) = points
     found, errors = of_each(counted, lambda counts: (counts, _feature_values(counts, at)), jobs is not None)
     if json:
-        _print_document(str(kernel), found, at, nests, errors)
+        _print_document(str(asked.kernel), found, at, nests, errors)
     else:
         _print_variants(found, at, nests)
         for name, error in errors.items():
@@ -106,7 +95,7 @@ def count_command(
             if graph is not None:
                 draw_graph(counts, at, of_variant(graph, name, len(found) > 1), device)
             if memory is not None:
-                draw_memory(counts, at, of_variant(memory, name, len(found) > 1), device, groups)
+                draw_memory(counts, at, of_variant(memory, name, len(found) > 1), device)
 
 
 def _print_variants(found: Counted, at: Mapping[str, int], nests: bool) -> None:
@@ -222,13 +211,6 @@ def _in_nest(nest: Nest) -> Iterable[tuple[str, str, str]]:
             yield f"chain x{chain.chains}", f"{chain.variable}: {row.dtype} {row.kind}", str(row.count)
 
 
-Within = Annotated[
-    str, typer.Option("--within", metavar="EXPR", help="Count only these instructions, as 'id:f*' or 'writes:out'.")
-]
-AccessTags = Annotated[
-    list[str] | None,
-    typer.Option("--access-tag", metavar="TAG", help="Count only accesses with this tag; repeat for more."),
-]
 DataTypes = Annotated[
     list[str] | None,
     typer.Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more."),
@@ -376,7 +358,6 @@ Memory = Annotated[
     Path | None,
     typer.Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts."),
 ]
-Groups = Annotated[int, typer.Option("--groups", min=1, help="Work-groups that --memory traces.")]
 
 
 def check_pictures(graph: Path | None, memory: Path | None) -> None:
@@ -432,16 +413,14 @@ def _print_waits(graph: WorkFlow, time: Timeline) -> None:
         print(columns_text(rows, left=2))
 
 
-def draw_memory(
-    counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None, groups: int
-) -> None:
+def draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the distribution of hit rates, and print their means."""
     from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
     from perfmodel.report import columns_text
     from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
 
     hierarchy = Hierarchy.of(facts)
-    rates = hit_rates(counts, at, hierarchy, groups)
+    rates = hit_rates(counts, at, hierarchy)
     device = "" if facts is None else f" on {facts.name}"
     draw_memory_hierarchy(rates, path, f"{counts.name}{device}" + f", {sizes_text(at)}" * bool(at))
     print(f"hit rates: {path}")

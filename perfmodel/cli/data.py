@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import Json, Kernels, Sizes, Source, sizes
+from perfmodel.cli.options import Kernels, Sizes, Source, sizes
 from perfmodel.cli.output import one_output, print_document, print_text
 
 if TYPE_CHECKING:
@@ -19,38 +19,30 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.export/1"
 
-T4File = Annotated[
-    Path | None,
-    typer.Option("--t4", metavar="FILE", help="Write the auto-tuning community's T4 JSON; - prints it."),
-]
-CsvFile = Annotated[
-    Path | None, typer.Option("--csv", metavar="FILE", help="Write a table, one line each; - prints it.")
-]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "--output", "-o", metavar="FILE",
+        help="A CSV table, one line for each configuration, or where the name ends in .json the auto-tuning "
+        "community's T4 JSON; - prints the table.",
+    ),
+]  # fmt: skip
 
 
-def export_command(source: Source, t4: T4File = None, csv: CsvFile = None, json: Json = False) -> None:
+def export_command(source: Source, out: Out, json: bool = False) -> None:
     """Write the newest record of each configuration for other programs."""
     from perfmodel import store
     from perfmodel.documents import json_text
-    from perfmodel.errors import NothingAskedError
     from perfmodel.io import is_standard_output, write_whole
 
-    if t4 is None and csv is None:
-        raise NothingAskedError(("--t4 FILE", "--csv FILE"))
-    one_output(json, t4=t4, csv=csv)
-    found = store.read(source)
-    texts = {}
-    if t4 is not None:
-        texts["t4"] = t4, json_text(found.to_t4(), indent=1) + "\n"
-    if csv is not None:
-        texts["csv"] = csv, store.csv_text(found.current)
-    for path, text in texts.values():
-        write_whole(path, text.encode())
-    files = {name: str(path) for name, (path, _) in texts.items() if not is_standard_output(path)}
+    one_output(json, out=out)
+    found, form = store.read(source), "t4" if out.suffix == ".json" else "csv"
+    text = store.csv_text(found.current) if form == "csv" else json_text(found.to_t4(), indent=1) + "\n"
+    write_whole(out, text.encode())
     if json:
-        print_document({"schema": SCHEMA, "rows": len(found.current), "files": files})
-    elif files:
-        print(f"wrote {len(found.current)} configurations to {' and '.join(files.values())}")
+        print_document({"schema": SCHEMA, "rows": len(found.current), "files": {form: str(out)}})
+    elif not is_standard_output(out):
+        print(f"wrote {len(found.current)} configurations to {out}")
 
 
 IMPORT_SCHEMA = "perfmodel.import/1"
@@ -64,10 +56,7 @@ TunedKernel = Annotated[
 ]
 Target = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
 Named = Annotated[str | None, typer.Option("--device", help="Name of the device; by default what the file says.")]
-Platform = Annotated[str | None, typer.Option("--platform", help="Its platform; by default that of the store.")]
-Driver = Annotated[str | None, typer.Option("--driver", help="Its driver; by default that of the store.")]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="The parameter that names one of variants().")]
-KernelName = Annotated[str | None, typer.Option("--name", help="Name of the kernel in the records.")]
 
 
 def import_command(
@@ -76,19 +65,13 @@ def import_command(
     target: Target,
     size: Sizes = None,
     device: Named = None,
-    platform: Platform = None,
-    driver: Driver = None,
     by: By = None,
-    name: KernelName = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted."""
     from perfmodel.hooks import import_results
 
-    at = sizes(size)
-    found = import_results(
-        file, kernel, target, at, device=device, platform=platform, driver=driver, by=by, name=name
-    )  # fmt: skip
+    found = import_results(file, kernel, target, sizes(size), device=device, by=by)
     if json:
         print_document(_import_document(found, target))
     else:
@@ -143,7 +126,7 @@ Write = Annotated[
 ]
 
 
-def recount_command(stores: Stores, kernels: Kernels = None, write: Write = False, json: Json = False) -> None:
+def recount_command(stores: Stores, kernels: Kernels = None, write: Write = False, json: bool = False) -> None:
     """Count measured kernels again, and list which counts differ from the stored ones.
 
     It takes about a minute for a device's folder.

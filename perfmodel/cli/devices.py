@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import Json
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import NoDeviceError, OptionError
@@ -34,7 +33,7 @@ Picture = Annotated[
 ]
 
 
-def devices_command(folder: Folder = None, picture: Picture = None, json: Json = False) -> None:
+def devices_command(folder: Folder = None, picture: Picture = None, json: bool = False) -> None:
     """List the OpenCL devices, with what they report of themselves and what is assumed of them."""
     from perfmodel.facts.device_facts import with_assumed_facts
     from perfmodel.opencl import devices
@@ -111,8 +110,8 @@ def _size(octets: int) -> str:
 DOCTOR_SCHEMA = "perfmodel.doctor/1"
 
 
-def doctor_command(json: Json = False) -> None:
-    """Check Python, the libraries and the OpenCL devices; print the doctor_command that repairs what is wrong.
+def doctor_command(json: bool = False) -> None:
+    """Check Python, the libraries and the OpenCL devices; print the command that repairs what is wrong.
 
     The exit status is 1 if the main job (count, measure, fit, predict) cannot run.
     """

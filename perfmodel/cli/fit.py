@@ -11,21 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfmodel.cli.options import (
-    Budget,
+    CampaignOptions,
     DeviceFile,
-    DeviceName,
     FamilyName,
-    Full,
     GivenFacts,
-    Json,
-    Kernels,
     MeasuredFacts,
-    Quick,
     Source,
     given_facts_of,
 )
 from perfmodel.cli.output import print_document, print_text, text_stream
-from perfmodel.cli.scheduler import Scheduler, run_for_each_device, target_device
+from perfmodel.cli.scheduler import run_for_each_device, target_device
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.streams import supervise_command
 from perfmodel.errors import OptionError
@@ -48,10 +43,6 @@ Out = Annotated[
     ),
 ]  # fmt: skip
 Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Rule out weights below zero.")]
-NoMerge = Annotated[
-    bool,
-    typer.Option("--no-merge", help="Refuse features that cannot be told apart; they share their cost otherwise."),
-]
 Driver = Annotated[
     str | None, typer.Option("--driver", metavar="NAME", help="Fit only what was measured with this driver version.")
 ]
@@ -66,9 +57,8 @@ def fit_command(
     given_facts: GivenFacts = False,
     measured_facts: MeasuredFacts = False,
     facts: DeviceFile = None,
-    no_merge: NoMerge = False,
     driver: Driver = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Fit a model family, or all of them, to measurements and save the weights.
 
@@ -80,7 +70,7 @@ def fit_command(
     from perfmodel.models import find_family
 
     if every:
-        if family != CORE or nonnegative or given_facts or measured_facts or no_merge or driver is not None:
+        if family != CORE or nonnegative or given_facts or measured_facts or driver is not None:
             advice = "give --all with --from, --out and --facts only"
             raise OptionError("--all was given with an option of a single fit", advice)
         _fit_all(source, out, given_facts_of(facts), json)
@@ -89,7 +79,7 @@ def fit_command(
     path = out or (source if source.is_dir() else source.parent) / f"{file_part(chosen.name)}.json"
     if out is None:
         _check_new([path], "--out FILE")
-    options = FitOptions(nonnegative=nonnegative, merge=not no_merge, fit_facts=not given_facts)
+    options = FitOptions(nonnegative=nonnegative, fit_facts=not given_facts)
     model = fit_family(source, chosen, options, measured_facts, given_facts_of(facts), driver)
     model.save(path)
     if json and not is_standard_output(path):
@@ -155,45 +145,34 @@ Probes = Annotated[
 
 def calibrate_command(
     context: typer.Context,
-    device: DeviceName = None,
-    quick: Quick = False,
-    full: Full = False,
-    budget: Budget = None,
+    asked: CampaignOptions,
     out: Folders = None,
-    kernels: Kernels = None,
     tests: TestKernels = None,
     probes: Probes = False,
-    facts: DeviceFile = None,
-    scheduler: Scheduler = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Check a device, probe and measure it, fit model families, and say what the fits are good for.
 
     On a processor with two cores it takes under 3 minutes with --quick, about 8 without and 50 with --full. Stopped at
-    any time, the same calibrate_command goes on.
+    any time, the same command goes on.
     """
-    given = given_facts_of(facts)
-    if probes and given:
-        raise OptionError("--probes and --facts were both given", "give one of them: probes fit nothing")
-    run_for_each_device(
-        context, scheduler, device, {"--probes": probes, "--facts": facts is not None, "--json": json}
-    )
+    run_for_each_device(context, asked.scheduler, asked.device, {"--probes": probes, "--json": json})
     supervise_command(context)
     from perfmodel import measuring
     from perfmodel.calibration.calibrate import QUICK_S
     from perfmodel.calibration.kernel_choice import TEST_KERNELS, chosen_campaign, discovered
 
-    began, campaign = monotonic(), chosen_campaign(quick, full, QUICK_S if quick and budget is None else budget)
-    measured, checked = discovered(kernels), discovered(tests, TEST_KERNELS)
+    budget = QUICK_S if asked.quick and asked.budget is None else asked.budget
+    began, campaign = monotonic(), chosen_campaign(asked.quick, asked.full, budget)
+    kernels = discovered(asked.kernels), discovered(tests, TEST_KERNELS)
     measuring.pin_threads()
-    with target_device(scheduler, device) as target:
-        _calibrate_device(target, campaign, out, (measured, checked), given, probes, json, began)
+    with target_device(asked.scheduler, asked.device) as target:
+        _calibrate_device(target, campaign, out, kernels, probes, json, began)
 
 
 def _calibrate_device(
     target: Device, campaign: Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...], tuple[KernelClass, ...]], given: dict[str, Fact],
-    probes: bool, json: bool, began: float,
+    kernels: tuple[tuple[KernelClass, ...], tuple[KernelClass, ...]], probes: bool, json: bool, began: float,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
@@ -213,7 +192,7 @@ def _calibrate_device(
         "two cores, less if it goes on from an earlier call",
         err=json,
     )
-    found = calibrate(target, folder, campaign, Bar(), *kernels, given)
+    found = calibrate(target, folder, campaign, Bar(), *kernels)
     if json:
         print_document({**fitted_document(found), "campaign": campaign.name, "seconds": monotonic() - began})
     else:

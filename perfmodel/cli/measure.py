@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfmodel.cli.options import (
-    Budget,
+    CampaignOptions,
     Classes,
     DeviceName,
-    Full,
-    Json,
     Kernels,
-    Quick,
     Sizes,
     counted_variants,
     share,
     sizes,
 )
 from perfmodel.cli.output import print_document, print_text
-from perfmodel.cli.scheduler import Scheduler, run_for_each_device, target_device
+from perfmodel.cli.scheduler import run_for_each_device, target_device
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.streams import supervise_command
 from perfmodel.errors import OptionError
@@ -40,7 +37,6 @@ Store = Annotated[
     Path | None,
     typer.Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default."),
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only classes with this tag; repeat for more.")]
 For = Annotated[
     Path | None,
     typer.Option("--for", help="Only what this kernel file needs (at the sizes -p) and the store does not have."),
@@ -49,7 +45,6 @@ Choose = Annotated[
     str | None,
     typer.Option("--choose", help="Only this share of the configurations, as in 25%: those that tell the most."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the order and of the arrays' contents.")]
 
 
 @dataclass(frozen=True)
@@ -63,20 +58,13 @@ class _Job:
 
 def measure_command(
     context: typer.Context,
-    device: DeviceName = None,
+    asked: CampaignOptions,
     store: Store = None,
-    kernels: Kernels = None,
-    quick: Quick = False,
-    full: Full = False,
-    budget: Budget = None,
     classes: Classes = None,
-    tags: Tags = None,
-    seed: Seed = None,
     wanted: For = None,
     choose: Choose = None,
     size: Sizes = None,
-    scheduler: Scheduler = None,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes.
 
@@ -85,17 +73,17 @@ def measure_command(
     if size and wanted is None:
         raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
     part = share(choose)
-    run_for_each_device(context, scheduler, device, {"--store": store is not None, "--json": json})
+    run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
     from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
     from perfmodel.measuring import pin_threads
 
-    campaign = chosen_campaign(quick, full, budget, seed)
-    if classes or tags or wanted:
+    campaign = chosen_campaign(asked.quick, asked.full, asked.budget)
+    if classes or wanted:
         campaign = replace(campaign, tags=())
-    chosen = chosen_classes(discovered(kernels), classes or (), tags or campaign.tags)
+    chosen = chosen_classes(discovered(asked.kernels), classes or (), campaign.tags)
     pin_threads()
-    with target_device(scheduler, device) as target:
+    with target_device(asked.scheduler, asked.device) as target:
         job, path = _Job(chosen, target, campaign), store or Path("fitted_weights") / target.slug
         if wanted is not None:
             job = _needed(job, wanted, sizes(size), path)
@@ -199,7 +187,7 @@ Proofs = Annotated[
 
 
 def isolate_command(
-    device: DeviceName = None, kernels: Kernels = None, classes: Classes = None, out: Proofs = None, json: Json = False
+    device: DeviceName = None, kernels: Kernels = None, classes: Classes = None, out: Proofs = None, json: bool = False
 ) -> None:
     """Double each isolated count on a device, and see by how much the time rises.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from warnings import warn
 
 import typer
 
+from perfmodel.cli.scheduler import Scheduler
 from perfmodel.cli.settings import settings
 from perfmodel.cli.size_grammar import MOST, parse_sizes
 from perfmodel.errors import ForeignWeightsWarning, OptionError, PerfModelError, UnknownVariantError, VariantError
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from perfmodel.predicting.predictions import Anchor
     from perfmodel.predicting.ranking import RankedVariant
     from perfmodel.processes.variants import CountedVariants
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 # A user's kernels.
 KernelFile = Annotated[Path, typer.Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -75,7 +75,10 @@ Jobs = Annotated[
 # A device and what is measured on it.
 DeviceName = Annotated[str | None, typer.Option("--device", help="Name, platform or index; PoCL by default.")]
 Kernels = Annotated[list[Path] | None, typer.Option("--kernels", help="Folder of kernel classes; repeat for more.")]
-Classes = Annotated[list[str] | None, typer.Option("--class", help="Only this class; repeat for more.")]
+Classes = Annotated[
+    list[str] | None,
+    typer.Option("--class", metavar="NAME|TAG", help="Only this class, or those with this tag; repeat for more."),
+]
 Quick = Annotated[bool, typer.Option("--quick", help="Three variants of each class, in short runs: 90 seconds.")]
 Full = Annotated[bool, typer.Option("--full", help="Every variant, work-group shape and size.")]
 Budget = Annotated[
@@ -134,6 +137,49 @@ Anchored = Annotated[
     bool,
     typer.Option("--anchor", help="Run each variant once at a small size, and scale its prediction by that."),
 ]
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """A user's kernel file, which of its variants are meant, and what only the user knows of their data."""
+
+    kernel: KernelFile
+    variant: Variant = None
+    statistic: Statistics = None
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """The statistics by their keys; for the errors see :func:`statistics`."""
+        return statistics(self.statistic)
+
+    def load(self) -> LoadedFile:
+        """Run the kernel file; for the errors see :func:`counted_variants`."""
+        return kernel_file_of(self.kernel, self.variant)
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The weights that predict, and the device."""
+
+    weights: WeightsFile = None
+    family: OwnFamily = None
+    device: DeviceName = None
+
+    def load(self, told: bool = True) -> FittedModel:
+        """Return the model; for the errors see :func:`model_of`."""
+        return model_of(self.weights, self.family, None, self.device, told)
+
+
+@dataclass(frozen=True)
+class CampaignOptions:
+    """What is measured, on which device, and for how long."""
+
+    device: DeviceName = None
+    kernels: Kernels = None
+    quick: Quick = False
+    full: Full = False
+    budget: Budget = None
+    scheduler: Scheduler = None
 
 
 def sizes(options: Iterable[str] | None) -> dict[str, int]:

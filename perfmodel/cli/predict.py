@@ -17,7 +17,6 @@ from perfmodel.cli.options import (
     DeviceFile,
     DeviceName,
     Jobs,
-    Json,
     KernelFile,
     Level,
     OwnFamily,
@@ -79,7 +78,7 @@ def command(
     why: Why = False,
     picture: Picture = None,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
     jobs: Jobs = None,
 ) -> None:
     """Predict a kernel's run time and the share of each term; several variants are ranked.

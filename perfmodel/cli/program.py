@@ -24,8 +24,22 @@ SUBJECTS = {
 }
 COMMANDS = tuple(chain(*SUBJECTS.values()))
 
-#: Options that went, by command, and what to do instead.
-GONE: dict[tuple[str, str], str] = {}
+#: Options that went, by command, and what to do instead; CHANGELOG names the function of the others.
+GONE: dict[tuple[str, str], str] = {
+    ("export", "--csv"): "give -o FILE",
+    ("export", "--t4"): "give -o FILE.json",
+    ("measure", "--tag"): "give --class TAG",
+    ("rank", "--picture"): "perfmodel predict draws it",
+    ("rank", "--facts"): "perfmodel predict ranks variants with it",
+    ("time", "--terms"): "--json and --csv have all terms, and perfmodel predict prints them",
+    ("compare", "--device"): "give --from fitted_weights/DEVICE",
+    ("calibrate", "--facts"): "give it to perfmodel fit --all",
+    **dict.fromkeys([(name, "--csv") for name in ("tune", "outliers")], "--json has all"),
+    **dict.fromkeys([(name, "--device") for name in ("evaluate", "report")], "give --from fitted_weights/DEVICE"),
+    **dict.fromkeys(
+        [(name, "--facts") for name in ("evaluate", "compare", "roofline")], "write them into facts.yaml of the folder"
+    ),
+}
 
 
 class Command(TyperCommand):
@@ -100,12 +114,16 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with options of its own for the fields of each parameter that is a group of options.
 
     A group is a frozen dataclass whose fields are annotated for typer, such as
-    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value.
+    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value. A parameter with the name of an option
+    of every command, as ``json``, is no option of its own: it gets what the settings say.
     """
     known = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}
+    shared = [name for name in known if name in SHARED]
     flat: list[inspect.Parameter] = []
     for name, parameter in known.items():
+        if name in shared:
+            continue
         if name in groups:
             hints = get_type_hints(groups[name], include_extras=True)
             flat += [
@@ -124,7 +142,7 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
             name: group(**{field.name: options.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        command(**options, **values)
+        command(**options, **values, **{name: getattr(settings(), name) for name in shared})
 
     vars(called).update(__signature__=inspect.Signature(flat))
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,10 +11,8 @@ from perfmodel.cli.options import (
     AllowUnmeasured,
     Anchored,
     Csv,
-    DeviceFile,
     DeviceName,
     Jobs,
-    Json,
     KernelFile,
     Level,
     OwnFamily,
@@ -54,13 +51,6 @@ Crossover = Annotated[
         "--crossover", metavar="NAME=LOW:HIGH", help="Find the fastest variant over a range of this size instead."
     ),
 ]
-Picture = Annotated[
-    Path | None,
-    typer.Option(
-        "--picture", metavar="FILE.png|.svg",
-        help="Draw time against size, where -p gives several, with the sizes at which another variant is the fastest.",
-    ),
-]  # fmt: skip
 
 
 def command(
@@ -73,13 +63,11 @@ def command(
     paired: Paired = False,
     crossover: Crossover = None,
     statistic: Statistics = None,
-    facts: DeviceFile = None,
     level: Level = 0.9,
     allow_unmeasured: AllowUnmeasured = False,
     anchor: Anchored = False,
-    picture: Picture = None,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
     jobs: Jobs = None,
 ) -> None:
     """Rank a kernel's variants by their predicted times, or find the sizes at which they change places.
@@ -88,18 +76,18 @@ def command(
     """
     points, known = size_points(size, paired), statistics(statistic)
     if crossover is not None:
-        if anchor or picture is not None or csv:
-            other = "--anchor" if anchor else "--csv" if csv else "--picture"
+        if anchor or csv:
+            other = "--anchor" if anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
         span = parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    model = model_of(weights, family, facts, device, told=not json)
+    model = model_of(weights, family, None, device, told=not json)
     asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known, jobs)
     if crossover is not None:
         _show_leads(asked, span, json)
-    elif len(points) > 1 or csv or picture is not None:
-        show_sweep(asked, winners=True, csv=csv, json=json, picture=picture)
+    elif len(points) > 1 or csv:
+        show_sweep(asked, winners=True, csv=csv, json=json, picture=None)
     else:
         _show_ranking(asked, json)
 

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfmodel.cli.options import (
-    DeviceFile,
-    DeviceName,
-    Json,
-    Level,
     Sizes,
     Statistics,
-    Variant,
-    given_facts_of,
     sizes,
     statistics,
     units_of,
@@ -61,13 +55,9 @@ def report_command(
     out: Out = Path("report.html"),
     source: Source = None,
     family: Named = None,
-    device: DeviceName = None,
-    variant: Variant = None,
     size: Sizes = None,
     statistic: Statistics = None,
-    facts: DeviceFile = None,
-    level: Level = 0.9,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Write one HTML file on a device, its model, and your kernels: it needs no network and no other file.
 
@@ -79,15 +69,15 @@ def report_command(
 
     one_output(json, out=out)
     check_extra()
-    _check(out, kernel, size, variant, statistic)
+    _check(out, kernel, size, statistic)
     at, known = sizes(size), statistics(statistic)
-    units = units_of(kernel, variant) if kernel else {}
-    folder, model = _model(source, family, device, facts, told=not json)
+    units = units_of(kernel, None) if kernel else {}
+    folder, model = _model(source, family, told=not json)
     bar = Bar()
     bar.start(f"report on {model.device}", len(units) + steps_of(folder))
     try:
         counts, uncounted = _counted(units, model.fitted.subgroup_size, known, bar)
-        data = report_data(model, folder, counts, at, level=level, uncounted=uncounted, advance=bar.advance)
+        data = report_data(model, folder, counts, at, uncounted=uncounted, advance=bar.advance)
     finally:
         bar.stop()
     content = report_page(data, _made(kernel)).encode()
@@ -111,24 +101,21 @@ def _check(out: Path, kernel: Path | None, *of_kernels: Any) -> None:
     if out.is_dir():
         raise OutputFolderError(out, "it is a folder")
     if kernel is None and any(of_kernels):
-        problem = "-p, --variant and --statistics are about a kernel file, and none was given"
+        problem = "-p and --statistics are about a kernel file, and none was given"
         raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
 
 
-def _model(
-    source: Path | None, family: str | None, device: str | None, facts: str | None, told: bool
-) -> tuple[Path, FittedModel]:
+def _model(source: Path | None, family: str | None, told: bool) -> tuple[Path, FittedModel]:
     """Return the folder of the device and its model."""
     from perfmodel.calibration.recommended import folder_weights
     from perfmodel.predicting.model import load
 
     if source is None:
-        found = weights_in_use(device, family, told)
+        found = weights_in_use(None, family, told)
         source, path = found.folder, found.path
     else:
         path = folder_weights(source, family)
-    model, given = load(path, family), given_facts_of(facts)
-    return source, model.with_facts(given) if given else model
+    return source, load(path, family)
 
 
 def _counted(
@@ -148,7 +135,7 @@ def _counted(
 
 
 def _made(kernel: Path | None) -> dict[str, str]:
-    """Return when, by which versions and by which report_command the report is made."""
+    """Return when, by which versions and by which command the report is made."""
     import platform
     from datetime import datetime, timezone
     from importlib.metadata import version
@@ -171,7 +158,7 @@ def _document(data: ReportData, out: Path, size: int) -> dict[str, Any]:
         "report": str(out),
         "bytes": size,
         "device": data.device,
-        "family": data.family,
+        "family": data.family.name,
         "cases": data.figures.cases,
         "verdict": data.verdict.text if data.verdict else None,
         "variants": [one.name for one in data.ranking],
@@ -185,11 +172,10 @@ RoofSource = Annotated[
 RoofPicture = Annotated[
     Path | None, typer.Option("--out", metavar="PNG", help="Draw the picture into this file; - is standard output.")
 ]
-Every = Annotated[bool, typer.Option("--all-sizes", help="Not only each kernel's largest size.")]
 
 
 def roofline_command(
-    source: RoofSource, out: RoofPicture = None, all_sizes: Every = False, facts: DeviceFile = None, json: Json = False
+    source: RoofSource, out: RoofPicture = None, json: bool = False
 ) -> None:
     """Print how near the test kernels of a device come to the best that its measurements reached."""
     from perfmodel.analyses.roofline import largest, roofline_points
@@ -197,10 +183,9 @@ def roofline_command(
     from perfmodel.report.roofline import picture_roofline, roofline_document, roofline_table
 
     one_output(json, out=out)
-    _, tests = measured_folder(source, given=given_facts_of(facts))
+    _, tests = measured_folder(source)
     known = tests.known_facts
-    points = roofline_points(tests)
-    shown = points if all_sizes else largest(points)
+    shown = largest(roofline_points(tests))
     if out is not None:
         picture_roofline(shown, known, out, f"{known.slug}: roofs and test kernels")
     if json:

@@ -9,27 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import (
-    AllowUnmeasured,
-    Csv,
-    DeviceFile,
-    DeviceName,
-    Json,
-    KernelFile,
-    Level,
-    OwnFamily,
-    Paired,
-    SizeLists,
-    Statistics,
-    Tolerance,
-    Variant,
-    WeightsFile,
-    count_units,
-    kernel_file_of,
-    model_of,
-    size_points,
-    statistics,
-)
+from perfmodel.cli.options import Csv, KernelOptions, ModelOptions, SizeLists, Tolerance, count_units, size_points
 from perfmodel.cli.output import interval_document, interval_text, print_document, print_text, sizes_text
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.streams import begin_result, supervised_store
@@ -56,6 +36,8 @@ if TYPE_CHECKING:
     from perfmodel.tuning.trials import Trials
 
 SCHEMA = "perfmodel.timing/1"
+#: Probability that intervals should have.
+LEVEL = 0.9
 Keep = Annotated[
     Path | None,
     typer.Option(
@@ -63,9 +45,6 @@ Keep = Annotated[
         help="Add the records and counts to the store in this folder, which `fit` and `evaluate` read.",
     ),
 ]  # fmt: skip
-Terms = Annotated[
-    bool, typer.Option("--terms", help="Print the share of each term of every prediction; one variant has them anyway.")
-]
 Visits = Annotated[
     int | None, typer.Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")
 ]
@@ -84,29 +63,19 @@ class _Outcome:
     outputs: tuple[Agreement, ...]
     spent: Mapping[str, tuple[float, float]]
     keep: Path | None
-    level: float
     problem: str
 
 
 def command(
     context: typer.Context,
-    kernel: KernelFile,
-    weights: WeightsFile = None,
-    family: OwnFamily = None,
-    device: DeviceName = None,
-    variant: Variant = None,
+    asked: KernelOptions,
+    by: ModelOptions,
     size: SizeLists = None,
-    paired: Paired = False,
-    statistic: Statistics = None,
-    facts: DeviceFile = None,
-    level: Level = 0.9,
-    allow_unmeasured: AllowUnmeasured = False,
-    terms: Terms = False,
     visits: Visits = None,
     tolerance: Tolerance = None,
     keep: Keep = None,
     csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
 ) -> None:
     """Run a kernel's variants and print measured beside predicted times; compare their outputs.
 
@@ -114,7 +83,7 @@ def command(
     """
     if csv and json:
         raise OptionError("--json and --csv both write to standard output", "give one of them")
-    points, known = size_points(size, paired), statistics(statistic)
+    points, known = size_points(size), asked.statistics
     store = supervised_store(context, keep)
     from perfmodel.cli.settings import Bar
     from perfmodel.measuring import pin_threads
@@ -122,25 +91,25 @@ def command(
     from perfmodel.tuning.trials import TRIALS, Trials
 
     pin_threads()
-    loaded = kernel_file_of(kernel, variant)
-    model, problem = _model(weights, family, facts, device, told=not json)
-    found = find(device or (_place_of(model) if model else None))
+    loaded = asked.load()
+    model, problem = _model(by, told=not json)
+    found = find(by.device or (_place_of(model) if model else None))
     subgroup_size = model.fitted.subgroup_size if model else int(found.facts.value("subgroup_size"))
     counted = _counted(loaded.variants, subgroup_size, known, points)
-    swept, withheld = _predictions(counted, model, points, level, allow_unmeasured) if model else ((), {})
+    swept, withheld = _predictions(counted, model, points) if model else ((), {})
     campaign = TRIALS if visits is None else replace(TRIALS, visits=visits, most_visits=max(visits, 2 * visits - 1))
     bar = Bar()
-    asked: dict[str, Any] = {
-        "kernel": kernel.stem, "statistics": known, "progress": bar, "tolerance": tolerance, "keep": store,
+    options: dict[str, Any] = {
+        "kernel": asked.kernel.stem, "statistics": known, "progress": bar, "tolerance": tolerance, "keep": store,
         "reference": loaded.reference,
     }  # fmt: skip
-    with Trials(found, loaded.variants, points[0], campaign, loaded.arguments, **asked) as trials:
+    with Trials(found, loaded.variants, points[0], campaign, loaded.arguments, **options) as trials:
         timed = _timed(trials, points, swept, bar)
         spent = {name: trials.spent(name) for name in trials.variants}
         outputs = tuple(trials.agreement(point) for point in points)
     outcome = _Outcome(
-        kernel, found, model, campaign, timed, withheld, outputs,
-        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, level, problem,
+        asked.kernel, found, model, campaign, timed, withheld, outputs,
+        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, problem,
     )  # fmt: skip
     begin_result()
     ran = any(point.ran for point in timed)
@@ -150,20 +119,18 @@ def command(
 
         print(timed_csv(timed), end="")
     elif ran or len(loaded.variants) > 1:
-        print_text("\n".join(_lines(outcome, terms)))
+        print_text("\n".join(_lines(outcome)))
     if not ran:
         first = timed[0].variants[0]
         raise TrialError(first.name, first.row.status, first.row.message)
 
 
-def _model(
-    weights: Path | None, family: str | None, facts: str | None, device: str | None, told: bool
-) -> tuple[FittedModel | None, str]:
+def _model(by: ModelOptions, told: bool) -> tuple[FittedModel | None, str]:
     """Return the model, or why there is none: without weights of the device the command only measures."""
     try:
-        return model_of(weights, family, facts, device, told), ""
+        return by.load(told), ""
     except NoWeightsError as error:
-        if family is not None:
+        if by.family is not None:
             raise
         return None, str(error)
 
@@ -222,20 +189,18 @@ def _predictions(
     counted: Mapping[str, KernelCounts],
     model: FittedModel,
     points: tuple[Mapping[str, int], ...],
-    level: float,
-    allow_unmeasured: bool,
 ) -> tuple[tuple[SweptPoint, ...], dict[str, str]]:
     """Predict the variants that can be at all points; return why the others cannot be."""
     from perfmodel.predicting.ranking import sweep
 
     withheld: Mapping[str, PerfModelError]
     try:
-        swept, withheld = sweep(counted, model, points, level=level, allow_unmeasured=allow_unmeasured)
+        swept, withheld = sweep(counted, model, points, level=LEVEL)
     except UnmeasuredFeatureError:
         found = {}
         for name, counts in counted.items():
             try:
-                sweep({name: counts}, model, points, level=level)
+                sweep({name: counts}, model, points, level=LEVEL)
             except UnmeasuredFeatureError as error:
                 found[name] = str(error)
         return (), found
@@ -276,15 +241,15 @@ def _several(count: int, name: str) -> str:
     return f"{count} {name}{'s' * (count > 1)}"
 
 
-def _lines(found: _Outcome, terms: bool) -> list[str]:
+def _lines(found: _Outcome) -> list[str]:
 
-    by = f", predicted by {found.model.family.name} at {found.level:.0%}" if found.model else ""
+    by = f", predicted by {found.model.family.name} at {LEVEL:.0%}" if found.model else ""
     points = found.points
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
     lines = [f"{found.kernel.stem} on {found.device.name}{at}{by}", timed_table(points, table_width())]
     lines += order_lines(points)
     alone = len(points) == 1 and len(points[0].variants) == 1
-    for point in points if terms or alone else ():
+    for point in points if alone else ():
         for one in point.variants:
             if one.predicted is not None:
                 at = f" at {sizes_text(point.sizes)}" * (len(points) > 1)
@@ -312,7 +277,7 @@ def _document(found: _Outcome) -> dict[str, Any]:
         "family": found.model.family.name if found.model else None,
         "weights": str(found.model.path) if found.model and found.model.path else None,
         "predicted_device": found.model.device if found.model else None,
-        "level": found.level,
+        "level": LEVEL,
         "visits": campaign.visits,
         "runs": campaign.runs,
         "dropped": campaign.dropped,

@@ -8,30 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from perfmodel.cli.options import (
-    Csv,
-    DeviceFile,
-    DeviceName,
-    Jobs,
-    Json,
-    KernelFile,
-    Level,
-    OwnFamily,
-    Sizes,
-    Statistics,
-    Tolerance,
-    Variant,
-    WeightsFile,
-    fraction,
-    kernel_file_of,
-    model_of,
-    sizes,
-    statistics,
-)
+from perfmodel.cli.options import Jobs, KernelOptions, ModelOptions, Sizes, Tolerance, sizes
 from perfmodel.cli.output import model_document, print_document, print_text
 from perfmodel.cli.settings import settings, table_width
 from perfmodel.cli.streams import begin_result, supervised_store
-from perfmodel.errors import OptionError, TuningError
+from perfmodel.errors import TuningError
 
 if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel
@@ -39,13 +20,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "perfmodel.tuning/1"
 
-Within = Annotated[
-    str, typer.Option("--within", metavar="SHARE", help="How much faster a variant has to be to matter: 2%, 0.05.")
-]
 Budget = Annotated[
     float | None, typer.Option("--budget", min=0, help="Begin no run later than so many seconds, counting included.")
 ]
-Most = Annotated[int | None, typer.Option("--most", min=1, help="Run so many variants at most.")]
 Keep = Annotated[
     Path | None,
     typer.Option(
@@ -60,23 +37,14 @@ Code = Annotated[
 
 def command(
     context: typer.Context,
-    kernel: KernelFile,
-    weights: WeightsFile = None,
-    family: OwnFamily = None,
-    device: DeviceName = None,
-    variant: Variant = None,
+    asked: KernelOptions,
+    by: ModelOptions,
     size: Sizes = None,
-    statistic: Statistics = None,
-    facts: DeviceFile = None,
-    level: Level = 0.9,
-    within: Within = "2%",
     budget: Budget = None,
-    most: Most = None,
     tolerance: Tolerance = None,
     keep: Keep = None,
     code: Code = None,
-    csv: Csv = False,
-    json: Json = False,
+    json: bool = False,
     jobs: Jobs = None,
 ) -> None:
     """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
@@ -84,35 +52,26 @@ def command(
     Counting takes about 0.2 s for each variant, and each run variant a second or two. Stopped with --keep, the same
     command goes on.
     """
-    if csv and json:
-        raise OptionError("--json and --csv both write to standard output", "give one of them")
-    at, known, matters = sizes(size), statistics(statistic), _share(within)
+    at, known = sizes(size), asked.statistics
     store = supervised_store(context, keep)
     from perfmodel.cli.settings import Bar
     from perfmodel.measuring import pin_threads
     from perfmodel.tuning.tuning import tune
 
     pin_threads()
-    model = model_of(weights, family, facts, device)
-    loaded = kernel_file_of(kernel, variant)
+    model, loaded = by.load(), asked.load()
     bar = Bar()
-    steps = _Steps(sys.stderr if csv or json else sys.stdout)
+    steps = _Steps(sys.stderr if json else sys.stdout)
     found = tune(
-        loaded.space or loaded.builders, at, model=model, level=level, within=matters, budget_s=budget, most=most,
-        keep=store, kernel=kernel.stem, arguments=loaded.arguments, reference=loaded.reference,
-        tolerance=tolerance, statistics=known,
+        loaded.space or loaded.builders, at, model=model, budget_s=budget, keep=store, kernel=asked.kernel.stem,
+        arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance, statistics=known,
         jobs=1 if jobs is None else jobs, progress=bar, watch=steps.show,
     )  # fmt: skip
     begin_result()
     if code is not None and found.best is not None:
         _write_code(code, loaded.builders[found.best.name])
     if json:
-        print_document(_document(kernel, model, found))
-    elif csv:
-        from perfmodel.report.layout import csv_text
-        from perfmodel.tuning.tuned import COLUMNS
-
-        print(csv_text(COLUMNS, found.records()), end="")
+        print_document(_document(asked.kernel, model, found))
     else:
         print_text("\n".join(_lines(found)))
     if found.best is None and any(one.seconds for one in found.tried):
@@ -120,25 +79,6 @@ def command(
         raise TuningError("no variant is called the best, since their outputs are in doubt", advice)
     if found.best is None:
         raise TuningError("no variant ran well", "see the status of each, and try `perfmodel time` with one of them")
-
-
-def _share(text: str) -> float:
-    """Return the share that ``2%`` or ``0.02`` stands for.
-
-    Raises
-    ------
-    OptionError
-        If it is not at least 0 and below 1.
-
-    Examples
-    --------
-    >>> _share("2%"), _share("0.05")
-    (0.02, 0.05)
-    """
-    found = fraction(text)
-    if not 0 <= found < 1:
-        raise OptionError(f"--within '{text}' is no share", "give at least 0 and less than 100%, as in 2% or 0.02")
-    return found
 
 
 class _Steps:

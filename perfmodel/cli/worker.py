@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from perfmodel.cli.options import DeviceName, Json
+from perfmodel.cli.options import DeviceName
 from perfmodel.cli.output import print_document
 from perfmodel.errors import OptionError
 
@@ -36,7 +36,7 @@ _SETTINGS = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 
 def command(
     address: Address, device: DeviceName = None, listen: Listen = None, tls_ca_file: Authority = None,
-    tls_cert: Certificate = None, tls_key: Key = None, json: Json = False,
+    tls_cert: Certificate = None, tls_key: Key = None, json: bool = False,
 ) -> None:  # fmt: skip
     """Offer a device to 'perfmodel calibrate --scheduler ADDRESS': become a Dask worker that has it.
 

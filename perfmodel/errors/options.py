@@ -28,13 +28,6 @@ class SizeOptionError(PerfModelError, ValueError):
         return f"{said}\n{underlined(self.text, self.start, self.end)}\n{self.advice}."
 
 
-class NothingAskedError(PerfModelError, ValueError):
-    """A command was given none of the options of which it needs at least one."""
-
-    allowed: tuple[str, ...]
-    message = "nothing was asked for; give at least one of: {allowed}."
-
-
 class JobsError(PerfModelError, ValueError):
     """The number of processes is none."""
 

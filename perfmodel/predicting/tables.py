@@ -18,10 +18,9 @@ from perfmodel.errors import AssumptionError, MissingExtraError, OptionError, Pa
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.predictions import is_in_a_file, predict_allowed
-from perfmodel.processes.batches import attempt
 from perfmodel.processes.counting import Counting, counts_of
 from perfmodel.processes.pool import Pool
-from perfmodel.processes.variants import Variant
+from perfmodel.processes.variants import Variant, attempt
 from perfmodel.progress import Progress
 
 if TYPE_CHECKING:

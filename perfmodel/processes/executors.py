@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from operator import index
 from typing import Any, Protocol
 
-from perfmodel.errors import EmptyClusterError, JobsError
+from perfmodel.errors import EmptyClusterError
 
 #: Environment variables by which libraries learn how many threads they may start.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -26,21 +26,10 @@ COMES_S = 10.0
 
 
 class Processes(Protocol):
-    """Processes that call functions.
-
-    Attributes
-    ----------
-    address
-        The cluster's scheduler; empty for this machine.
-    count
-        How many there are.
-    replaceable
-        Whether :meth:`renew` begins new ones.
-    """
+    """Processes that call functions: `count` of them, of the cluster at `address` or, where it is empty, our own."""
 
     address: str
     count: int
-    replaceable: bool
 
     def shared(self, value: bytes) -> Any:
         """Return what stands for a value as an argument of many calls."""
@@ -48,18 +37,17 @@ class Processes(Protocol):
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call a function in one of the processes; arguments are pickled."""
 
-    def renew(self, kill: bool = False) -> None:
-        """End the processes once they are idle, or at once; the next call begins new ones."""
+    def end(self, kill: bool = False) -> None:
+        """End our own processes once they are idle, or at once; the next call begins new ones."""
 
     def gone(self) -> str:
-        """Name those that ended though nobody asked for it, and that others replaced; an empty text for none."""
+        """Name workers of the cluster that ended meanwhile, and that others replaced; an empty text for none."""
 
 
 class OwnProcesses:
     """Processes of this machine: loky's, with the machine's threads shared between them."""
 
     address = ""
-    replaceable = True
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -78,21 +66,24 @@ class OwnProcesses:
             threads = str(max(1, cpu_count() // self.count))
             environment = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
             kept = {name: os.environ[name] for name in environment if name in os.environ}
-            self._executor = ProcessPoolExecutor(self.count, env={**environment, **kept})
+            self._executor = ProcessPoolExecutor(
+                self.count, env={**environment, **kept},
+                initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN),
+            )  # fmt: skip
             with _interrupts_ignored():
                 first: Future[Any] = self._executor.submit(function, *arguments)
             return first
-        found: Future[Any] = self._executor.submit(function, *arguments)
-        return found
+        future: Future[Any] = self._executor.submit(function, *arguments)
+        return future
 
-    def renew(self, kill: bool = False) -> None:
+    def end(self, kill: bool = False) -> None:
         """End the processes once they are idle, or at once."""
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True, kill_workers=kill)
 
     def gone(self) -> str:
-        """Return nothing: calls whose process died have an error, which is told where it is mended."""
+        """Return nothing: calls whose process died have an error."""
         return ""
 
 
@@ -116,8 +107,6 @@ class ClusterProcesses:
         The scheduler does not answer any more.
     """
 
-    replaceable = False
-
     def __init__(self, client: Any, most: int | None = None) -> None:
         import asyncio  # these only here: most programs have no cluster, and need not wait for them at their start
 
@@ -140,10 +129,10 @@ class ClusterProcesses:
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call a function on a worker."""
-        found: Future[Any] = self._executor.submit(function, *arguments)
-        return found
+        future: Future[Any] = self._executor.submit(function, *arguments)
+        return future
 
-    def renew(self, kill: bool = False) -> None:
+    def end(self, kill: bool = False) -> None:
         """Do nothing: the cluster is the user's."""
 
     def gone(self) -> str:
@@ -166,6 +155,7 @@ def processes_for(jobs: int, most: int) -> Iterator[Processes]:
     from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend
 
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)  # loky's, where it replaces it
     backend, _ = get_active_backend()
     found: Processes
     if (client := getattr(backend, "client", None)) is not None:  # of Dask
@@ -176,17 +166,17 @@ def processes_for(jobs: int, most: int) -> Iterator[Processes]:
         yield found
     except BaseException:
         with _interrupts_ignored():
-            found.renew(kill=True)
+            found.end(kill=True)
         raise
-    found.renew()
+    found.end()
 
 
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
     """Begin or end processes undisturbed by Ctrl-C.
 
-    Those that begin here ignore it for ever: this one ends them, and they print no tracebacks. A second one while they
-    end would leave them running.
+    Those that begin here ignore it, and print no tracebacks: this process ends them. A second Ctrl-C while they end
+    would leave them running.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -196,23 +186,6 @@ def _interrupts_ignored() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def checked_jobs(jobs: Any) -> int:
-    """Return a number of jobs as an integer.
-
-    Raises
-    ------
-    JobsError
-        If it is 0 or no integer.
-    """
-    try:
-        number = index(jobs)
-    except TypeError:
-        number = 0
-    if isinstance(jobs, bool) or number == 0:
-        raise JobsError(jobs)
-    return number
 
 
 def is_death(error: BaseException) -> bool:

@@ -1,45 +1,42 @@
-"""Variants spread over processes: memory, deaths, interrupts, order.
+"""Variants spread over processes: order, deaths, interrupts, memory.
 
-Memory: what isl and Loopy keep of each kernel is never given back, about half a megabyte. Where a process of this
-machine grew by :data:`GROWTH_BYTES`, all are replaced, once they have finished what they do.
+The processes are loky's, as joblib has them, or those of the Dask cluster of a block of joblib's
+``parallel_config(backend="dask")``. joblib's own loop over them is not used: with Dask it waits for ever for a variant
+that kills its worker, and with loky it does not tell which one that was.
 
-Deaths: where a process dies, what was under way is done again, one variant after the other and nothing beside it, so
-that the one that kills its process is known: it gets an error.
+Where a process dies, what was under way is done again, one variant after the other and nothing beside it, so that the
+one that kills its process is known: it gets an error. isl and Loopy keep about half a megabyte of each kernel and never
+give it back: loky replaces a process of this machine that grew by 300 MB.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from operator import index
 from typing import Any
 
 import cloudpickle
 
 from perfmodel.errors import (
+    JobsError,
     PerfModelError,
     SchedulerError,
     UnpicklableVariantError,
     WorkerDiedError,
     WorkerDiedWarning,
 )
-from perfmodel.processes.batches import Report, Task, attempt, work
-from perfmodel.processes.executors import Processes, checked_jobs, is_death, processes_for
-from perfmodel.processes.variants import CountedVariants, Parcel, Variant, packed, packed_counts
+from perfmodel.processes.executors import Processes, is_death, processes_for
+from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, work
 from perfmodel.progress import FailedStep, Progress, shown
 from perfmodel.progress import task as reported
 
-GROWTH_BYTES = 250 * 2**20
-"""A process that grew by so much is replaced [B]; it begins with about 100 MB."""
-MOST = 8
-"""Variants in a batch, at most: half a second or more of work, beside a millisecond to send it."""
-PER_PROCESS = 4
-"""Batches for each process, at least, where variants are few: none waits long for the last one."""
 SENT = 2
-"""Batches sent for each process: one that it does, and one to go on with."""
-AHEAD = 8
-"""Full batches for each process that may be done before the variant that all others wait for."""
+"""Variants sent to each process: one that it does, and one to go on with."""
+AHEAD, MOST = 8, 64
+"""Variants for each process that may be done before the one that all others wait for: at least and at most."""
 
 
 class Pool:
@@ -83,7 +80,7 @@ class Pool:
         title
             Of the task, for the progress.
         most
-            Variants that travel together, at most: fewer where what the task returns is large.
+            How many results of a process may wait for an earlier one: fewer where what the task returns is large.
         """
         with reported(self.progress, title, len(variants)):
             if self.alone:
@@ -91,43 +88,59 @@ class Pool:
                     value = attempt(task, name, variants[name])
                     self.progress.advance(_note(name, value))
                     yield name, value
-                return
-            if not variants:
-                return
-            with processes_for(self.jobs, len(variants)) as processes:
-                course = _Course(task, variants, max(1, min(most, MOST)), processes, self.progress)
-                try:
-                    yield from course.results()
-                finally:
-                    course.cancel()
+            elif variants:
+                with processes_for(self.jobs, len(variants)) as processes:
+                    ahead = processes.count * max(AHEAD, min(most, MOST))
+                    course = _Course(task, variants, ahead, processes, self.progress)
+                    try:
+                        yield from course.results()
+                    finally:
+                        course.cancel()
+
+
+def checked_jobs(jobs: Any) -> int:
+    """Return a number of jobs as an integer.
+
+    Raises
+    ------
+    JobsError
+        If it is 0 or no integer.
+    """
+    try:
+        number = index(jobs)
+    except TypeError:
+        number = 0
+    if isinstance(jobs, bool) or number == 0:
+        raise JobsError(jobs)
+    return number
 
 
 class _Course:
     """What has been sent to processes, and what has come back."""
 
     def __init__(
-        self, task: Task, variants: Mapping[str, Variant], most: int, processes: Processes, progress: Progress
+        self, task: Task, variants: Mapping[str, Variant], ahead: int, processes: Processes, progress: Progress
     ) -> None:
-        self._variants, self._names = variants, tuple(variants)
+        self._variants, self._names, self._ahead = variants, tuple(variants), ahead
         self._processes, self._progress = processes, progress
         self._task = processes.shared(cloudpickle.dumps(task))
-        self._queue = deque(_batches(len(self._names), processes.count, most))
-        self._ahead = AHEAD * most * processes.count  # variants
+        self._waiting = deque(range(len(self._names)))
         self._suspects: deque[int] = deque()  # one of them may have killed a process
-        self._sent: dict[Future[Report], list[int]] = {}
-        self._found: dict[int, Any] = {}  # what waits for an earlier one
-        self._next = 0  # the first that has not been yielded
         self._on_trial = False  # whether what was sent is a suspect, alone
-        self._grown = False
+        self._sent: dict[Future[Outcome], int] = {}
+        self._values: dict[int, Any] = {}  # what waits for an earlier one
+        self._next = 0  # the first that has not been yielded
         self._told: set[tuple[type[Warning], str]] = set()
 
     def results(self) -> Iterator[tuple[str, Any]]:
         """Yield name and value, or error, of each variant."""
         while self._next < len(self._names):
-            self._send()
-            self._receive()
-            while self._next in self._found:
-                yield self._names[self._next], self._found.pop(self._next)
+            while self._may_send():
+                self._send()
+            if self._sent:
+                self._receive()
+            while self._next in self._values:
+                yield self._names[self._next], self._values.pop(self._next)
                 self._next += 1
         if gone := self._processes.gone():
             _warn(f"{gone} of the cluster ended meanwhile: what they had not finished was done by others")
@@ -137,108 +150,77 @@ class _Course:
         for future in self._sent:
             future.cancel()
 
-    def _send(self) -> None:
-        if self._grown and not self._sent:
-            self._processes.renew()
-            self._grown = False
-        while self._may_send():
-            self._on_trial = bool(self._suspects)
-            batch = [self._suspects.popleft()] if self._suspects else self._queue.popleft()
-            parcels = tuple(self._parcels(batch))
-            if not parcels:
-                continue
-            try:
-                future = self._processes.submit(work, self._task, parcels)
-            except Exception as error:
-                if not is_death(error):
-                    raise
-                self._queue.appendleft([place for place, _ in parcels])  # a process died while it had nothing to do
-                if self._sent:
-                    return  # which tell so, too
-                self._processes.renew(kill=True)
-            else:
-                self._sent[future] = [place for place, _ in parcels]
-
     def _may_send(self) -> bool:
-        if self._grown or not (self._suspects or self._queue):
-            return False
         if self._suspects or self._on_trial:
-            return not self._sent
+            return bool(self._suspects or self._waiting) and not self._sent
         room = SENT * self._processes.count - len(self._sent)
-        return room > 0 and self._queue[0][0] - self._next < self._ahead
+        return room > 0 and bool(self._waiting) and self._waiting[0] - self._next < self._ahead
 
-    def _parcels(self, batch: Sequence[int]) -> Iterator[tuple[int, Parcel]]:
-        for place in batch:
-            try:
-                yield place, _parcel(self._variants, self._names[place])
-            except UnpicklableVariantError as error:
-                self._keep(place, error)
+    def _send(self) -> None:
+        self._on_trial = bool(self._suspects)
+        place = (self._suspects or self._waiting).popleft()
+        name, variants = self._names[place], self._variants
+        try:
+            parcel = packed(name, variants.stored(name) if isinstance(variants, CountedVariants) else variants[name])
+            future = self._processes.submit(work, self._task, parcel)
+        except UnpicklableVariantError as error:
+            self._keep(place, error)
+        except Exception as error:
+            if not is_death(error):
+                raise
+            (self._suspects if self._on_trial else self._waiting).appendleft(place)
+            if lost := self._lost({*self._sent}):
+                self._mourn(lost)
+            else:  # a process died while it had nothing to do
+                self._processes.end(kill=True)
+        else:
+            self._sent[future] = place
 
     def _receive(self) -> None:
-        """Wait for a batch; where its process died, for all that was sent."""
-        if not self._sent:
-            return
+        """Wait for a variant; where its process died, for all that was sent."""
         done, _ = wait(self._sent, return_when=FIRST_COMPLETED)
-        if lost := self._taken(done):
-            rest, _ = wait(self._sent)
-            self._mourn(sorted(lost + self._taken(rest)))
+        if lost := self._lost(done):
+            self._mourn(lost + self._lost({*self._sent}))
 
-    def _taken(self, futures: Collection[Future[Report]]) -> list[int]:
-        """Keep what came of batches; return the variants of those whose process died."""
+    def _lost(self, futures: Collection[Future[Outcome]]) -> list[int]:
+        """Keep what came of variants, once all are done; return those whose process died."""
         lost = []
-        for future in futures:
-            batch = self._sent.pop(future)
+        done, _ = wait(futures)
+        for future in done:
+            place = self._sent.pop(future)
             try:
-                report = future.result()
+                outcome = future.result()
             except CancelledError as error:  # only a lost scheduler does that
                 raise SchedulerError(self._processes.address, "the connection is lost") from error
             except Exception as error:
                 if not is_death(error):
                     raise
-                lost += batch
+                lost.append(place)
             else:
-                self._take(report)
+                self._keep(place, outcome.value)
+                for category, text in {*outcome.warnings} - self._told:
+                    self._told.add((category, text))
+                    _warn(text, category)
         return lost
 
-    def _take(self, report: Report) -> None:
-        for one in report.outcomes:
-            self._keep(one.place, one.value)
-        self._grown = self._grown or (self._processes.replaceable and report.grown_bytes > GROWTH_BYTES)
-        for category, text in (warning for one in report.outcomes for warning in one.warnings):
-            if (category, text) not in self._told:
-                self._told.add((category, text))
-                _warn(text, category)
-
     def _keep(self, place: int, value: Any) -> None:
-        self._found[place] = value
+        self._values[place] = value
         self._progress.advance(_note(self._names[place], value))
 
-    def _mourn(self, lost: Sequence[int]) -> None:
+    def _mourn(self, lost: list[int]) -> None:
         """Say that a process died, and suspect what it may have done; a suspect that was alone gets an error."""
-        self._processes.renew(kill=True)
-        self._grown = False
+        self._processes.end(kill=True)
         if self._on_trial:
             (place,) = lost
             self._keep(place, WorkerDiedError(self._names[place]))
             return
-        self._suspects.extend(lost)
+        self._suspects.extend(sorted(lost))
         again = f"{len(lost)} of {len(self._names)} variants were under way and are done again, the rest goes on"
         _warn(f"a process was killed or crashed: {again}")
 
 
-def _parcel(variants: Mapping[str, Variant], name: str) -> Parcel:
-    if isinstance(variants, CountedVariants):
-        return packed_counts(name, variants.stored(name))
-    return packed(name, variants[name])
-
-
 def _note(name: str, value: Any) -> str:
     return FailedStep(name, value) if isinstance(value, PerfModelError) else name
-
-
-def _batches(count: int, processes: int, most: int) -> list[list[int]]:
-    size = max(1, min(most, count // (PER_PROCESS * processes)))
-    return [list(range(first, min(first + size, count))) for first in range(0, count, size)]
 
 
 def _warn(text: str, category: type[Warning] = WorkerDiedWarning) -> None:

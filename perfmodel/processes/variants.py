@@ -1,18 +1,21 @@
-"""Variants on their way to another process: pickled, with the user's kernel files that the pickle needs.
+"""Variants on their way to another process, and what that process does with each of them.
 
 A function is pickled by its module's name where the module can be imported, and else as a whole (cloudpickle), as
-those of a notebook. A kernel file is a module that no other process can import: its text goes along, and the worker
-runs it first (:func:`perfmodel.kernels.execution.restore`).
+those of a notebook. A kernel file is a module that no other process can import: its text goes along, and the process
+runs it first (:func:`perfmodel.kernels.execution.restore`). Counts travel as JSON, which holds nothing of isl.
 """
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import cloudpickle
 
@@ -27,7 +30,11 @@ if TYPE_CHECKING:
 
 #: A translation unit, a function without arguments that makes one, or its counts.
 Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationUnit]"
+#: What is done with a variant, once it is built.
+Task: TypeAlias = "Callable[[TranslationUnit | KernelCounts], Any]"
 LONGEST = 500  # characters of what another library says
+
+_alone = Lock()  # isl and Loopy's caches are for one thread; Dask's workers may have several
 
 
 class CountedVariants(Mapping[str, KernelCounts]):
@@ -88,28 +95,31 @@ class CountedVariants(Mapping[str, KernelCounts]):
 
 @dataclass(frozen=True)
 class Parcel:
-    """A variant on its way.
-
-    Parameters
-    ----------
-    name
-        Name of the variant.
-    content
-        Its pickle, or the JSON of its counts.
-    sources
-        The kernel files that are run before it is unpickled.
-    counted
-        Whether the content is JSON.
-    """
+    """A variant on its way: its name, its pickle, and the kernel files that are run before it is unpickled."""
 
     name: str
     content: bytes
     sources: tuple[Source, ...] = ()
-    counted: bool = False
 
 
-def packed(name: str, variant: Variant) -> Parcel:
-    """Pickle a variant.
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a variant.
+
+    Parameters
+    ----------
+    value
+        What the task returned, or the error that it raised.
+    warnings
+        Category and text of each warning.
+    """
+
+    value: Any
+    warnings: tuple[tuple[type[Warning], str], ...] = ()
+
+
+def packed(name: str, variant: Variant | bytes) -> Parcel:
+    """Pickle a variant; counts may be given as their JSON.
 
     Raises
     ------
@@ -117,7 +127,7 @@ def packed(name: str, variant: Variant) -> Parcel:
         If that is not possible.
     """
     if isinstance(variant, KernelCounts):
-        return packed_counts(name, variant)
+        variant = counts_as_json(variant)
     try:
         content: bytes = cloudpickle.dumps(variant)
     except Exception as error:  # whatever an object's own method raises
@@ -125,24 +135,51 @@ def packed(name: str, variant: Variant) -> Parcel:
     return Parcel(name, content, sources_in(content))
 
 
-def packed_counts(name: str, counts: KernelCounts | bytes) -> Parcel:
-    """Pack counts, or their JSON."""
-    return Parcel(name, counts if isinstance(counts, bytes) else counts_as_json(counts), counted=True)
+def unpacked(parcel: Parcel) -> Variant:
+    """Return the variant of a parcel, after running the kernel files that it needs."""
+    for source in parcel.sources:
+        restore(source)
+    variant: Variant | bytes = cloudpickle.loads(parcel.content)
+    return KernelCounts.from_json(json.loads(variant)) if isinstance(variant, bytes) else variant
 
 
 def counts_as_json(counts: KernelCounts) -> bytes:
-    """Return counts as JSON, which is smaller than a pickle and holds nothing of isl."""
+    """Return counts as JSON, which is smaller than a pickle."""
     return json.dumps(counts.to_json(), separators=(",", ":")).encode()
 
 
-def unpacked(parcel: Parcel) -> Variant:
-    """Return the variant of a parcel, once the kernel files that it needs have run here."""
-    if parcel.counted:
-        return KernelCounts.from_json(json.loads(parcel.content))
-    for source in parcel.sources:
-        restore(source)
-    variant: Variant = cloudpickle.loads(parcel.content)
-    return variant
+def work(task: bytes, parcel: Parcel) -> Outcome:
+    """Do a pickled task with a variant, in the process to which both were sent."""
+    with _alone, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            variant = unpacked(parcel)
+        except PerfModelError as error:
+            return Outcome(error)
+        except Exception as error:  # a module that this machine does not have, for example
+            return Outcome(TrialError(parcel.name, "compile", f"{said(error)}, in another process"))
+        value = attempt(_loaded(task), parcel.name, variant)
+    ours = ((warning.category, str(warning.message)) for warning in told if issubclass(warning.category, UserWarning))
+    return Outcome(value, tuple(dict.fromkeys(ours)))
+
+
+@lru_cache(maxsize=4)
+def _loaded(task: bytes) -> Task:
+    function: Task = cloudpickle.loads(task)
+    return function
+
+
+def attempt(task: Task, name: str, variant: Variant) -> Any:
+    """Return what a task makes of a variant, or the error that it, or the variant's own function, raises."""
+    stage = "compile"
+    try:
+        kernel = made(name, variant)
+        stage = "constraint"
+        return task(kernel)
+    except PerfModelError as error:
+        return error
+    except (Exception, SystemExit) as error:  # of the user's function, or of a library: it must not end the others
+        return TrialError(name, stage, said(error))
 
 
 def made(name: str, variant: Variant) -> TranslationUnit | KernelCounts:

@@ -150,19 +150,20 @@ def chosen(count: int) -> dict[str, Any]:
 
 def ranked(way: str, workers: int, count: int) -> dict[str, Any]:
     """Rank so many variants in this process, or from it, and return the time and a hash of the ranking."""
+    from psutil import Process
+
     import perfmodel as pm
-    from perfmodel.processes.batches import resident_bytes
 
     variants, model = chosen(count), pm.load(WEIGHTS)
     with _cluster(way, workers):
-        before, began = resident_bytes(), time.perf_counter()
+        before, began = Process().memory_info().rss, time.perf_counter()
         jobs = {"plain": 1, "loky": workers, "dask": -1}[way]
         found = pm.rank(variants, model, n=SIZE, jobs=jobs, allow_unmeasured=True)
         seconds = time.perf_counter() - began
     listed = sorted((one.name, one.seconds.hex()) for one in found) + sorted(found.errors)
     return {
         "seconds": seconds, "ranking": hashlib.sha256(repr(listed).encode()).hexdigest(), "ranked": len(found),
-        "growth": (resident_bytes() - before) / count if way == "plain" else None,
+        "growth": (Process().memory_info().rss - before) / count if way == "plain" else None,
     }  # fmt: skip
 
 

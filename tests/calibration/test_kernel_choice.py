@@ -48,6 +48,7 @@ def test_names_and_tags_both_have_to_fit(kernels):
     assert set(names) == {kernel.name for kernel in chosen_classes(kernels, names)}
     assert ["empty"] == [kernel.name for kernel in chosen_classes(kernels, names, ("overhead",))]
     assert all("paper" in kernel.tags for kernel in chosen_classes(kernels, tags=("paper",)))
+    assert chosen_classes(kernels, ("paper",)) == chosen_classes(kernels, tags=("paper",))
 
 
 @pytest.mark.parametrize(("names", "tags", "part"), [(("gone",), (), "'gone'"), ((), ("gone",), "the tag gone")])

@@ -9,6 +9,8 @@ from io import StringIO
 
 import pytest
 
+from perfmodel.compare.contenders import contenders
+from perfmodel.facts.documents import published
 from tests.cli.test_compare_evaluate import DATA, run
 
 
@@ -28,23 +30,33 @@ def test_families_side_by_side():
     assert [row["kernel"] for row in shown["rows"]] == [row["kernel"] for row in csv.DictReader(StringIO(written))]
 
 
-def test_devices_are_found_by_a_part_of_their_name(tmp_path, monkeypatch):
+def test_devices_of_the_current_folder(tmp_path, monkeypatch):
     for name in ("pocl-one", "other-two"):
         shutil.copytree(DATA, tmp_path / "fitted_weights" / name)
     monkeypatch.chdir(tmp_path)
     family = ("--family", "stevens_kloeckner_2016")
-    found = run("compare", "--device", "OCL", *family)
+    found = run("compare", "--from", "fitted_weights/pocl-one", *family)
     assert (0, 1) == (found.exit_code, found.stdout.count("family  "))
     assert 2 == run("compare", *family).stdout.count("family  ")
-    refused = run("compare", "--device", "gpu", *family)
+    refused = run("compare", "--device", "pocl", *family)
     assert 2 == refused.exit_code
-    assert "'gpu' (there are: other-two, pocl-one)" in refused.stderr.splitlines()[-1]
+    assert "--device is no option of compare any more; give --from fitted_weights/DEVICE." in refused.stderr
 
 
-def test_facts_that_are_given_take_the_place_of_unknown_ones():
-    asked = ("compare", "--from", str(DATA), "--family", "roofline")
+def test_facts_of_the_folder_take_the_place_of_unknown_ones(tmp_path):
+    folder = tmp_path / "device"
+    shutil.copytree(DATA, folder)
+    asked = ("compare", "--from", str(folder), "--family", "roofline")
     assert "needs the fact 'global_transaction_bytes'" in run(*asked).stdout
-    with_facts = run(*asked, "--facts", "gtx-480").stdout
+    written = "facts: {global_transaction_bytes: {value: 32, unit: B, source: a guess}}"
+    (folder / "facts.yaml").write_text(written)
+    with_facts = run(*asked).stdout
     assert "needs the fact" not in with_facts
     assert "\nroofline " in with_facts
-    assert 2 == run(*asked, "--facts", "no-such-device").exit_code
+    assert 2 == run(*asked, "--facts", "gtx-480").exit_code
+
+
+def test_facts_that_are_given_are_those_of_the_fits():
+    given = dict(published("gtx-480").facts)
+    (found, *_) = contenders(DATA, ("roofline",), given=given)
+    assert ("roofline", "") == (found.family, found.problem)

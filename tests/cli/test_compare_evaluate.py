@@ -13,12 +13,15 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.calibration import recommended
+from perfmodel.calibration.calibrate import CORE, judge_family
 from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli import application
 from perfmodel.compare.comparison import in_words
+from perfmodel.errors import MissingFactError, PerfModelError
 from perfmodel.facts import DeviceFacts
-from perfmodel.fitting import FamilyFits
+from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.models import find_family
+from perfmodel.report import predictions_csv
 from perfmodel.store import read
 from tests.fitting.uncertainty import by_hand
 from tests.recorded import POCL, SIMULATED
@@ -65,8 +68,8 @@ def test_without_a_folder_that_of_the_weights_of_the_device_in_use(tmp_path, mon
     asked = []
     monkeypatch.setattr(recommended, "find_weights", lambda *device: asked.append(device) or found)
     options = ("--protocol", "A", "--csv", "predictions")
-    result = run("evaluate", "--device", "board", *options)
-    assert [("board", None)] == asked
+    result = run("evaluate", *options)
+    assert [(None, None)] == asked
     assert run("evaluate", "--from", str(DATA), "--family", "overlap", *options).stdout == result.stdout
     assert f"perfmodel: {found.text}\n" == result.stderr
 
@@ -131,9 +134,8 @@ def test_bad_input_is_one_line(command, options, part):
 
 
 def test_a_level_is_a_probability():
-    result = run("evaluate", "--from", str(DATA), "--level", "90")
-    assert 2 == result.exit_code
-    assert "level is 90" in result.stderr.splitlines()[-1]
+    with pytest.raises(PerfModelError, match="level is 90"):
+        judge_family(DATA, find_family(CORE), level=90)
 
 
 def test_test_kernels_of_another_device_are_refused(tmp_path):
@@ -146,19 +148,19 @@ def test_test_kernels_of_another_device_are_refused(tmp_path):
 
 
 def test_a_fact_that_only_a_fit_could_give_is_refused_where_asked(tmp_path):
-    folder = POCL
-    given = ("--from", str(folder), "--family", "roofline", "--given-facts")
-    for command in (("fit", *given, "-o", str(tmp_path / "w.json")), ("evaluate", *given)):
-        result = run(*command)
-        assert 2 == result.exit_code
-        assert "the family 'roofline' needs the fact" in result.stderr
+    given = ("--from", str(POCL), "--family", "roofline", "--given-facts")
+    result = run("fit", *given, "-o", str(tmp_path / "w.json"))
+    assert 2 == result.exit_code
+    assert "the family 'roofline' needs the fact" in result.stderr
     assert [] == list(tmp_path.iterdir())
+    with pytest.raises(MissingFactError, match="the family 'roofline' needs the fact"):
+        judge_family(POCL, find_family("roofline"), FitOptions(fit_facts=False))
 
 
 def test_a_row_is_judged_by_other_groups_than_its_own():
     """An interval's factor for each test row, from the errors of the other groups' rows, in plain loops."""
-    options = ("--from", str(DATA), "--csv", "predictions", "--level", "0.6")
-    rows = list(csv.DictReader(StringIO(run("evaluate", *options).stdout)))
+    judged = judge_family(DATA, find_family(CORE), level=0.6)
+    rows = list(csv.DictReader(StringIO(predictions_csv(judged.evaluations))))
     fits = FamilyFits(read(DATA), find_family("stevens_kloeckner_2016"), tests=read(DATA / "test.jsonl"))
     names = [fits.refits.table.names.index(name) for name in fits.design.names]
     errors = by_weight(fits.rows, fits.predict_without_group(), names)

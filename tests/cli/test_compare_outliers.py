@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
+from perfmodel.analyses.disagreements import explained_outliers
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.compare import compare
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import fit, load
+from perfmodel.report.outliers import outliers_csv
 from tests.cli.test_compare_evaluate import DATA
 
 NAME = "stevens_kloeckner_2016"
@@ -91,7 +93,8 @@ def test_text_names_the_outliers_and_their_terms_in_words(run):
 
 def test_csv_has_a_row_for_each_term(run):
     asked = ("outliers", "--from", "device/test.jsonl", "--factor", "1.5")
-    rows = list(csv.DictReader(StringIO(run(*asked, "--csv").stdout)))
+    found = explained_outliers(load(f"device/{NAME}.json"), store.read("device/test.jsonl"), 1.5)
+    rows = list(csv.DictReader(StringIO(outliers_csv(found))))
     shown = document(run(*asked, "--json"))["outliers"]
     expected = [(one["kernel"], one["sizes"], term["term"]) for one in shown for term in one["terms"]]
     assert expected == [(row["kernel"], row["sizes"], row["term"]) for row in rows]
@@ -111,8 +114,8 @@ def test_weights_are_those_given_those_beside_the_store_or_those_of_the_device(r
     own = FoundWeights(Path(f"device/{NAME}.json"), DeviceFacts("D", "P", "1", ()), "your own")
     asked = []
     monkeypatch.setattr(recommended, "find_weights", lambda *device: asked.append(device) or own)
-    assert document(run("outliers", *given)) == document(run("outliers", "--device", "board", "--json"))
-    assert [("board", None)] == asked
+    assert document(run("outliers", *given)) == document(run("outliers", "--json"))
+    assert [(None, None)] == asked
     elsewhere = Path("elsewhere")
     elsewhere.mkdir()
     for name in ("test.jsonl", "counts.jsonl"):
@@ -127,9 +130,8 @@ def test_weights_are_those_given_those_beside_the_store_or_those_of_the_device(r
         (("--factor", "1"), "--factor is 1; give a number above 1, as in --factor 2"),
         (("--factor", "nan"), "--factor is nan; give a number above 1"),
         (("--factor", "inf"), "--factor is inf; give a number above 1"),
-        (("--json", "--csv"), "--json and --csv both write to standard output; give one of them"),
+        (("--csv",), "--csv is no option of outliers any more; --json has all."),
         (("--family", "gone"), "gone"),
-        (("--facts", "no-such-device"), "no-such-device"),
         (("-w", "none.json"), "none.json"),
     ],
 )

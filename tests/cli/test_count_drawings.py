@@ -44,7 +44,7 @@ def test_count_draws_the_graph(tmp_path: Path) -> None:
 
 def test_count_draws_hit_rates(tmp_path: Path) -> None:
     path = tmp_path / "rates.png"
-    told = run_count(tmp_path, "--memory", str(path), "--facts", str(tmp_path / "toy.yaml"), "--groups", "4")
+    told = run_count(tmp_path, "--memory", str(path), "--facts", str(tmp_path / "toy.yaml"))
     assert 0 == told.exit_code
     assert "90 % interval" in told.stdout
     assert path.exists()
@@ -68,7 +68,7 @@ def test_pictures_of_variants_stay_in_their_folder_whatever_the_variants_are_cal
     (tmp_path / "out").mkdir()
     (tmp_path / "toy.yaml").write_text(FACTS)
     graph = ["--graph", str(tmp_path / "out/g.dot")]
-    memory = ["--memory", str(tmp_path / "out/m.svg"), "--groups", "1", "--facts", str(tmp_path / "toy.yaml")]
+    memory = ["--memory", str(tmp_path / "out/m.svg"), "--facts", str(tmp_path / "toy.yaml")]
     for asked in (graph, memory):
         found = CliRunner().invoke(application(), ["count", str(tmp_path / "several.py"), *SIZES, *asked])
         assert 0 == found.exit_code, found.output

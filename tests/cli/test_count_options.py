@@ -70,11 +70,6 @@ def test_a_bound_says_why(count):
     assert "<= n (the probability of 'y[i] > 0' is not known)" == found["global stores", "w: float32"]
 
 
-def test_accesses_with_a_tag(count):
-    found = expressions(count("ragged.py", *KNOWN, "--access-tag", "matrix", "--json"))
-    assert {("global loads", "a: float32")} == {key for key in found if key[0].startswith("global")}
-
-
 def test_declared_c_code(count):
     Path("square.json").write_text(json.dumps(
         {"square": {"operations": {"float32 mul": 1}, "loads": {"a[i]": 2}, "stores": {"out[i]": 1}}}
@@ -98,8 +93,6 @@ def test_budget(count):
     (("ragged.py", *KNOWN[:2], "--statistic", "y[i] > 0=1.5"), "is 1.5; give a test's probability, from 0 to 1"),
     (("ragged.py", *KNOWN, "-p", "n=12"), "n=12 breaks the kernel's assumption"),
     (("ragged.py", *KNOWN, "-p", "n=-8"), "size parameter 'n' is -8, which is negative"),
-    (("ragged.py", "--within", "id:gone"), "within='id:gone' matches no instruction; choose among"),
-    (("ragged.py", *KNOWN, "--access-tag", "gone"), "access_tags='gone' is on no access"),
     (("ragged.py", *KNOWN, "--budget", "0"), "budget=0.0; give a positive number"),
     (("ragged.py", *KNOWN, "--dtype", "gone=float32"), "dtypes['gone'] names no argument"),
     (("opaque.py", "--declared", "gone.json"), "--declared 'gone.json' cannot be used"),

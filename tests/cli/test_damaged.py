@@ -49,7 +49,7 @@ def test_a_torn_last_line_is_told_once_and_the_fit_is_made(store):
 
 def test_a_path_that_no_system_takes_is_one_line(tmp_path):
     for command in ("fit", "evaluate", "export"):
-        options = {"fit": ["-o", str(tmp_path / "w.json")], "export": ["--csv", "-"]}.get(command, [])
+        options = {"fit": ["-o", str(tmp_path / "w.json")], "export": ["-o", "-"]}.get(command, [])
         found = CliRunner().invoke(application(), [command, "--from", "x" * 5000, *options])
         (line,) = found.stderr.splitlines()
         assert (2, True, True) == (found.exit_code, "File name too long; give another path" in line, len(line) < 1200)

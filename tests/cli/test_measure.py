@@ -59,8 +59,8 @@ def test_a_second_call_has_nothing_to_do(tmp_path, kernels):
         (("--device", "no such device"), "no such device"),
         (("--kernels", "nowhere"), "nowhere"),
         (("--full",), "--quick and --full"),
-        (("--class", "no_such"), "no kernel class is called 'no_such'; choose of empty"),
-        (("--tag", "no_such"), "choose of overhead, paper"),
+        (("--class", "no_such"), "no kernel class is called 'no_such' or has such a tag; choose of empty"),
+        (("--class", "no_such"), "or of the tags overhead, paper"),
         (("--store", "/proc/nowhere"), "/proc/nowhere"),
         (("--store", ROOT / "setup.cfg" / "below"), "setup.cfg"),
     ],
@@ -106,8 +106,8 @@ def test_no_device_at_all_is_one_line(tmp_path, kernels, monkeypatch):
 
 def test_classes_and_tags_choose(tmp_path, kernels):
     (kernels / "naive.py").write_text((ROOT / "measurement_kernels" / "matmul_naive.py").read_text())
-    for option, value in (("--class", "empty"), ("--tag", "overhead")):
-        result = perfmodel("--store", tmp_path / option, "--kernels", kernels, option, value, "--json")
+    for value in ("empty", "overhead"):
+        result = perfmodel("--store", tmp_path / value, "--kernels", kernels, "--class", value, "--json")
         assert {"empty"} == {row["kernel"] for row in json.loads(result.stdout)["rows"]}
 
 

@@ -59,7 +59,6 @@ def test_predict_ranks_variants_and_shows_the_withheld_one(perfmodel):
         ("huge", ("count", "variants.py", "--variant", "huge")),
         ("op_float32_mul", ("predict", "variants.py", "--variant", "product", "-p", "n=128",
                             "-w", "weights.json")),
-        ("matches no instruction", ("count", "kernel.py", "--within", "id:none*")),
         ("'q'", ("count", "kernel.py", "--dtype", "q=float32")),
         ("--dtype 'a'", ("count", "kernel.py", "--dtype", "a")),
         ("gone.py", ("count", "gone.py")),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from perfmodel.facts import Fact
+from perfmodel.predicting.model import load
 from tests.cli.documents import document, seconds
 
 PAIR = '''
@@ -123,12 +127,11 @@ def test_several_sizes_and_counts_with_processes(pair, tmp_path):
     assert "jobs=0; give the number of processes" in refused.stderr
 
 
-SMALL = "facts: {max_work_group_size: {value: 64, unit: work-items, source: a small device}}"
-
-
 def test_what_does_not_fit_is_left_out_at_several_sizes_and_by_ranges(pair, tmp_path):
-    (tmp_path / "small.yaml").write_text(SMALL)
-    asked = ("pair.py", "-w", "weights.json", "--facts", "small.yaml", "-j", "1")
+    small = {"max_work_group_size": Fact(64, "work-items", "a small device")}
+    facts = load("weights.json").with_facts(small).facts
+    (tmp_path / "device.json").write_text(json.dumps(facts.to_json()))
+    asked = ("pair.py", "-w", "weights.json", "-j", "1")
     sweep = ("predict", *asked, "-p", "n=128,256")
     found = document(pair(*sweep, "--json"))
     assert [["small"], ["small"]] == [[row["variant"] for row in point["variants"]] for point in found["points"]]

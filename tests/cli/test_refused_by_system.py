@@ -35,7 +35,7 @@ def run(folder, limit, *arguments, **environment):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("arguments", [FIT, ("export", "--from", "store", "--csv", "new/out.csv")])
+@pytest.mark.parametrize("arguments", [FIT, ("export", "--from", "store", "-o", "new/out.csv")])
 def test_a_full_disk_names_the_file_and_leaves_no_half_one(folder, arguments):
     done = run(folder, "ulimit -f 0", *arguments)
     assert 2 == done.returncode
@@ -96,7 +96,7 @@ main()
     ("path", "arguments"),
     [
         ("weights.json", ("predict", "kernel.py", "-p", "n=1024", "-w", "weights.json")),
-        ("store/measurements.jsonl", ("export", "--from", "store", "--csv", "-")),
+        ("store/measurements.jsonl", ("export", "--from", "store", "-o", "-")),
     ],
 )
 def test_memory_that_ends_while_a_file_is_read_names_it(folder, path, arguments):
@@ -112,15 +112,14 @@ def test_memory_that_ends_while_a_file_is_read_names_it(folder, path, arguments)
 def test_memory_that_ends_elsewhere_is_one_line(capsys, monkeypatch):
     from typer.testing import CliRunner
 
-    from perfmodel.cli import application, export
+    from perfmodel.cli import application
 
     def large(*arguments, **options):
         raise MemoryError
 
     monkeypatch.setattr("perfmodel.store.read", large)
-    done = CliRunner().invoke(application(), ["export", "--from", "x", "--csv", "-"])
+    done = CliRunner().invoke(application(), ["export", "--from", "x", "-o", "-"])
     assert (2, f"perfmodel: error: {OutOfMemoryError()}\n") == (done.exit_code, done.stderr)
-    assert export
 
 
 GONE = "mkdir gone; cd gone; rmdir ../gone"
@@ -130,8 +129,8 @@ GONE = "mkdir gone; cd gone; rmdir ../gone"
     ("arguments", "status", "said"),
     [
         (("devices",), 0, ""),
-        (("export", "--from", "{}/store", "--csv", "-"), 0, ""),
-        (("export", "--from", "{}/store", "--csv", "new.csv"), 2, "cannot write 'new.csv': No such file or directory"),
+        (("export", "--from", "{}/store", "-o", "-"), 0, ""),
+        (("export", "--from", "{}/store", "-o", "new.csv"), 2, "cannot write 'new.csv': No such file or directory"),
         (("fit", "--from", "{}/store", "-o", "new.json", "--family", "family.py"), 2, "current folder was removed"),
         (("count", "kernel.py"), 2, "no kernel file at 'kernel.py'"),
     ],

@@ -75,12 +75,13 @@ def test_what_cannot_be_predicted_is_shown_and_ends_nothing(run):
     assert ([], 3) == (json.loads(found.stdout)["variants"], len(json.loads(found.stdout)["withheld"]))
 
 
-def test_one_variant_and_another_family(run):
+def test_another_family(run):
     fit(store.read(QUICKSTART), family="overlap").save("device/overlap.json")
-    asked = ("variants.py", "--variant", "small", "-p", "n=1024", "--from", "device", "--family", "overlap")
+    asked = ("variants.py", "-p", "n=1024", "--from", "device", "--family", "overlap")
     found = run("report", *asked, "--json")
     document = json.loads(found.stdout)
-    assert (["small"], "overlap") == (document["variants"], document["family"])
+    assert {"small", "large", "product"} == {*document["variants"], *document["withheld"]}
+    assert "overlap" == document["family"]
 
 
 def test_a_folder_without_test_kernels_or_probes(run):
@@ -107,7 +108,7 @@ def test_a_simulators_report_says_so(run):
         (("--from", "device", "--out", "device"), "cannot write 'device': it is a folder; name a file in it"),
         (("--from", "device", "--out", "kernel.py/x.html"), "cannot write 'kernel.py/x.html'"),
         (("--from", "device", "-p", "n=8"), "none was given; name it first: perfmodel report KERNEL.PY"),
-        (("--from", "device", "--level", "2"), "between 0 and 1"),
+        (("--from", "device", "--device", "0"), "--device is no option of report any more; give --from"),
         (("missing.py", "--from", "device"), "no kernel file at 'missing.py'"),
         (("kernel.py", "--from", "device"), "size parameter 'n' is missing"),
         (("kernel.py", "-p", "n=1..8", "--from", "device"), "give one size here"),

@@ -8,7 +8,11 @@ from functools import cache
 import pytest
 from typer.testing import CliRunner
 
+from perfmodel.analyses.roofline import largest, roofline_points
 from perfmodel.cli import application
+from perfmodel.facts import Fact
+from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.report.roofline import roofline_document
 from tests.recorded import INTEL
 
 
@@ -36,7 +40,8 @@ def test_no_test_kernel_is_above_the_measured_roofs_by_much():
 
 
 def test_all_sizes_have_the_intensity_of_a_product():
-    every = json.loads(run("--json", "--all-sizes").stdout)["kernels"]
+    _, tests = measured_folder(INTEL)
+    every = roofline_document(roofline_points(tests), tests.known_facts)["kernels"]
     products = [one for one in every if one["kernel"] == "matmul_variants"]
     for one in products:
         n = int(one["sizes"].removeprefix("n="))
@@ -44,10 +49,8 @@ def test_all_sizes_have_the_intensity_of_a_product():
     assert len(every) > len(document()["kernels"])
 
 
-def test_a_roof_that_is_given(tmp_path):
-    (tmp_path / "peak.yaml").write_text(
-        "facts:\n  peak_flops_float32: {value: 1.0e+9, unit: operation/s, source: a guess}\n"
-    )
-    given = json.loads(run("--json", "--facts", str(tmp_path / "peak.yaml")).stdout)["roofs"]
+def test_a_roof_that_is_given():
+    _, tests = measured_folder(INTEL, given={"peak_flops_float32": Fact(1e9, "operation/s", "a guess")})
+    given = roofline_document(largest(roofline_points(tests)), tests.known_facts)["roofs"]
     assert {"value": 1e9, "unit": "operation/s", "source": "a guess"} == given.pop("peak_flops_float32")
     assert given.items() <= document()["roofs"].items()

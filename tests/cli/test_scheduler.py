@@ -244,7 +244,7 @@ def test_a_scheduler_that_does_not_answer(place, monkeypatch):
 
 
 ONE_ONLY = (
-    ("calibrate", "--json"), ("calibrate", "--probes"), ("calibrate", "--facts", "gtx-480"),
+    ("calibrate", "--json"), ("calibrate", "--probes"),
     ("measure", "--json"), ("measure", "--store", "out"),
 )  # fmt: skip
 

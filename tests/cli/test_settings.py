@@ -52,9 +52,9 @@ def test_they_may_stand_anywhere(place):
 
 
 def test_options_of_one_name_have_one_help():
-    shared = ("--size", "--zip", "--facts", "--statistics", "--variant", "--weights", "--level")
+    shared = ("--size", "--zip", "--facts", "--statistics", "--variant", "--weights", "--level", "--kernels", "--csv")
     helps: dict[str, set[str]] = {}
-    for name in ("predict", "rank", "count", "fit", "evaluate", "roofline"):
+    for name in ("predict", "rank", "count", "time", "fit", "calibrate", "isolate"):
         for parameter in GROUP[name].params:
             for option in set(shared) & set(parameter.opts):
                 helps.setdefault(option, set()).add(parameter.help)

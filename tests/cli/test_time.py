@@ -124,7 +124,7 @@ def test_the_table_the_terms_and_what_is_said_beforehand(here):
     assert "note: the predictions are of another device, 'stand-in'" in rest
     assert f"timing 1 variant at 1 size on {device().name}: 1 visit of up to 10 runs, about " in result.stderr
     assert "terms of" not in here("time", "pair.py", *N, "-w", "weights.json", *ONCE).stdout
-    assert "terms of small:" in here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--terms").stdout
+    assert "terms of small:" in here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--variant", "small").stdout
 
 
 def test_without_weights_it_only_measures(here):

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.kernels.files import load_kernel_file
+from perfmodel.predicting.model import load
+from perfmodel.report.layout import csv_text
 from perfmodel.tuning.tuned import COLUMNS
+from perfmodel.tuning.tuning import tune as search
 from tests.cli.program import perfmodel
 from tests.tuning.test_anchoring import model
 
@@ -66,14 +70,17 @@ def test_lines_as_it_goes_and_a_table_in_the_end(folder):
 
 def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     keep = folder / "kept"
-    done = tune(folder, "-p", "n=256Ki", "--json", "--keep", str(keep), "--most", "1")
+    loaded = load_kernel_file(folder / "mine.py")
+    most = {"model": load(folder / "weights.json"), "most": 1, "keep": keep, "kernel": "mine"}
+    first = search(loaded.space, {"n": 2**18}, **most)
+    done = tune(folder, "-p", "n=256Ki", "--json", "--keep", str(keep), "--budget", "0")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["schema"], found["sizes"], len(found["variants"])) == ("perfmodel.tuning/1", {"n": 2**18}, 3)
     assert [one["status"] for one in found["variants"]] == ["ok", "skipped", "skipped"]
     assert found["best"] == found["variants"][0]["variant"]
-    again = tune(folder, "-p", "n=256Ki", "--csv", "--keep", str(keep), "--budget", "0")
-    rows = list(csv.DictReader(io.StringIO(again.stdout)))
+    assert list(found["variants"][0]) == list(COLUMNS)
+    rows = list(csv.DictReader(io.StringIO(csv_text(COLUMNS, first.records()))))
     assert list(rows[0]) == list(COLUMNS)
     assert [one["status"] for one in rows] == ["ok", "skipped", "skipped"]
     assert float(rows[0]["seconds"]) == found["seconds"]
@@ -84,8 +91,7 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     [
         (("-p", "n=100"), "no variant can be predicted (n=100 breaks the kernel's assumption"),
         ((), "size parameter 'n' is missing"),
-        (("-p", "n=64", "--within", "2x"), "--within '2x' is no share; give at least 0 and less than 100%"),
-        (("-p", "n=64", "--csv", "--json"), "--json and --csv both write to standard output; give one of them"),
+        (("-p", "n=64", "--csv"), "--csv is no option of tune any more; --json has all."),
         (("-p", "n=64,128"), "-p gives 2 sizes of 'n'; give one size here"),
         (("-p", "n=64", "--variant", "group=8"), "no variant 'group=8'"),
     ],

@@ -94,7 +94,8 @@ def originals() -> dict[str, bytes]:
 
 
 def _odd_options(seed: int, case: Case, rng: random.Random) -> Trial:
-    options = [one for one in commands()[case.arguments[0]].params if one.param_type_name == "option"]
+    command = commands()[case.arguments[0]]
+    options = [one for one in (*command.params, *command.shared) if one.param_type_name == "option"]
     arguments = list(case.arguments)
     for _ in range(rng.choice((1, 1, 2))):
         option = rng.choice(options)
@@ -272,7 +273,7 @@ CACHES = (".cache/", "__pycache__/", "classes/__pycache__/")
 
 def named(name: str, arguments: tuple[str, ...]) -> bool:
     """Return whether an option names a file as an output."""
-    outputs = ("-o", "--out", "--output", "--csv", "--t4", "--graph", "--memory", "--picture")
+    outputs = ("-o", "--out", "--output", "--graph", "--memory", "--picture")
     given = any(option in outputs and Path(value).as_posix() == name for option, value in pairwise(arguments))
     return given or "--write" in arguments
 

@@ -52,6 +52,11 @@ def exported(folder: Path, printed: str) -> None:
     rule({float(row["seconds"]) for row in rows if row["status"] == "ok"} <= times, "a time that was not measured")
 
 
+def exported_t4(folder: Path, printed: str) -> None:
+    """Check that what was written is one JSON document, without NaN."""
+    documented.strict_json((folder / "t4.json").read_bytes())
+
+
 def predicted(folder: Path, printed: str) -> None:
     """Check a prediction against the sum of the weights in the file times the features by hand."""
     weights = documented.check_weights((folder / "weights.json").read_bytes())["weights"]
@@ -145,8 +150,8 @@ FILES = (
     _case("count declared", ("declared.json",),
           f"count opaque.py -p n={SIZE} --declared declared.json --json", declared),
     _case("count graph", ("facts.yaml",), f"count kernel.py -p n={SIZE} --graph out.dot --facts facts.yaml"),
-    _case("export", ("store/measurements.jsonl",), "export --from store --csv -", exported),
-    _case("export T4", (*STORE, "store/device.json"), "export --from store --t4 -", json_printed),
+    _case("export", ("store/measurements.jsonl",), "export --from store -o -", exported),
+    _case("export T4", (*STORE, "store/device.json"), "export --from store -o t4.json", exported_t4),
     _case("evaluate", ("store/test.jsonl", *STORE), "evaluate --from store --json", json_printed),
     _case("compare", ("store/test.jsonl",),
           "compare --from store --family stevens_kloeckner_2016 --json", json_printed),
@@ -166,7 +171,7 @@ OPTIONS = (
     _case("predict", (), f"{PREDICT} -w weights.json"),
     _case("rank", (), f"rank variants.py -w weights.json -p n={SIZE}"),
     _case("count", (), f"count kernel.py -p n={SIZE}"),
-    _case("export", (), "export --from store --csv out.csv"),
+    _case("export", (), "export --from store -o out.csv"),
     _case("evaluate", (), "evaluate --from store"),
     _case("compare", (), "compare --from store --family stevens_kloeckner_2016"),
     _case("roofline", (), "roofline --from store"),

@@ -182,8 +182,8 @@ def pipes_and_neighbours() -> Iterator[Odd]:
     once = ("weights.json", "fitted.json", "declared.json")  # documents that are read as a whole, once
     for path in (*once, "kernel.py", "variants.py", "family.py", "store/measurements.jsonl", "store/counts.jsonl"):
         yield Odd("named pipe", f"{path} is one", READ_BY[path], prepare=lambda folder, path=path: _fed(folder / path))
-    for command in (("fit", "--from", "store", "--family", "expr:w_a*launches", "-o"), ("export", "--from", "store", "--csv"),
-                    ("export", "--from", "store", "--t4"), ("count", "kernel.py", "-p", "n=1024", "--graph")):  # fmt: skip
+    for command in (("fit", "--from", "store", "--family", "expr:w_a*launches", "-o"), ("export", "--from", "store", "-o"),
+                    ("roofline", "--from", "store", "--out"), ("count", "kernel.py", "-p", "n=1024", "--graph")):  # fmt: skip
         yield Odd("named pipe", "output", (*command, "pipe"), prepare=lambda folder: _read(folder / "pipe"))
     weights = battery.originals()["weights.json"]
     contents = weights, _double(weights)

@@ -36,7 +36,7 @@ from tests.shadow import ROOT
 COUNT = ("count", "kernel.py", "-p", "n=1024", "--json")
 PREDICT = ("predict", "kernel.py", "-w", "weights.json", "-p", "n=1024", "--json")
 RANK = ("rank", "variants.py", "-w", "weights.json", "-p", "n=1024", "--json")
-EXPORT = ("export", "--from", "store", "--csv", "-")
+EXPORT = ("export", "--from", "store", "-o", "-")
 FIT = ("fit", "--from", "store", "-o", "out.json", "--family", "expr:w_a*launches+w_b*global_load_32_stride1")
 OUTLIERS = ("outliers", "--from", "store", "-w", "fitted.json", "--factor", "1.01", "--json")
 READ_BY = {
@@ -246,8 +246,8 @@ def outputs() -> Iterator[Odd]:
         "/nowhere/x", "a\nb", "loop", "é.json", "-x", "store/measurements.jsonl/x", "/dev/fd/99", "~/x",
     )  # fmt: skip
     commands = (
-        ("fit", "--from", "store", "--family", "expr:w_a*launches", "-o"), ("export", "--from", "store", "--csv"),
-        ("export", "--from", "store", "--t4"), ("count", "kernel.py", "-p", "n=1024", "--graph"),
+        ("fit", "--from", "store", "--family", "expr:w_a*launches", "-o"), ("export", "--from", "store", "-o"),
+        ("roofline", "--from", "store", "--out"), ("count", "kernel.py", "-p", "n=1024", "--graph"),
     )  # fmt: skip
     for command, place in itertools.product(commands, places):
         yield Odd(
@@ -260,7 +260,7 @@ def pairs_of_options() -> Iterator[Odd]:
     values = {
         "-p": "n=1024", "--weights": "weights.json", "--family": "expr:w_a*launches", "--from": "store", "--variant": "kernel",
         "--level": "0.5", "--jobs": "1", "--facts": "facts.yaml", "--device": "0", "--kernels": "classes", "--csv": "-",
-        "--t4": "-", "--declared": "declared.json", "--graph": "g.dot", "--memory": "m.png", "--picture": "p.png",
+        "--out": "o.json", "--declared": "declared.json", "--graph": "g.dot", "--memory": "m.png", "--picture": "p.png",
     }  # fmt: skip
     quick = [case for case in OPTIONS if case.name in ("predict", "rank", "count", "export", "fit", "outliers", "roofline")]
     for case in quick:

@@ -95,7 +95,7 @@ def test_kernels_of_suites_are_no_test_kernels_unless_asked_for():
 
 def test_kernels_of_suites_are_looked_at_or_set_aside_as_the_page_says():
     page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
-    lists = re.findall(r"^\| `--tag (seen|aside)` \| (.+) \|$", page, re.MULTILINE)
+    lists = re.findall(r"^\| `--class (seen|aside)` \| (.+) \|$", page, re.MULTILINE)
     told = {tag: sorted(re.findall(r"`(\w+)`", names)) for tag, names in lists}
     found = {tag: [kernel.name for kernel in discover(ROOT / SUITES) if tag in kernel.tags] for tag in told}
     assert ["aside", "seen"] == sorted(told)

@@ -23,8 +23,8 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.predicting.tables import table
-from perfmodel.processes.batches import attempt
 from perfmodel.processes.pool import Pool
+from perfmodel.processes.variants import attempt
 from tests.priced import CUBE, MODEL, SQUARE, adding
 from tests.processes.variants import double
 

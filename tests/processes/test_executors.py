@@ -6,15 +6,14 @@ import os
 from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import perfmodel as pm
-from perfmodel.errors import EmptyClusterError, JobsError, WorkerVersionError
+from perfmodel.errors import EmptyClusterError, WorkerVersionError
 from perfmodel.processes import executors
-from perfmodel.processes.executors import OwnProcesses, checked_jobs, is_death, processes_for
+from perfmodel.processes.executors import OwnProcesses, is_death, processes_for
 from tests.cluster import cluster
 from tests.processes.variants import double
 
@@ -56,7 +55,7 @@ def test_the_cluster_of_the_block_is_used_in_full_or_in_part(monkeypatch):
     monkeypatch.setattr("joblib.parallel.get_active_backend", lambda: (SimpleNamespace(client=client), 12))
     for jobs, expected in ((-1, 3), (2, 2), (64, 3)):
         with processes_for(jobs, 100) as found:
-            assert (expected, False) == (found.count, found.replaceable)
+            assert (expected, "tcp://host:1") == (found.count, found.address)
 
 
 @pytest.mark.parametrize(("jobs", "most", "expected"), [(24, 1, 1), (24, 3, 3), (2, 3, 2), (-1, 1, 1)])
@@ -95,7 +94,7 @@ def test_processes_of_the_program_itself_go_on(monkeypatch):
     assert "6640" == ours.submit(os.getenv, "PYTHONHASHSEED").result()
     assert "7" == ours.submit(os.getenv, "OMP_NUM_THREADS").result()
     assert str(cpu_count()) == ours.submit(os.getenv, "MKL_NUM_THREADS").result()
-    ours.renew(kill=True)
+    ours.end(kill=True)
     assert 19 == len([*theirs])
 
 
@@ -104,9 +103,3 @@ def test_what_a_death_is():
     assert is_death(TerminatedWorkerError())
     assert is_death(type("KilledWorker", (Exception,), {})())
     assert not is_death(RuntimeError())
-
-
-def test_integers_of_all_kinds_are_numbers_of_jobs():
-    assert [2, -1] == [checked_jobs(np.int64(2)), checked_jobs(-1)]
-    with pytest.raises(JobsError, match="jobs=False; give the number"):
-        checked_jobs(False)

@@ -15,19 +15,21 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from joblib import parallel_config
 
 import perfmodel as pm
 from perfmodel.errors import (
+    JobsError,
     SchedulerError,
     UnpicklableVariantError,
     WorkerDiedError,
     WorkerDiedWarning,
 )
 from perfmodel.processes import pool
-from perfmodel.processes.batches import Outcome, Report
-from perfmodel.processes.variants import Parcel
+from perfmodel.processes.pool import checked_jobs
+from perfmodel.processes.variants import Outcome, Parcel
 from tests.cluster import cluster
 from tests.processes.variants import double, noted, write_file
 
@@ -85,7 +87,7 @@ def test_a_killed_worker_of_a_cluster_loses_nothing_and_does_nothing_twice(tmp_p
     assert ([*variants], {}) == ([*counted], {**counted.errors})
     built = (tmp_path / "built").read_text().split()
     assert {*built} == {*variants}
-    assert len(built) <= len(variants) + 4  # two batches of two variants: of the worker that was killed
+    assert len(built) <= len(variants) + 4  # those that the killed worker had, and not much more
 
 
 @pytest.mark.nightly
@@ -102,13 +104,18 @@ def test_a_variant_that_kills_each_worker_of_a_cluster_gets_an_error(tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_that_grew_are_replaced(monkeypatch):
-    """With a bound that the first batch breaks, there are new processes again and again."""
-    monkeypatch.setattr(pool, "GROWTH_BYTES", -1)
-    variants = {str(width): partial(double, width) for width in range(1, 9)}
-    found = dict(pool.Pool(2).stream(_pid, variants, "asking", most=1))
+def test_processes_that_grew_are_replaced():
+    """Each variant keeps more than a process may grow; loky looks after a variant, once a second."""
+    variants = {str(width): partial(double, width) for width in range(1, 7)}
+    found = pool.Pool(2).each(_grown, variants, "growing")
     assert [*variants] == [*found]
     assert len({*found.values()} - {os.getpid()}) >= 3
+
+
+def _grown(kernel: object) -> int:
+    vars(sys).setdefault("_held", []).append(b"x" * 320 * 2**20)
+    time.sleep(1.1)
+    return os.getpid()
 
 
 def _pid(kernel: object) -> int:
@@ -116,43 +123,45 @@ def _pid(kernel: object) -> int:
 
 
 class Pretended:
-    """Processes that do a batch when somebody waits for it: the oldest first, or one that dies with all others."""
+    """Processes that do a variant when somebody waits for it: the oldest first, or one that dies with all others."""
 
-    address, replaceable = "tcp://host:1", True
+    address = "tcp://host:1"
 
-    def __init__(self, count: int = 2, deadly: tuple[str, ...] = (), grown: int = 0) -> None:
-        self.count, self.deadly, self.grown = count, deadly, grown
-        self.waiting: dict[Future, tuple[tuple[int, Parcel], ...]] = {}
+    def __init__(self, count: int = 2, deadly: tuple[str, ...] = (), dead: int = 0) -> None:
+        self.count, self.deadly, self.dead = count, deadly, dead
+        self.waiting: dict[Future, Parcel] = {}
         self.rounds: list[list[str]] = []  # what was under way at each look
-        self.renewed: list[bool] = []
+        self.ended: list[bool] = []
 
     def shared(self, value):
         return value
 
-    def submit(self, function, task, parcels):
+    def submit(self, function, task, parcel):
+        if self.dead:
+            self.dead -= 1
+            raise BrokenProcessPool("killed while it was idle")
         future = Future()
-        self.waiting[future] = parcels
+        self.waiting[future] = parcel
         return future
 
-    def renew(self, kill=False):
+    def end(self, kill=False):
         assert kill or not self.waiting
-        self.renewed.append(kill)
+        self.ended.append(kill)
 
     def gone(self):
         return ""
 
     def wait(self, futures, return_when=ALL_COMPLETED):
         """In place of `concurrent.futures.wait`."""
-        names = [parcel.name for parcels in self.waiting.values() for _, parcel in parcels]
-        self.rounds.append(names)
-        if {*names} & {*self.deadly}:
-            for future in self.waiting:
-                future.set_exception(BrokenProcessPool("killed"))
-            self.waiting.clear()
-        elif self.waiting:
+        if not all(future.done() for future in futures):
+            names = [parcel.name for parcel in self.waiting.values()]
+            self.rounds.append(names)
+            if {*names} & {*self.deadly}:
+                for future in self.waiting:
+                    future.set_exception(BrokenProcessPool("killed"))
+                self.waiting.clear()
             for future in [*self.waiting][: 1 if return_when == FIRST_COMPLETED else None]:
-                done = (Outcome(place, parcel.name) for place, parcel in self.waiting.pop(future))
-                future.set_result(Report(tuple(done), self.grown))
+                future.set_result(Outcome(self.waiting.pop(future).name))
         return {future for future in futures if future.done()}, {future for future in futures if not future.done()}
 
 
@@ -173,8 +182,8 @@ LETTERS = dict.fromkeys("abcdefghijklmnop", double)
 def test_a_bounded_number_is_under_way(pretend):
     processes = pretend()
     assert [(name, name) for name in LETTERS] == [*pool.Pool(2).stream(_pid, LETTERS, "asking")]
-    assert {2 * 2 * 2} == {len(names) for names in processes.rounds[:-3]}  # processes, batches of each, variants
-    assert [] == processes.renewed
+    assert {2 * 2} == {len(names) for names in processes.rounds[:-3]}  # processes, variants of each
+    assert [] == processes.ended
 
 
 def test_nothing_runs_far_ahead_of_who_takes_it(pretend, monkeypatch):
@@ -189,23 +198,22 @@ def test_nothing_runs_far_ahead_of_who_takes_it(pretend, monkeypatch):
 
 def test_suspects_are_tried_alone_until_the_deadly_one_is_known(pretend):
     processes = pretend(deadly=("c",))
-    with pytest.warns(WorkerDiedWarning, match="8 of 16 variants were under way and are done again") as told:
+    with pytest.warns(WorkerDiedWarning, match="4 of 16 variants were under way and are done again") as told:
         found = pool.Pool(2).each(_pid, LETTERS, "asking")
     assert {name: name for name in LETTERS} | {"c": WorkerDiedError("c")} == found
     assert [*LETTERS] == [*found]
     assert 1 == len(told)
-    assert [[*"abcdefgh"], ["a"], ["b"], ["c"], ["d"]] == [names for names in processes.rounds if names][:5]
-    assert [True, True] == processes.renewed
+    assert [[*"abcd"], ["a"], ["b"], ["c"], ["d"]] == [names for names in processes.rounds if names][:5]
+    assert [True, True] == processes.ended
 
 
-def test_processes_are_replaced_when_they_are_idle(pretend):
-    processes = pretend(grown=pool.GROWTH_BYTES + 1)
+def test_a_process_that_died_while_it_was_idle_condemns_nothing(pretend):
+    processes = pretend(dead=2)
     assert {name: name for name in LETTERS} == pool.Pool(2).each(_pid, LETTERS, "asking")
-    assert [False] * (len(processes.renewed)) == processes.renewed
-    assert 1 == len(processes.renewed)
+    assert [True, True] == processes.ended
 
 
-def test_what_cannot_be_pickled_is_left_out_of_its_batch(pretend):
+def test_what_cannot_be_pickled_is_left_out(pretend):
     pretend()
     lock = threading.Lock()
     found = pool.Pool(2).each(_pid, {**LETTERS, "held": lambda: lock}, "asking")
@@ -261,3 +269,9 @@ def test_an_interrupt_leaves_no_process(group, times, tmp_path):
     while processes_of(process.pid) and time.monotonic() < until:
         time.sleep(0.05)
     assert [] == processes_of(process.pid)
+
+
+def test_integers_of_all_kinds_are_numbers_of_jobs():
+    assert [2, -1] == [checked_jobs(np.int64(2)), checked_jobs(-1)]
+    with pytest.raises(JobsError, match="jobs=False; give the number"):
+        checked_jobs(False)

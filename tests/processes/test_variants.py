@@ -1,4 +1,4 @@
-"""Variants as pickles: what travels, what is run first, and what cannot travel."""
+"""Variants as pickles: what travels, what is run first, what cannot travel, and what a process does with them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import json
 import pickle
 import sys
 import threading
+import warnings
 from functools import partial
 
+import cloudpickle
 import pytest
 
 import perfmodel as pm
 from perfmodel.counts import count
-from perfmodel.errors import TrialError, UnpicklableVariantError, VariantError
+from perfmodel.errors import PerfModelWarning, TrialError, UnpicklableVariantError, VariantError
 from perfmodel.kernels import execution
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.processes import variants
-from perfmodel.processes.variants import CountedVariants, counts_as_json, made, packed, packed_counts, unpacked
+from perfmodel.processes.variants import CountedVariants, Parcel, attempt, counts_as_json, made, packed, unpacked, work
 from tests.processes.variants import double, write_file
 from tests.test_display import Cells
 
@@ -62,10 +64,10 @@ def test_counts_travel_as_their_json():
     counts = pm.count(double(8))
     counted = CountedVariants({"here": counts, "there": counts_as_json(counts)}, {})
     for name in counted:
-        parcel = packed_counts(name, counted.stored(name))
+        parcel = packed(name, counted.stored(name))
         assert counts.to_json() == made(name, unpacked(parcel)).to_json()
     assert {} == counted._read  # nothing was read here for it
-    assert packed("here", counts) == packed_counts("here", counts)
+    assert packed("here", counts) == packed("here", counts_as_json(counts))
 
 
 def test_a_file_is_sent_for_its_own_name_only(monkeypatch, tmp_path):
@@ -116,3 +118,31 @@ def test_values_are_kept_as_they_are():
     found = CountedVariants(COUNTS, {})
     assert found["4"] is COUNTS["4"]
     assert "<CountedVariants: 3 counted: 4, 8, 16>" == repr(found)
+
+
+def told(kernel):
+    warnings.warn("mind this", PerfModelWarning, stacklevel=2)
+    warnings.warn("mind this", PerfModelWarning, stacklevel=2)
+    return kernel.default_entrypoint.name
+
+
+def test_an_outcome_is_a_value_or_an_error_with_its_warnings():
+    task = cloudpickle.dumps(told)
+    first = work(task, packed("a", lambda: double(8)))
+    assert ("loopy_kernel", ((PerfModelWarning, "mind this"),)) == (first.value, first.warnings)
+    second = work(task, packed("b", lambda: 1 / 0))
+    assert TrialError("b", "compile", "ZeroDivisionError: division by zero") == second.value
+    third = work(task, Parcel("c", b"no pickle"))
+    assert "UnpicklingError" in third.value.problem
+    assert "in another process" in third.value.problem
+
+
+def test_an_attempt_keeps_our_errors_and_names_others():
+    def refuse(kernel):
+        raise VariantError("x", "no.")
+
+    assert isinstance(attempt(refuse, "x", double(8)), VariantError)
+    assert TrialError("x", "compile", "SystemExit: 3") == attempt(refuse, "x", lambda: sys.exit(3))
+    assert "constraint" == attempt(lambda kernel: kernel.nothing, "x", double(8)).status
+    with pytest.raises(KeyboardInterrupt):
+        attempt(lambda kernel: (_ for _ in ()).throw(KeyboardInterrupt), "x", double(8))
