@@ -109,7 +109,7 @@ def ranked_jobs(
 
 def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
     """Say where each anchor ran, and how far its prediction was off."""
-    from perfmodel.report import seconds_text
+    from perfmodel.display import seconds_text
 
     for name, one in anchors.items():
         where = f" at {sizes_text(one.sizes)}" * bool(one.sizes)

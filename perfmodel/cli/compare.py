@@ -45,8 +45,8 @@ def compare_command(
 
     It takes one to two minutes for each device.
     """
+    from perfmodel.compare.tables import families_csv, families_document, families_table
     from perfmodel.fitting.device_folder import measured_folders
-    from perfmodel.report import families_csv, families_document, families_table
 
     found = [_judged(folder, tuple(family or ())) for folder in source or measured_folders(STORES)]
     every = [one for each in found for one in each]
@@ -179,7 +179,7 @@ def outliers_command(
     A term disagrees if another cost of it alone gives the measured time, and that cost would leave most of the cases
     well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
     """
-    from perfmodel.analyses.disagreements import explained_outliers
+    from perfmodel.analyses.outliers import explained_outliers
     from perfmodel.report.outliers import outliers_document, outliers_text
 
     if factor is not None and not 1 < factor < math.inf:

@@ -147,8 +147,7 @@ def _print_ranking(model: FittedModel, at: Mapping[str, int], level: float, rank
 
 
 def _print_prediction(one: RankedVariant, level: float) -> None:
-    from perfmodel.report import percent, seconds_text
-    from perfmodel.report.fitted import fitted_text
+    from perfmodel.display import fitted_text, percent, seconds_text
 
     interval = f" ({interval_text(one.interval)} at {level:.0%})" if one.interval else ""
     print_text(f"\n{one.name}: {seconds_text(one.seconds)}{interval}")

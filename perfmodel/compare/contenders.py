@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.compare.comparison import Comparison, Comparisons, kernels
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import Evaluation, evaluate_fits
-from perfmodel.display import data_frame, finite, html_table, one_line, percent
+from perfmodel.display import data_frame, finite, html_table, percent
+from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.facts.throughput import with_measured_facts
@@ -25,6 +26,7 @@ from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.options import FitOptions
 from perfmodel.models import families, find_family
+from perfmodel.progress import FailedStep
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -252,7 +254,7 @@ def contenders(
     begin(f"families on {known.device}", len(fits))
     found = []
     for one in map(contender_of, fits):
-        advance(f"{one.family}: {one.problem}" if one.problem else one.family)
+        advance(FailedStep(one.family, one.problem) if one.problem else one.family)
         found.append(one)
     return on_common_cases(sorted(found, key=lambda one: one.family))
 

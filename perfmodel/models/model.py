@@ -10,16 +10,14 @@ from typing import Any, TypeAlias
 
 from pymbolic.primitives import Call, Variable
 
-from perfmodel.display import one_line
-from perfmodel.documents import require
+from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions.expression import parse, weight_units
 from perfmodel.expressions.trees import children
 from perfmodel.facts.fact import FactValue
 from perfmodel.features import matches, unit
 from perfmodel.lazy import Lazy, cached_property
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.computed import computed
+from perfmodel.quantities.case import Case, computed
 
 EXPRESSION = "expr:"
 """Prefix of a family's definition where the rest of it is an expression."""
