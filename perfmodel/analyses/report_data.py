@@ -38,7 +38,7 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.fitting.device_folder import tests_of
-from perfmodel.fitting.facts.throughput import with_measured_facts
+from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.predicting.prediction import ADDS_UP
 from perfmodel.predicting.ranking import rank_measured, scatter_of, with_ties
 from perfmodel.quantities.case import Case

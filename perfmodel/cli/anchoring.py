@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class AnchoredRanking:
     """Variants of a kernel file, the one predicted fastest first.
 
     Parameters
@@ -55,7 +55,7 @@ def ranked_variants(
     anchored: bool,
     statistics: Mapping[str, float] | None = None,
     jobs: int | None = None,
-) -> Ranking:
+) -> AnchoredRanking:
     """Rank a kernel file's variants, or the variants asked for; run each once at a small size if they are anchored.
 
     With `jobs`, several processes count and predict, and what fails is withheld.
@@ -83,7 +83,7 @@ def ranked_variants(
         kept = loaded.only([one.name for one in variants])
         anchors = run_anchors(kept, model, at, allow_unmeasured, statistics)
         variants, _ = again(loaded.only(anchors), anchors)
-    return Ranking(counted, variants, withheld, anchors, scatter_of(model, anchored))
+    return AnchoredRanking(counted, variants, withheld, anchors, scatter_of(model, anchored))
 
 
 def ranked_jobs(
@@ -97,12 +97,12 @@ def ranked_jobs(
     statistics: Mapping[str, float] | None,
 ) -> tuple[tuple[RankedVariant, ...], Mapping[str, PerfModelError]]:
     """Rank a kernel file's variants in several processes, behind a progress bar; return the errors of others too."""
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.predicting.ranking import rank_each
 
     found = rank_each(
         loaded.builders, model, at, jobs, level=level, allow_unmeasured=allow_unmeasured, anchors=anchors,
-        progress=Bar(), statistics=statistics, check=True,
+        progress=CommandBar(), statistics=statistics, check=True,
     )  # fmt: skip
     return found, found.errors
 
@@ -125,10 +125,10 @@ def run_anchors(
     statistics: Mapping[str, float] | None = None,
 ) -> dict[str, Anchor]:
     """Run each of a kernel's variants once at a small size; for the errors see :func:`perfmodel.tuning.anchor`."""
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.measuring import pin_threads
     from perfmodel.tuning import anchor_variants
 
     pin_threads()
-    asked: dict[str, Any] = {"allow_unmeasured": allow_unmeasured, "progress": Bar()}
+    asked: dict[str, Any] = {"allow_unmeasured": allow_unmeasured, "progress": CommandBar()}
     return anchor_variants(model, loaded.variants, at, **asked, arguments=loaded.arguments, statistics=statistics)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.anchoring import Ranking, anchor_lines, ranked_variants
+from perfmodel.cli.anchoring import AnchoredRanking, anchor_lines, ranked_variants
 from perfmodel.cli.bounds import bounds_of
 from perfmodel.cli.options import (
     AllowUnmeasured,
@@ -131,7 +131,7 @@ def _record(one: RankedVariant) -> dict[str, Any]:
     return {**variant_document(one), "terms": terms, "unmeasured": list(one.unmeasured)}
 
 
-def _print_ranking(model: FittedModel, at: Mapping[str, int], level: float, ranking: Ranking) -> None:
+def _print_ranking(model: FittedModel, at: Mapping[str, int], level: float, ranking: AnchoredRanking) -> None:
     from perfmodel.report.sweeps import ties_text
 
     print_text(f"{model.family.name} on {model.device}" + f", {sizes_text(at)}" * bool(at))

@@ -41,7 +41,7 @@ from perfmodel.cli.sweeping import Asked, show_sweep
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.cli.anchoring import Ranking
+    from perfmodel.cli.anchoring import AnchoredRanking
 
 SCHEMA = "perfmodel.ranking/1"
 
@@ -112,7 +112,7 @@ def _show_ranking(asked: Asked, json: bool) -> None:
     print_document({"schema": SCHEMA, **model_document(asked.kernel, asked.model, at), **found})
 
 
-def _ranking_lines(ranking: Ranking, level: float) -> list[str]:
+def _ranking_lines(ranking: AnchoredRanking, level: float) -> list[str]:
     from perfmodel.report.sweeps import ranking_table, ties_text
 
     lines = [ranking_table(ranking.variants, table_width()), *anchor_lines(ranking.anchors)]

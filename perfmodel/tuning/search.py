@@ -41,7 +41,7 @@ NORMAL = 8
 """Degrees of freedom where errors are normal: kernels scatter equally, but the scale is not known exactly."""
 
 
-class Predicted(Protocol):
+class PredictedTerms(Protocol):
     """Of a prediction what a belief needs: its time and its terms [s]."""
 
     @property
@@ -53,7 +53,7 @@ class Predicted(Protocol):
         """Its terms by name [s]."""
 
 
-def belief_of(predictions: Sequence[Predicted], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:
+def belief_of(predictions: Sequence[PredictedTerms], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:
     """Return the belief in variants of one kernel.
 
     Parameters
@@ -75,7 +75,7 @@ def belief_of(predictions: Sequence[Predicted], scatter: Scatter | None, coordin
     return Belief(known, likenesses, scatter.deviation, scatter.freedom or NORMAL)
 
 
-def _shares(predictions: Sequence[Predicted]) -> Floats:
+def _shares(predictions: Sequence[PredictedTerms]) -> Floats:
     """Return the square roots of the terms' shares, shape (n_variants, n_terms).
 
     Their distance is Hellinger's, in which one large term does not hide the others.
