@@ -16,7 +16,7 @@ PACKAGE = ROOT / "perfmodel"
 ORDER = (
     ("errors", "lazy", "threads"), ("io", "caches", "cluster", "documents"), ("progress", "display", "facts"),
     ("counts", "kernels"), ("processes", "store", "features"), ("quantities", "expressions"), ("models",), ("fitting",),
-    ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning",), ("cli",),
+    ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"), ("cli",),
     ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
