@@ -7,7 +7,8 @@ imports; an import that other arrows imply is left out. A module of the top leve
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from graphlib import TopologicalSorter
 from html import escape
 from itertools import pairwise
@@ -17,7 +18,7 @@ from statistics import fmean
 from perfmodel.io import write_whole
 
 Graph = Mapping[str, frozenset[str]]
-#: What each package holds, in few words.
+
 WHAT = {
     "analyses": "what bounds a kernel", "caches": "folder of caches", "calibration": "fits a device",
     "cli": "parses and prints", "cluster": "Dask's workers", "compare": "judges models",
@@ -25,7 +26,8 @@ WHAT = {
     "errors": "all exceptions", "expressions": "language of models", "facts": "what a device is",
     "features": "formulas to numbers", "fitting": "times to weights", "hooks": "for other tuners", "io": "writes files",
     "kernels": "classes of kernels", "lazy": "loads at first use", "measuring": "takes times",
-    "models": "a file for each model", "opencl": "devices, drivers", "predicting": "seconds, ranking",
+    "models": "a file for each model", "opencl": "devices, drivers", "plot": "pm.plot",
+    "predicting": "seconds, ranking",
     "processes": "many kernels at once", "progress": "bars", "quantities": "occupancy, traffic",
     "report": "tables, pictures", "store": "measured rows", "threads": "locks", "tuning": "times and tunes",
 }  # fmt: skip
@@ -42,22 +44,24 @@ path { fill: none; stroke: #567; stroke-width: 1.3; }
 #tip path { fill: #567; stroke: none; }"""
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield every module that a file imports, and ``package.name`` for each name of a package.
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Return every module that a file imports, and ``package.name`` for each name of a package.
 
     Raises
     ------
     ValueError
         If it has a relative import.
     """
+    names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level or not node.module:
                 raise ValueError(f"{path} uses a relative import")
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names.update({node.module}, (f"{node.module}.{alias.name}" for alias in node.names))
+    return frozenset(names)
 
 
 def package_imports(root: Path) -> Graph:

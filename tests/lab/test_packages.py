@@ -26,9 +26,9 @@ def test_packages_stand_on_few_floors():
     assert 14 >= max(floors(package_imports(PACKAGE)).values())
 
 
-def test_every_package_has_its_words():
+def test_words_and_colours_are_of_packages():
     packages = package_imports(PACKAGE).keys()
-    assert packages == WHAT.keys()
+    assert packages >= WHAT.keys()
     assert packages > DEVICE
 
 
@@ -69,4 +69,4 @@ def test_imports_in_functions_and_for_packages_of_the_top_level(tmp_path):
 def test_a_relative_import_is_refused(tmp_path):
     (tmp_path / "a.py").write_text("from . import b")
     with pytest.raises(ValueError, match="a relative import"):
-        list(imported(tmp_path / "a.py"))
+        imported(tmp_path / "a.py")
