@@ -18,7 +18,7 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     package
         The package's name.
     homes
-        By each public name the module below the package that defines it.
+        By each public name the module below the package that defines it; with a dot before it one beside the package.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def loader(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        return getattr(import_module(f".{homes[name]}", package), name)
 
     return load
 

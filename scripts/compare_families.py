@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perfmodel.compare.contenders import contenders
+from perfmodel.compare.tables import families_csv, families_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders, simulated_folders
 from perfmodel.io import write_whole
-from perfmodel.report import families_csv, families_table, picture_families
+from perfmodel.report import picture_families
 from scripts.lab.families_page import families_page
 
 ROOT = Path(__file__).resolve().parents[1]

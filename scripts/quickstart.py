@@ -16,9 +16,11 @@ from perfmodel import measuring
 from perfmodel.calibration.calibrate import QUICK_S, calibrate
 from perfmodel.calibration.recommended import data_folder
 from perfmodel.cli.settings import Bar
+from perfmodel.compare.tables import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.opencl import find
-from perfmodel.report import error_table, picture_predicted_measured, weights_table
+from perfmodel.report import picture_predicted_measured
+from perfmodel.report.evaluation import weights_table
 
 
 def job(selector: str | None, output: Path, budget_s: float) -> None:

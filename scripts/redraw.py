@@ -13,10 +13,12 @@ from pathlib import Path
 
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare
+from perfmodel.compare.tables import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.model import fit, load
-from perfmodel.report import error_table, picture_predicted_measured, weights_table
+from perfmodel.report import picture_predicted_measured
+from perfmodel.report.evaluation import weights_table
 from perfmodel.store import read
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_isolation, draw_probes

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from perfmodel.opencl import Device, Health, selection
 from perfmodel.store import files
 
+if TYPE_CHECKING:
+    from xdist.scheduler import LoadFileScheduling
+
+#: Files that are split: tests of one kernel, class or family need the same costly values, also in several files.
+BY_SUBJECT = {
+    "tests/counts/nests/test_address.py": "corpus",
+    "tests/counts/nests/test_issues.py": "corpus",
+    "tests/counts/nests/test_nests.py": "corpus",
+    "tests/counts/test_against_oracle.py": "corpus",
+    "tests/oracle/test_device.py": "corpus",
+    "tests/oracle/test_execute.py": "corpus",
+    "tests/kernels/test_contract.py": "class",
+    "tests/models/test_contract.py": "family",
+}
 #: Lines of stores that are kept: more than all committed ones.
 LINES = 2**14
 
@@ -54,3 +68,31 @@ def a_device_is_checked_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selection, "check", checked)
         yield
+
+
+def work_unit(nodeid: str) -> str:
+    """Return which tests run one after another in the same process: those of a file, or of a subject.
+
+    >>> work_unit("tests/kernels/test_contract.py::test_rungs_get_larger[gemm]")
+    'class gemm'
+    >>> work_unit("tests/test_io.py::test_a_path[gemm]")
+    'tests/test_io.py'
+    """
+    file, _, test = nodeid.partition("::")
+    kind, subject = BY_SUBJECT.get(file), test.partition("[")[2].removesuffix("]").partition("-")[0]
+    return f"{kind} {subject}" if kind and subject else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """Spread files, and subjects of the largest files, over processes in their order: the small ones stand last."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class BySubject(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return work_unit(nodeid)
+
+    if config.getoption("dist") != "loadfile":
+        return None
+    config.option.loadscopereorder = False
+    return BySubject(config, log)

@@ -9,16 +9,9 @@ from io import StringIO
 
 import pytest
 
-from perfmodel.display import (
-    MOST_ROWS,
-    WIDTH,
-    cell_text,
-    csv_text,
-    data_frame,
-    html_table,
-    interval_text,
-    one_line,
-)  # fmt: skip
+from perfmodel.display import MOST_ROWS, cell_text, csv_text, data_frame, html_table, interval_text
+from perfmodel.documents import one_line
+from perfmodel.documents.texts import WIDTH
 from perfmodel.errors import MissingExtraError
 
 

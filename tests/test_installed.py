@@ -75,13 +75,15 @@ def test_its_kernel_classes_are_found_and_not_those_of_the_clone(installed):
         assert len([*kernel_folder(name).glob("*.py")]) == int(count)
 
 
-def test_predict_runs_there(installed):
+@pytest.mark.device
+def test_the_doctor_and_predict_run_there(installed):
     _, run = installed
+    assert "built and ran a kernel" in run("-m", "perfmodel", "doctor")
     text = run("-m", "perfmodel", "predict", "kernel.py", "-p", "n=1Mi", "-w", str(WEIGHTS), "--allow-unmeasured")
     assert "kernel: " in text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.device
 def test_a_new_users_commands_run_there_without_a_path(installed):
     """Weights are found in the user's data folder, where a short calibration put them."""

@@ -18,7 +18,8 @@ from perfmodel.calibration.recommended import CANDIDATES, RECOMMENDED_FILE, Reco
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
 from perfmodel.compare.contenders import contenders
 from perfmodel.compare.figures import Verdict, judge
-from perfmodel.compare.protocols import UNASKED
+from perfmodel.compare.protocols import UNASKED, Judged
+from perfmodel.compare.tables import error_table, families_table
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
@@ -31,7 +32,6 @@ from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
 from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.models import families
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
-from perfmodel.report import Judged, error_table, families_table
 from perfmodel.store import TESTS_FILE, read
 
 if TYPE_CHECKING:

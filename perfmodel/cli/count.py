@@ -107,7 +107,7 @@ def _print_variants(found: Counted, at: Mapping[str, int], nests: bool) -> None:
 
 
 def _print_nests(counts: KernelCounts) -> None:
-    from perfmodel.report.fitted import stacked_text
+    from perfmodel.display import stacked_text
 
     for nest in nests_shown(counts):
         print(nest["nest"])
@@ -143,8 +143,8 @@ def _print_document(
 
 
 def _print_variant(counts: KernelCounts, values: Mapping[str, float] | None, at: Mapping[str, int]) -> None:
+    from perfmodel.display import fitted_text, stacked_text
     from perfmodel.features import unit
-    from perfmodel.report.fitted import fitted_text, stacked_text
 
     print(stacked_text(list(expressions(counts)), 3, table_width()))
     if values is not None:
@@ -275,9 +275,8 @@ def show_counts(
     VariantError
         The same of one of several variants.
     """
+    from perfmodel.display import blocks_text, csv_text
     from perfmodel.features import unit
-    from perfmodel.report.fitted import blocks_text
-    from perfmodel.report.layout import csv_text
 
     found, errors = of_each(counted, lambda counts: features_at(counts, points), leave_out)
     if json:
@@ -383,7 +382,7 @@ def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: D
     from perfmodel.analyses.latencies import Latencies
     from perfmodel.analyses.timeline import timeline
     from perfmodel.analyses.work_flow import work_flow
-    from perfmodel.report import seconds_text
+    from perfmodel.display import seconds_text
     from perfmodel.report.work_flow import draw_work_flow
 
     graph = work_flow(counts, at)
@@ -402,7 +401,7 @@ def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: D
 
 
 def _print_waits(graph: WorkFlow, time: Timeline) -> None:
-    from perfmodel.report import columns_text, percent
+    from perfmodel.display import columns_text, percent
     from perfmodel.report.work_flow import title
 
     rows = [
@@ -416,7 +415,7 @@ def _print_waits(graph: WorkFlow, time: Timeline) -> None:
 def draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the distribution of hit rates, and print their means."""
     from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
-    from perfmodel.report import columns_text
+    from perfmodel.display import columns_text
     from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
 
     hierarchy = Hierarchy.of(facts)

@@ -66,8 +66,8 @@ def _show_folder(folder: Path, picture: Path | None, json: bool) -> None:
 
 
 def _print_table(found: tuple[Device, ...]) -> None:
+    from perfmodel.display import fitted_text
     from perfmodel.facts.device_facts import assumed_facts
-    from perfmodel.report.fitted import fitted_text
 
     rows = [HEADER, *map(_cells, found)]
     print_text(fitted_text(rows, 3, LESS, table_width()))
@@ -161,7 +161,7 @@ def show_facts(measured: Measurements, json: bool) -> None:
 
 def facts_table(facts: DeviceFacts) -> str:
     """Return a row for each fact: key, value, unit and source."""
-    from perfmodel.report.fitted import stacked_text
+    from perfmodel.display import stacked_text
 
     return stacked_text([(key, value_text(fact), fact.source) for key, fact in facts.facts], 3, table_width())
 

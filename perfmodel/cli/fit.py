@@ -112,7 +112,7 @@ def _check_new(paths: Iterable[Path], option: str) -> None:
 
 
 def _print_model(model: FittedModel, path: Path) -> None:
-    from perfmodel.report import weights_table
+    from perfmodel.report.evaluation import weights_table
 
     fitted = model.fitted
     print_text(f"{model.family.name} on {model.device}, {fitted.rows} measurements")
@@ -202,7 +202,7 @@ def _calibrate_device(
 
 def fitted_document(found: FittedDevice) -> dict[str, Any]:
     """Return what was fitted to a device, and how good it is, as one document."""
-    from perfmodel.report import families_document
+    from perfmodel.compare.tables import families_document
 
     verdict = found.verdict
     return {

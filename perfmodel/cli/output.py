@@ -37,7 +37,7 @@ def print_document(document: Any) -> None:
 
 def print_text(text: str, file: TextIO | None = None) -> None:
     """Print text, lines of prose broken between words where the terminal is narrow."""
-    from perfmodel.report.fitted import wrapped_text
+    from perfmodel.display import wrapped_text
 
     print(wrapped_text(text, table_width()), file=file or sys.stdout)
 

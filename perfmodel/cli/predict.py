@@ -227,8 +227,7 @@ def _print_ranking(asked: Asked, found: Predictions, ranking: Ranking) -> None:
 
 
 def _print_prediction(one: RankedVariant, level: float) -> None:
-    from perfmodel.report import percent, seconds_text
-    from perfmodel.report.fitted import fitted_text
+    from perfmodel.display import fitted_text, percent, seconds_text
 
     interval = f" ({interval_text(one.interval)} at {level:.0%})" if one.interval else ""
     print_text(f"\n{one.name}: {seconds_text(one.seconds)}{interval}")
@@ -255,7 +254,7 @@ def _share(seconds: float, total: float) -> float | None:
 
 def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
     """Say where each anchor ran, and how far its prediction was off."""
-    from perfmodel.report import seconds_text
+    from perfmodel.display import seconds_text
 
     for name, one in anchors.items():
         where = f" at {sizes_text(one.sizes)}" * bool(one.sizes)

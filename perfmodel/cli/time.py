@@ -309,8 +309,7 @@ def timed_table(points: Sequence[TimedPoint], width: int | None = None) -> str:
 
     Of one size the heading above says which it is.
     """
-    from perfmodel.report import seconds_text
-    from perfmodel.report.fitted import fitted_text
+    from perfmodel.display import fitted_text, seconds_text
 
     names = tuple(points[0].sizes) if len(points) > 1 else ()
     known = any(one.predicted for point in points for one in point.variants)
@@ -380,8 +379,7 @@ def output_lines(points: Sequence[TimedPoint], outputs: Sequence[Agreement]) -> 
 
 def terms_text(one: RankedVariant) -> str:
     """Return the time of each term of a prediction and its share, the largest first."""
-    from perfmodel.report import percent, seconds_text
-    from perfmodel.report.fitted import fitted_text
+    from perfmodel.display import fitted_text, percent, seconds_text
 
     parts = sorted(((term, part) for term, part in one.terms.items() if part), key=lambda pair: -abs(pair[1]))
     share = {term: part / one.seconds if one.seconds > 0 else None for term, part in parts}
@@ -391,7 +389,7 @@ def terms_text(one: RankedVariant) -> str:
 
 def timed_csv(points: Sequence[TimedPoint]) -> str:
     """Return a row for each size and variant with all that is known, and the seconds of each term."""
-    from perfmodel.report.layout import csv_text
+    from perfmodel.display import csv_text
 
     every = [one for point in points for one in point.variants]
     terms = dict.fromkeys(term for one in every if one.predicted for term in one.predicted.terms)

@@ -106,7 +106,7 @@ class _Steps:
 
 
 def _lines(found: Tuned) -> list[str]:
-    from perfmodel.report.fitted import fitted_text
+    from perfmodel.display import fitted_text
 
     lines = ["", fitted_text(found.table, 1, ("predicted", "tie"), table_width()), ""]
     lines += [f"{one.name}: {one.status}: {one.message}" for one in found.tried if one.message]

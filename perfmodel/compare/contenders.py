@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.compare.comparison import Comparison, Comparisons, kernels
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import Evaluation, evaluate_fits
-from perfmodel.display import data_frame, finite, html_table, one_line, percent
+from perfmodel.display import data_frame, finite, html_table, percent
+from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.facts.throughput import with_measured_facts

@@ -23,7 +23,8 @@ import numpy as np
 
 from perfmodel.compare.comparison import Comparison, Comparisons, in_order, in_words, volume
 from perfmodel.compare.figures import Figures, summarise
-from perfmodel.display import html_table, one_line
+from perfmodel.display import html_table
+from perfmodel.documents import one_line
 from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.heldout import Unseen
@@ -248,3 +249,16 @@ def _comparisons(rows: tuple[Measurement, ...], found: Unseen, half_widths: Floa
             )
         )
     return in_order(cases)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A family on a device: its model and its evaluation by each protocol."""
+
+    model: FittedModel
+    evaluations: tuple[Evaluation, ...]
+
+    def by(self, protocol: str) -> Evaluation:
+        """Return the evaluation by one protocol."""
+        return next(one for one in self.evaluations if one.protocol == protocol)
+

@@ -45,8 +45,8 @@ from perfmodel.counts.rows import (
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
-from perfmodel.display import data_frame, html_table, one_line
-from perfmodel.documents import require
+from perfmodel.display import data_frame, html_table
+from perfmodel.documents import one_line, require
 from perfmodel.errors import (
     CountsSchemaError,
     FlowUnknownError,

@@ -14,6 +14,7 @@ from perfmodel.documents.texts import (
     is_number,
     json_document,
     json_text,
+    one_line,
     require,
     shortened,
     yaml_document,
@@ -21,6 +22,6 @@ from perfmodel.documents.texts import (
 from perfmodel.documents.values import Schema, read_file, reading, value_of
 
 __all__ = [
-    "EXACT", "LIMITS", "MOST_LANES", "Limits", "Schema", "is_number", "json_document", "json_text", "read_file",
-    "reading", "require", "shortened", "value_of", "yaml_document",
+    "EXACT", "LIMITS", "MOST_LANES", "Limits", "Schema", "is_number", "json_document", "json_text", "one_line",
+    "read_file", "reading", "require", "shortened", "value_of", "yaml_document",
 ]  # fmt: skip

@@ -17,6 +17,8 @@ from perfmodel.errors import ArgumentError, DocumentError, NotFiniteError
 EXACT = 2**53
 #: No device has larger sub-groups.
 MOST_LANES = 1024
+#: Most characters of a value's ``repr``.
+WIDTH = 119
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,17 @@ def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
         text = f"{type(value).__name__} that is too long to show"
     head = (most - 3) // 2
     return text if len(text) <= most else f"{text[:head]}...{text[head + 3 - most :]}"
+
+
+def one_line(text: str) -> str:
+    r"""Return a text for ``repr``: in one line, and without its middle where it is longer than :data:`WIDTH`.
+
+    Examples
+    --------
+    >>> one_line("<Count:\n n>")
+    '<Count: n>'
+    """
+    return shortened(" ".join(text.split()), WIDTH, quoted=False)
 
 
 def json_document(content: bytes) -> Any:

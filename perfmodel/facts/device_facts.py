@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from perfmodel.display import one_line
-from perfmodel.documents import Schema
+from perfmodel.documents import Schema, one_line
 from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
 from perfmodel.facts.fact import Fact, checked_facts
 from perfmodel.lazy import Lazy, cached_property

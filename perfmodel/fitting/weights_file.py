@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from perfmodel.display import one_line
-from perfmodel.documents import MOST_LANES, Schema, json_text, read_file, reading, require, value_of
+from perfmodel.documents import MOST_LANES, Schema, json_text, one_line, read_file, reading, require, value_of
 from perfmodel.errors import (
     DocumentError,
     FactsFormatError,

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.display import in_words, one_line
+from perfmodel.display import in_words
+from perfmodel.documents import one_line
 from perfmodel.errors import ConfigurationError, LaunchLimitError, PerfModelError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from pymbolic.primitives import Call, Variable
 
-from perfmodel.display import one_line
-from perfmodel.documents import require
+from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions.expression import parse, weight_units
 from perfmodel.expressions.trees import children

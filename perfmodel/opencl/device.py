@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.display import one_line
+from perfmodel.documents import one_line
 from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl.queries import facts_of, identity_of

@@ -14,8 +14,8 @@ import numpy as np
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.launch_limits import check_launch
 from perfmodel.counts.quasipoly.arguments import given_size
-from perfmodel.display import data_frame, html_table, one_line
-from perfmodel.documents import require
+from perfmodel.display import data_frame, html_table
+from perfmodel.documents import one_line, require
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts

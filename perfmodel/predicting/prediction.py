@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.display import data_frame, html_table, in_words, interval_text, one_line, percent, seconds_text
+from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
+from perfmodel.documents import one_line
 
 if TYPE_CHECKING:
     from pandas import DataFrame

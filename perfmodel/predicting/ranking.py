@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.display import data_frame, html_table, interval_text, one_line, percent, seconds_text
-from perfmodel.documents import require
+from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
+from perfmodel.documents import one_line, require
 from perfmodel.errors import ParameterError, PerfModelError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from perfmodel.errors import EmptyClusterError
 
@@ -25,27 +25,8 @@ COMES_S = 10.0
 """How long to wait for the first worker of a cluster [s]."""
 
 
-class Processes(Protocol):
-    """Processes that call functions: `count` of them, of the cluster at `address` or, where it is empty, our own."""
-
-    address: str
-    count: int
-
-    def shared(self, value: bytes) -> Any:
-        """Return what stands for a value as an argument of many calls."""
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function in one of the processes; arguments are pickled."""
-
-    def end(self, kill: bool = False) -> None:
-        """End our own processes once they are idle, or at once; the next call begins new ones."""
-
-    def gone(self) -> str:
-        """Name workers of the cluster that ended meanwhile, and that others replaced; an empty text for none."""
-
-
 class OwnProcesses:
-    """Processes of this machine: loky's, with the machine's threads shared between them."""
+    """Processes of this machine: loky's, with the machine's threads shared between `count` of them."""
 
     address = ""
 
@@ -53,41 +34,39 @@ class OwnProcesses:
         self.count = count
         self._executor: Any = None
 
-    def shared(self, value: bytes) -> bytes:
-        """Return the value."""
+    def shared(self, value: bytes) -> Any:
+        """Return what stands for a value as an argument of many calls."""
         return value
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function; the first call begins the processes."""
-        if self._executor is None:
-            from joblib import cpu_count
-            from joblib.externals.loky import ProcessPoolExecutor
+        """Call a function in one of the processes; arguments are pickled. The first call begins the processes."""
+        if self._executor is not None:
+            later: Future[Any] = self._executor.submit(function, *arguments)
+            return later
+        from joblib import cpu_count
+        from joblib.externals.loky import ProcessPoolExecutor
 
-            threads = str(max(1, cpu_count() // self.count))
-            environment = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
-            kept = {name: os.environ[name] for name in environment if name in os.environ}
-            self._executor = ProcessPoolExecutor(
-                self.count, env={**environment, **kept},
-                initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN),
-            )  # fmt: skip
-            with _interrupts_ignored():
-                first: Future[Any] = self._executor.submit(function, *arguments)
-            return first
-        future: Future[Any] = self._executor.submit(function, *arguments)
-        return future
+        threads = str(max(1, cpu_count() // self.count))
+        environment = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
+        kept = {name: os.environ[name] for name in environment if name in os.environ}
+        ignoring = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}  # also in later ones
+        self._executor = ProcessPoolExecutor(self.count, env={**environment, **kept}, **ignoring)
+        with _interrupts_ignored():
+            first: Future[Any] = self._executor.submit(function, *arguments)
+        return first
 
     def end(self, kill: bool = False) -> None:
-        """End the processes once they are idle, or at once."""
+        """End the processes once they are idle, or at once; the next call begins new ones."""
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True, kill_workers=kill)
 
     def gone(self) -> str:
-        """Return nothing: calls whose process died have an error."""
+        """Name workers of a cluster that ended meanwhile, and that others replaced; an empty text for none."""
         return ""
 
 
-class ClusterProcesses:
+class ClusterProcesses(OwnProcesses):
     """The workers of a Dask cluster, each as one process; those that die are replaced by Dask.
 
     Parameters
@@ -120,17 +99,12 @@ class ClusterProcesses:
             raise EmptyClusterError(self.address, COMES_S) from error
         self._before = {*client.nthreads()}
         check_versions(client, sorted(self._before))
-        self.count = max(1, min(len(self._before), most or len(self._before)))
+        super().__init__(max(1, min(len(self._before), most or len(self._before))))
         self._executor = client.get_executor(pure=False)
 
     def shared(self, value: bytes) -> Any:
         """Return a future of the value: it travels to each worker once, and again to one that takes over."""
         return self._client.submit(_itself, value, pure=False)
-
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function on a worker."""
-        future: Future[Any] = self._executor.submit(function, *arguments)
-        return future
 
     def end(self, kill: bool = False) -> None:
         """Do nothing: the cluster is the user's."""
@@ -144,7 +118,7 @@ class ClusterProcesses:
 
 
 @contextmanager
-def processes_for(jobs: int, most: int) -> Iterator[Processes]:
+def processes_for(jobs: int, most: int) -> Iterator[OwnProcesses]:
     """Give processes for so many jobs, at most so many; this machine's end with the block, at once where it raises.
 
     Raises
@@ -157,18 +131,18 @@ def processes_for(jobs: int, most: int) -> Iterator[Processes]:
 
     warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)  # loky's, where it replaces it
     backend, _ = get_active_backend()
-    found: Processes
+    processes: OwnProcesses
     if (client := getattr(backend, "client", None)) is not None:  # of Dask
-        found = ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
+        processes = ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
     else:
-        found = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
+        processes = OwnProcesses(max(1, min(int(effective_n_jobs(jobs)), most)))
     try:
-        yield found
+        yield processes
     except BaseException:
         with _interrupts_ignored():
-            found.end(kill=True)
+            processes.end(kill=True)
         raise
-    found.end()
+    processes.end()
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from perfmodel.errors import (
     WorkerDiedError,
     WorkerDiedWarning,
 )
-from perfmodel.processes.executors import Processes, is_death, processes_for
+from perfmodel.processes.executors import OwnProcesses, is_death, processes_for
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, work
 from perfmodel.progress import Progress, shown
 from perfmodel.progress import task as reported
@@ -119,7 +119,7 @@ class _Course:
     """What has been sent to processes, and what has come back."""
 
     def __init__(
-        self, task: Task, variants: Mapping[str, Variant], ahead: int, processes: Processes, progress: Progress
+        self, task: Task, variants: Mapping[str, Variant], ahead: int, processes: OwnProcesses, progress: Progress
     ) -> None:
         self._variants, self._names, self._ahead = variants, tuple(variants), ahead
         self._processes, self._progress = processes, progress

@@ -21,7 +21,8 @@ import cloudpickle
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.cache import IN_MEMORY
-from perfmodel.display import html_table, one_line
+from perfmodel.display import html_table
+from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError, TrialError, UnpicklableVariantError
 from perfmodel.kernels.execution import Source, restore, sources_in
 

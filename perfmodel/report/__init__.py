@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
+    from perfmodel.compare.protocols import Judged
+    from perfmodel.compare.tables import error_table, families_csv, families_document, families_table
+    from perfmodel.display import columns_text, percent, seconds_text
     from perfmodel.report.evaluation import (
-        Judged,
         document,
         evaluation_text,
         figures_table,
         predictions_csv,
         predictions_table,
         weights_csv,
+        weights_table,
     )
-    from perfmodel.report.families import families_csv, families_document, families_table
     from perfmodel.report.families_picture import picture_families
-    from perfmodel.report.layout import columns_text, error_table, percent, seconds_text, weights_table
     from perfmodel.report.picture import picture_predicted_measured
 
 __all__ = [
@@ -45,23 +46,23 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Judged": "evaluation",
-    "columns_text": "layout",
+    "Judged": ".compare.protocols",
+    "columns_text": ".display",
     "document": "evaluation",
-    "error_table": "layout",
+    "error_table": ".compare.tables",
     "evaluation_text": "evaluation",
-    "families_csv": "families",
-    "families_document": "families",
-    "families_table": "families",
+    "families_csv": ".compare.tables",
+    "families_document": ".compare.tables",
+    "families_table": ".compare.tables",
     "figures_table": "evaluation",
-    "percent": "layout",
+    "percent": ".display",
     "picture_families": "families_picture",
     "picture_predicted_measured": "picture",
     "predictions_csv": "evaluation",
     "predictions_table": "evaluation",
-    "seconds_text": "layout",
+    "seconds_text": ".display",
     "weights_csv": "evaluation",
-    "weights_table": "layout",
+    "weights_table": "evaluation",
 }
 
 __getattr__ = loader(__name__, _HOMES)

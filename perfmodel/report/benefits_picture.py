@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfmodel.display import seconds_text
 from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, empty_figure, write_figure
-from perfmodel.report.layout import seconds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,22 +8,15 @@ over all; Table 2 the weights of each device.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
-from perfmodel.report.fitted import fitted_text
-from perfmodel.report.layout import (
-    csv_text,
-    finite,
-    kernels,
-    percent,
-    time_cells,
-    unranked_note,
-    weights_table,
-    withheld_note,
-)
+from perfmodel.compare.comparison import kernels, time_cells
+from perfmodel.compare.protocols import Judged
+from perfmodel.compare.tables import unranked_note, withheld_note
+from perfmodel.display import csv_text, finite, fitted_text, percent
 
 if TYPE_CHECKING:
     from perfmodel.predicting.model import FittedModel
@@ -38,18 +31,6 @@ LESS_OF_FIGURES = (
 _OWN = COLUMNS.index("kernel")
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A family on a device: its model and its evaluation by each protocol."""
-
-    model: FittedModel
-    evaluations: tuple[Evaluation, ...]
-
-    def by(self, protocol: str) -> Evaluation:
-        """Return the evaluation by one protocol."""
-        return next(one for one in self.evaluations if one.protocol == protocol)
-
-
 def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
     """Return both tables and the figures of every protocol, as plain text for a terminal of a width."""
     tested = [one.evaluations[0] for one in judged]
@@ -61,6 +42,23 @@ def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
         f"Figures\n\n{figures_table([e for one in judged for e in one.evaluations], width)}",
     ]
     return "\n\n\n".join(parts)
+
+
+def weights_table(
+    weights: Mapping[str, float], units: Mapping[str, str], errors: Mapping[str, float | None] | None = None,
+    width: int | None = None,
+) -> str:
+    """Return the weights, each with its unit, as plain text; with their standard errors if given.
+
+    On a narrow terminal the standard errors are left out first, then the units.
+    """
+    rows = [("feature", "weight", *(("std. error",) if errors is not None else ()), "unit")]
+    for name, value in weights.items():
+        error = errors.get(name) if errors is not None else None
+        cells = () if errors is None else ("-" if error is None else f"{error:.1e}",)
+        rows.append((name, f"{value:.3e}", *cells, units[name]))
+    return fitted_text(rows, 1, ("std. error", "unit"), width)
+
 
 
 def weights_text(model: FittedModel, width: int | None = None) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare import Contender
+from perfmodel.compare.comparison import kernels
 from perfmodel.compare.contenders import COMPARED
 from perfmodel.errors import PictureError
 from perfmodel.report.drawing import ERRORS_MAP, axes_or_new, empty_figure, ink, members, show_literally, write_figure
-from perfmodel.report.layout import kernels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,10 +15,9 @@ import numpy as np
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance
 from perfmodel.analyses.memory_hierarchy import HitRates
+from perfmodel.display import below_marker, fitted_text, markdown_table, seconds_text
 from perfmodel.errors import PictureFormatError
 from perfmodel.report.drawing import empty_figure, write_figure
-from perfmodel.report.fitted import fitted_text
-from perfmodel.report.layout import below_marker, markdown_table, seconds_text
 from perfmodel.store.isolation import Isolation
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.disagreements import SPOILED
 from perfmodel.analyses.words import term_words
-from perfmodel.report.fitted import fitted_text
-from perfmodel.report.layout import csv_text, finite, percent, seconds_text, withheld_note
+from perfmodel.compare.tables import withheld_note
+from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
 
 if TYPE_CHECKING:
     from perfmodel.analyses.disagreements import Outlier, Outliers, TermInOutlier

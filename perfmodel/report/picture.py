@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.compare import Comparison, Evaluation, summarise
+from perfmodel.compare.comparison import kernels
 from perfmodel.report.drawing import (
     axes_or_new,
     empty_figure,
@@ -17,7 +18,6 @@ from perfmodel.report.drawing import (
     style,
     write_figure,
 )
-from perfmodel.report.layout import kernels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, KernelPoint, largest, roof_values, roofline_points
-from perfmodel.display import rate_text
+from perfmodel.display import finite, fitted_text, percent, rate_text
 from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.facts import DeviceFacts
@@ -31,8 +31,6 @@ from perfmodel.report.drawing import (
     style,
     write_figure,
 )
-from perfmodel.report.fitted import fitted_text
-from perfmodel.report.layout import finite, percent
 from perfmodel.store import Measurements
 
 if TYPE_CHECKING:

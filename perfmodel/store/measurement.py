@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from perfmodel.display import in_words, one_line, seconds_text
-from perfmodel.documents import EXACT
+from perfmodel.display import in_words, seconds_text
+from perfmodel.documents import EXACT, one_line
 
 SCHEMA: Final = "perfmodel.measurement/1"
 

@@ -24,7 +24,8 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.display import in_words, one_line, seconds_text
+from perfmodel.display import in_words, seconds_text
+from perfmodel.documents import one_line
 from perfmodel.errors import MixedDevicesError, PerfModelError, SetAsideWarning
 from perfmodel.lazy import Lazy
 from perfmodel.store.measurement import Key, Measurement, canonical, joined

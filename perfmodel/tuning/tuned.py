@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.display import data_frame, html_table, in_words, one_line, percent, seconds_text
+from perfmodel.display import data_frame, html_table, in_words, percent, seconds_text
+from perfmodel.documents import one_line
 from perfmodel.lazy import Lazy
 from perfmodel.tuning.agreement import Agreement
 

@@ -54,7 +54,7 @@ def _best(model: FittedModel, counts: Any, parameters: Mapping[str, int]) -> dic
 
 def table(result: dict[str, Any]) -> str:
     """Return the measured times as text, with the goal met or missed."""
-    from perfmodel.report import columns_text
+    from perfmodel.display import columns_text
 
     rows: list[tuple[str, ...]] = [("kernel", "variant", "multiples of", "new size", "same again", "in an array")]
     for row in result["kernels"]:

@@ -57,7 +57,7 @@ def shortest(tests: Measurements) -> dict[tuple[str, str], Measurement]:
 
 def table(result: dict[str, Any]) -> str:
     """Return the measured times as text, with each goal met or missed."""
-    from perfmodel.report import columns_text
+    from perfmodel.display import columns_text
 
     rows = [("kernel", "variant", "sizes", "one", "million sizes", "30 runs", "runs / one")]
     rows += [

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.calibration.recommended import find_weights
-from perfmodel.display import seconds_text
+from perfmodel.display import columns_text, seconds_text
 from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.model import load
 from perfmodel.predicting.prediction import Prediction
-from perfmodel.report.fitted import columns_text
 from perfmodel.tuning.search import Race, belief_of
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS

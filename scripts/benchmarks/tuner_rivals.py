@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.display import one_line
+from perfmodel.documents import one_line
 from perfmodel.store import Status, canonical
 
 #: Kernel Tuner's strategies that need no further library. Where no strategy is named, it is "brute_force".

@@ -43,12 +43,20 @@ def calibrate(*arguments: str):
     return CliRunner().invoke(application(), ["calibrate", *arguments])
 
 
-@pytest.mark.slow
-def test_a_device_in_one_command(place):
-    command = [sys.executable, "-m", "perfmodel", "calibrate", "--quick", "--budget", "120", "--out", "out", *FOLDERS]
+def test_the_command_is_a_module_that_runs_as_a_program():
+    """Supervised as it is there: in a process that is started again where a kernel ends it."""
+    command = [sys.executable, "-m", "perfmodel", "calibrate", "--device", "no such device"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert 0 == done.returncode, done.stderr
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "no such device" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_device_in_one_command(place, monkeypatch):
+    monkeypatch.setattr(module, "BRIEF", SHORT)
+    done = calibrate("--quick", "--budget", "120", "--out", "out", *FOLDERS)
+    assert 0 == done.exit_code, done.stderr
     device = find()
     folder = place / "out" / device.slug
     measured, checked = store.read(folder), store.read(folder / "test.jsonl")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from perfmodel.display import csv_text
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.predicting.model import load
-from perfmodel.report.layout import csv_text
 from perfmodel.tuning.tuned import COLUMNS
 from perfmodel.tuning.tuning import tune as search
 from tests.cli.program import perfmodel

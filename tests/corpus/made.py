@@ -6,14 +6,22 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 import loopy as lp
+import pytest
 
 from perfmodel.counts import KernelCounts, count
 from tests import oracle
-from tests.corpus.kernel import CorpusKernel
+from tests.corpus import CorpusKernel, kernels
 from tests.oracle.execute import Memory
 
 SUBGROUP_SIZE = 32
+#: Thirds of the corpus by the place of their first kernel, of which an ordinary run takes the first.
+THIRDS = (0, *(pytest.param(first, marks=pytest.mark.nightly) for first in (1, 2)))
 Case = tuple[tuple[str, int], ...]
+
+
+def third(first: int) -> tuple[CorpusKernel, ...]:
+    """Each third kernel of the corpus from one on, but for those that are hard to count."""
+    return tuple(kernel for kernel in kernels() if kernel.theme != "hard")[first::3]
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.report.layout import percent
+from perfmodel.display import percent
 from scripts.lab.families_page import BEGIN, HEADER, SIMULATED, families_page
 from tests.compare.test_contenders_side_by_side import contenders
 

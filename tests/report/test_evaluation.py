@@ -11,8 +11,9 @@ from io import StringIO
 import pytest
 
 from perfmodel.compare import Comparison, Evaluation
+from perfmodel.compare.protocols import Judged
 from perfmodel.predicting.model import FittedModel, fit
-from perfmodel.report import Judged, document, figures_table, predictions_csv, predictions_table, weights_csv
+from perfmodel.report import document, figures_table, predictions_csv, predictions_table, weights_csv
 from perfmodel.report.evaluation import evaluation_text
 from tests.fitting.test_weights import PLANTED, measurements
 

@@ -10,8 +10,8 @@ import perfmodel as pm
 from perfmodel.compare import Evaluation
 from perfmodel.errors import OutputError
 from perfmodel.report.picture import picture_predicted_measured, plot_predicted_vs_measured, predicted_measured_figure
+from tests.compare.test_tables_errors import ROWS
 from tests.report.drawn import check_legible, labels, new_axes
-from tests.report.test_layout_tables import ROWS
 
 
 def test_axes_are_logarithmic_and_equal():

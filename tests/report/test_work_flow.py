@@ -10,9 +10,9 @@ from measurement_kernels import matmul_tiled
 from perfmodel.analyses.timeline import timeline
 from perfmodel.analyses.work_flow import WorkFlow, work_flow
 from perfmodel.counts import count
+from perfmodel.display import seconds_text
 from perfmodel.errors import PictureFormatError
-from perfmodel.report.layout import merged, seconds_text
-from perfmodel.report.work_flow import dot_text, draw_work_flow, title, work_flow_figure
+from perfmodel.report.work_flow import dot_text, draw_work_flow, merged, title, work_flow_figure
 from tests.analyses.test_work_flow import TOY, counted
 
 

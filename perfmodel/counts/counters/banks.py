@@ -103,20 +103,20 @@ def _lanes(domain: Domain) -> list[tuple[int, ...]]:
         if not domain.axes[index].startswith("l"):
             lanes = lanes.project_out(SET, index, 1)
     lanes = lanes.project_out(PARAM, 0, lanes.dim(PARAM))
-    found: list[tuple[int, ...]] = []
-    lanes.foreach_point(lambda point: found.append(tuple(
+    local_ids: list[tuple[int, ...]] = []
+    lanes.foreach_point(lambda point: local_ids.append(tuple(
         point.get_coordinate_val(SET, k).to_python() for k in range(lanes.dim(SET))
     )))
-    return found
+    return local_ids
 
 
 def _same_lanes_everywhere(domain: Domain) -> bool:
     """Whether the lanes and the (group, iteration) pairs vary independently."""
-    lanes = others = domain.points
+    lanes = instances = domain.points
     for index, axis in enumerate(domain.axes):
         if axis.startswith("l"):
-            others = others.eliminate(SET, index, 1)
+            instances = instances.eliminate(SET, index, 1)
         else:
             lanes = lanes.eliminate(SET, index, 1)
     lanes = lanes.eliminate(PARAM, 0, lanes.dim(PARAM)) if lanes.dim(PARAM) else lanes
-    return bool(lanes.intersect(others).is_subset(domain.points))
+    return bool(lanes.intersect(instances).is_subset(domain.points))

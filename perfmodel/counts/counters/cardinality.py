@@ -143,7 +143,7 @@ class Cardinalities:
             key = f"{size.polynomial} {len(sizes) if size.unexpanded else ''}"
             sizes[key] = (size, sizes[key][1] + 1 if key in sizes else 1)
         exact = all(size.exact for size, _ in sizes.values())
-        unexpanded = [one for size, _ in sizes.values() for one in size.unexpanded]
+        unexpanded = [summand for size, _ in sizes.values() for summand in size.unexpanded]
         number = NOTHING
         try:
             with limited(self.operations):

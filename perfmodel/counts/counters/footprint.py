@@ -19,12 +19,12 @@ Site = tuple[Domain, Access]
 
 def doubts(domain: Domain, access: Access) -> tuple[str, ...]:
     """Return why the cells that an access touches are only bounded."""
-    found = [*domain.doubts]
+    reasons = [*domain.doubts]
     if access.cells is None:
-        found.append(f"data give the index of '{access.array}'")
+        reasons.append(f"data give the index of '{access.array}'")
     elif not access.cells_exact:
-        found.append(f"two indices of '{access.array}' may be one cell")
-    return tuple(found)
+        reasons.append(f"two indices of '{access.array}' may be one cell")
+    return tuple(reasons)
 
 
 def all_doubts(sites: list[Site]) -> list[str]:
@@ -132,13 +132,13 @@ class Footprint:
         return self._cardinalities.wrap(number, exact=self.exact, granularity="cell", reasons=self._reasons)
 
 
-def _alike(one: Access, other: Access) -> bool:
+def _alike(access: Access, twin: Access) -> bool:
     """Whether equal cells of two accesses to an array are equal addresses: they have one size and one layout."""
-    if one.cells is None or other.cells is None:
-        return one.cells is other.cells
-    return one.bits == other.bits and len(one.strides) == len(other.strides) and all(
-        mine is other_stride or mine.plain_is_equal(other_stride)
-        for mine, other_stride in zip(one.strides, other.strides, strict=True)
+    if access.cells is None or twin.cells is None:
+        return access.cells is twin.cells
+    return access.bits == twin.bits and len(access.strides) == len(twin.strides) and all(
+        stride is twin_stride or stride.plain_is_equal(twin_stride)
+        for stride, twin_stride in zip(access.strides, twin.strides, strict=True)
     )
 
 

@@ -32,12 +32,12 @@ def without_local(domain: Domain) -> isl.Set:
 def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
     """Return the (sub-group, instance) pairs of a domain: local axes become the sub-group."""
     whole = completed(domain, launch, groups=False)
-    found: isl.Set | None = None
+    pairs: isl.Set | None = None
     for number, lanes in sub_groups(whole, launch, size):
         points = without_local(replace(whole, points=whole.points.intersect(lanes)))
         numbered = points.coalesce().flat_product(isl.Set(f"{{ [{number}] }}"))
-        found = numbered if found is None else found.union(numbered)
-    return found
+        pairs = numbered if pairs is None else pairs.union(numbered)
+    return pairs
 
 
 def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
@@ -72,16 +72,16 @@ def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
     row = 1
     for extent in shape[:-1]:
         row *= extent
-    found: list[Box] = []
+    boxes: list[Box] = []
     low, high = first // row, last // row
     if first % row == 0 and last % row == row - 1:
         return [(*((0, extent - 1) for extent in shape[:-1]), (low, high))]
     if low == high:
         return [(*box, (low, low)) for box in _boxes(first % row, last % row, shape[:-1])]
-    found += _boxes(first, (low + 1) * row - 1, shape)
+    boxes += _boxes(first, (low + 1) * row - 1, shape)
     if high - low > 1:
-        found += _boxes((low + 1) * row, high * row - 1, shape)
-    return found + _boxes(high * row, last, shape)
+        boxes += _boxes((low + 1) * row, high * row - 1, shape)
+    return boxes + _boxes(high * row, last, shape)
 
 
 def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
@@ -136,28 +136,28 @@ def factors_of_lanes(
         return projections[key]
 
     for boxes in boxes_of_sub_groups(launch, size):
-        found = [tuple(projected(factor, box) for factor in touched) for box in boxes]
-        yield [(*whole, *one) for one in _largest(found)]
+        products = [tuple(projected(factor, box) for factor in touched) for box in boxes]
+        yield [(*whole, *factors) for factors in _largest(products)]
 
 
-def _largest(found: list[Factors]) -> list[Factors]:
+def _largest(products: list[Factors]) -> list[Factors]:
     """Return the products that no other is seen to hold."""
     kept: list[Factors] = []
-    for one in found:
-        if not any(_reaches(other, one) for other in kept):
-            kept = [other for other in kept if not _reaches(one, other)] + [one]
+    for product in products:
+        if not any(_reaches(earlier, product) for earlier in kept):
+            kept = [earlier for earlier in kept if not _reaches(product, earlier)] + [product]
     return kept
 
 
 def _reaches(larger: Factors, smaller: Factors) -> bool:
     """Whether each of the polytopes is seen to hold its counterpart."""
     return larger == smaller or all(
-        one is not None and other is not None and one.equalities == other.equalities
+        outer is not None and inner is not None and outer.equalities == inner.equalities
         and all(
-            any(row.follows_from(tighter) for tighter in other.inequalities)
-            for row in one.inequalities
+            any(row.follows_from(tighter) for tighter in inner.inequalities)
+            for row in outer.inequalities
         )
-        for one, other in zip(larger, smaller, strict=True)
+        for outer, inner in zip(larger, smaller, strict=True)
     )
 
 

@@ -96,8 +96,10 @@ def _known_steps(access: Access, per_line: int, sizes: Mapping[str, int]) -> dic
     if sizes:
         return {k: value_at(stride, sizes) for k, stride in enumerate(strides)}
     symbolic = [stride for stride in strides if quasi_polynomial_of(stride).parameters]
-    known = {k: value_at(one, sizes) for k, one in enumerate(strides) if not quasi_polynomial_of(one).parameters}
-    if not all(_multiple(one, step) for step in known.values() for one in symbolic):
+    known = {
+        k: value_at(stride, sizes) for k, stride in enumerate(strides) if not quasi_polynomial_of(stride).parameters
+    }
+    if not all(_multiple(stride, step) for step in known.values() for stride in symbolic):
         return {k: step for k, step in known.items() if k == access.unit_axis}
     for k in sorted(known, key=lambda k: -abs(known[k])):
         if known[k] % per_line or k == access.unit_axis:
@@ -286,9 +288,9 @@ class Lines:
         """
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
-        if not all(one.exact for one in places):
+        if not all(place.exact for place in places):
             reasons.append(f"a row of '{array}' may begin anywhere in a line")
-        if per != "instance" and len({one.rows for one in places}) > 1:
+        if per != "instance" and len({place.rows for place in places}) > 1:
             reasons.append(f"rows of '{array}' that differ in length may share lines")
         return reasons
 
@@ -298,7 +300,7 @@ class Lines:
         Accesses whose lines may be the same share a set, if their rows are the same.
         """
         touched: dict[Key, isl.Set] = {}
-        layouts = [one.rows for one in places]
+        layouts = [place.rows for place in places]
         for number, ((domain, _), place) in enumerate(zip(self.sites, places, strict=True)):
             whole = completed(domain, self.cardinalities.program.launches[domain.launch])
             axes_added = len(whole.axes) - len(domain.axes)  # at the end
@@ -306,8 +308,8 @@ class Lines:
             site = number if per == "instance" else layouts.index(layouts[number])
             for part, points in self._parts(whole, per):
                 key = (domain.launch, site, part, place.cells_per_line)
-                found = points.apply(target)
-                touched[key] = touched[key].union(found) if key in touched else found
+                lines = points.apply(target)
+                touched[key] = touched[key].union(lines) if key in touched else lines
         return touched
 
     def _parts(self, domain: Domain, per: str) -> Iterator[tuple[int, isl.Set]]:
@@ -346,11 +348,11 @@ class Lines:
             index = points.find_dim_by_name(PARAM, name)
             if index >= 0:
                 points = points.fix_val(PARAM, index, isl.Val(value))
-        found = points.project_out(PARAM, 0, points.dim(PARAM))
+        fixed = points.project_out(PARAM, 0, points.dim(PARAM))
         missing = [name for name in parameters_of(points) if name not in self.sizes]
-        if missing and not found.is_bounded():
+        if missing and not fixed.is_bounded():
             raise ParameterError(missing[0], "was left out", self.cardinalities.program.parameters)
-        return found
+        return fixed
 
 
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:

@@ -84,7 +84,7 @@ class State:
             return []
         if variable not in self._loose and is_fixed(cell) and len(cell) == len(next(iter(cells))):
             return [cells[cell]] if cell in cells else []
-        return [value for other, value in self._near(variable, cell) if may_be_equal(cell, other)]
+        return [value for stored, value in self._near(variable, cell) if may_be_equal(cell, stored)]
 
     def _near(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, Value]]:
         """Return the cells of a variable, in the order of the stores; of many, those whose first index may be equal."""
@@ -93,16 +93,16 @@ class State:
             return cells.items()
         if variable not in self._by_first:
             groups: Groups = {}
-            for place, (other, value) in enumerate(cells.items()):
-                constant, names = (other[0] if other else None) or (0, None)
-                groups.setdefault(names, {}).setdefault(constant, []).append((place, other, value))
+            for place, (stored, value) in enumerate(cells.items()):
+                constant, names = (stored[0] if stored else None) or (0, None)
+                groups.setdefault(names, {}).setdefault(constant, []).append((place, stored, value))
             self._by_first[variable] = groups
         constant, names = cell[0]
-        found = []
-        for others, by_constant in self._by_first[variable].items():
-            for group in [by_constant.get(constant, [])] if others == names else by_constant.values():
-                found += group
-        return [(other, value) for _, other, value in sorted(found, key=itemgetter(0))]
+        near = []
+        for stored_names, by_constant in self._by_first[variable].items():
+            for group in [by_constant.get(constant, [])] if stored_names == names else by_constant.values():
+                near += group
+        return [(stored, value) for _, stored, value in sorted(near, key=itemgetter(0))]
 
     def longest(self, variable: str, cell: Cell) -> Path:
         """Return the longest path to a value that a cell may hold."""
@@ -249,15 +249,15 @@ class Rules:
         A reading is left out where an earlier one of the same cell takes as long: the first of two decides.
         """
         if id(step) not in self._operands:
-            found: list[Operand] = []
+            operands: list[Operand] = []
             most: dict[tuple[str, Cell, Tail | None], float] = {}
             for reading in step.readings:
                 tail, load = self.tail(reading.path), self.tail(reading.path[:1]) if _is_load(reading) else None
                 key = (reading.variable, reading.cell, load)
                 if key not in most or tail.cost > most[key]:
                     most[key] = tail.cost
-                    found.append(Operand(reading.variable, reading.cell, tail, load, has_names(reading.cell)))
-            self._operands[id(step)] = (step, found)
+                    operands.append(Operand(reading.variable, reading.cell, tail, load, has_names(reading.cell)))
+            self._operands[id(step)] = (step, operands)
         return self._operands[id(step)][1]
 
 

@@ -61,12 +61,12 @@ class Value(NamedTuple):
     path: Path = START
     sources: Mapping[str, Stamp] = MappingProxyType({})
 
-    def merged(self, other: Value) -> Value:
+    def merged(self, second: Value) -> Value:
         """Return the value of a cell that holds one of the two."""
         sources = dict(self.sources)
-        for name, stamp in other.sources.items():
+        for name, stamp in second.sources.items():
             sources[name] = max(stamp, sources.get(name, stamp))
-        return Value(longer(self.path, other.path), sources)
+        return Value(longer(self.path, second.path), sources)
 
     def outside(self, depth: int) -> Value:
         """Return the value after a loop: iterations are those of the ``depth`` loops around it."""

@@ -94,8 +94,8 @@ class Trips:
         domains = self._around((iname,))
         if not domains or iname not in domains[0].names:
             return None
-        points, others = _union(domains, (iname,), frozenset())
-        line = points.project_out(SET, 1, others).gist_params(self.program.assumptions).coalesce()
+        points, other_dims = _union(domains, (iname,), frozenset())
+        line = points.project_out(SET, 1, other_dims).gist_params(self.program.assumptions).coalesce()
         if line.involves_dims(PARAM, 0, line.dim(PARAM)):
             return None
         low, high = line.dim_min_val(0), line.dim_max_val(0)
@@ -129,9 +129,9 @@ class Trips:
         exact = all(domain.exact for domain in domains)
         if not known:
             return factor * Count.constant(1, "chain")
-        points, others = _union(domains, known, frozenset(self.around.get(known[-1], ())))
-        alone = points.project_out(SET, len(known), others)
-        if not others or self._uncoupled(points, len(known)) or _one_runs_all(points, alone, len(known)):
+        points, other_dims = _union(domains, known, frozenset(self.around.get(known[-1], ())))
+        alone = points.project_out(SET, len(known), other_dims)
+        if not other_dims or self._uncoupled(points, len(known)) or _one_runs_all(points, alone, len(known)):
             number = self.cardinalities.size(alone)
         else:
             number = self._most(points, len(known))
@@ -182,9 +182,9 @@ def _union(
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
     """Whether for some values of the other dimensions the first ones have all values that they have anywhere."""
-    others = points.project_out(SET, 0, dims)
-    missing = alone.flat_product(others).subtract(points)
-    most = others.subtract(missing.project_out(SET, 0, dims))
+    other_values = points.project_out(SET, 0, dims)
+    missing = alone.flat_product(other_values).subtract(points)
+    most = other_values.subtract(missing.project_out(SET, 0, dims))
     return bool(points.params().is_subset(most.params()))
 
 
@@ -249,13 +249,15 @@ class Averages:
         number = self.launches.get(launch)
         if number is None:  # the nest stands between two launches
             return float(self.trips.count(loops)(**self.sizes))
-        own = {id(one.domain): one.domain for one in self.places[number] if statement and one.statement == statement}
+        places = [place for place in self.places[number] if statement and place.statement == statement]
+        guarded = {id(place.domain): place.domain for place in places}
+        domains = (statement.domain for statement in self.program.statements)
         inside = [
-            one.domain for one in self.program.statements
-            if one.domain.launch == number and self.trips.around.keys() & one.domain.names == set(loops)
+            domain for domain in domains
+            if domain.launch == number and self.trips.around.keys() & domain.names == set(loops)
         ]
-        found = self._most(number, own.values() or inside)
-        return float(self.trips.count(loops)(**self.sizes)) if found is None else found
+        most = self._most(number, guarded.values() or inside)
+        return float(self.trips.count(loops)(**self.sizes)) if most is None else most
 
     def _most(self, launch: int, domains: Iterable[Domain]) -> float | None:
         numbers = [float(self.cardinalities.count(domain, "subgroup")(**self.sizes)) for domain in domains]

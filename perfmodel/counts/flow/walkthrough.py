@@ -206,14 +206,14 @@ class Walkthrough:
 
     def note_growth(self, loop: str, before: Snapshot, after: Snapshot) -> None:
         """Note which variables' paths the last iteration prolonged, and in how many cells."""
-        found = Counter[Growth]()
+        cells_grown = Counter[Growth]()
         for variable, cells in after.items():
             for cell, value in cells.items():
                 earlier = path_in(before, variable, cell)
                 grown = {} if earlier is None else value.path.since(earlier)
                 if grown:
-                    found[Growth(loop, variable, frozenset(grown.items()))] += 1
-        for growth, number in found.items():
+                    cells_grown[Growth(loop, variable, frozenset(grown.items()))] += 1
+        for growth, number in cells_grown.items():
             self.growths[growth] = max(number, self.growths.get(growth, 0))
 
     # }}}

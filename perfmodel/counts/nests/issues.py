@@ -82,15 +82,17 @@ def issues_of(flow: Flow) -> tuple[Issue, ...]:
         The kernel was stored before places were recorded.
     """
     known = flow.cardinalities
-    found = []
+    issues = []
     for (around, _), statements in statements_by_nest(flow).items():
-        domains = [rolled(domain, around) for domain in dict.fromkeys(one.domain for one in statements)]
-        accesses = (_issued(known, one.domain, access) for one in statements for access in one.accesses)
-        found.append(Issue(
+        domains = [rolled(domain, around) for domain in dict.fromkeys(statement.domain for statement in statements)]
+        accesses = (
+            _issued(known, statement.domain, access) for statement in statements for access in statement.accesses
+        )
+        issues.append(Issue(
             (*around.outer, *around.inner), known.count(union_of(domains), "subgroup"),
             _operations(known, statements), tuple(accesses),
         ))
-    return tuple(found)
+    return tuple(issues)
 
 
 def _operations(known: Cardinalities, statements: Iterable[Statement]) -> tuple[OperationCount, ...]:
@@ -107,21 +109,21 @@ def _issued(known: Cardinalities, domain: Domain, access: Access) -> IssuedAcces
     address, zero = address_of(access, domain), Count.constant(0, "byte")
     start = zero if address is None else address.start
     steps = {} if address is None else address.steps
-    own = dict(zip(domain.axes, domain.names, strict=True))
+    names = dict(zip(domain.axes, domain.names, strict=True))
 
     def along(axis: str) -> Count:
-        return steps.get(own.get(axis, ""), zero)
+        return steps.get(names.get(axis, ""), zero)
 
     lanes = [along(f"l.{axis}") for axis in range(len(launch.group_shape))]
     if access.lane_stride and (address is None or domain.tied):  # a tied loop moves the address with the lane
         distance = Count(access.lane_stride[0].distance, granularity="byte")
         lanes[:1] = [Fraction(access.bits, 8) * distance]
     inames = zip(domain.axes, domain.names, strict=True)
-    others = [name for axis, name in inames if axis[:1] != "l" and name in steps and name not in domain.tied]
+    moving = [name for axis, name in inames if axis[:1] != "l" and name in steps and name not in domain.tied]
     return IssuedAccess(
         access.space, access.direction, access.array, access.bits, known.count(domain, "subgroup"), known.count(domain),
         launch.group_shape, start, tuple(lanes) if access.lane_stride else None,
-        tuple((steps[name], _values(known, domain, name)) for name in others),
+        tuple((steps[name], _values(known, domain, name)) for name in moving),
     )  # fmt: skip
 
 

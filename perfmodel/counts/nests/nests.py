@@ -67,9 +67,9 @@ class Surroundings:
 def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
     """Return what stands around each place of each launch, those before a node included."""
     return {
-        (launch, place): found
+        (launch, place): surroundings_at
         for launch, device in enumerate(device_kernels(schedule))
-        for place, found in _Division(launch, unrolled).block(device.body, (), ())
+        for place, surroundings_at in _Division(launch, unrolled).block(device.body, (), ())
     }
 
 
@@ -149,12 +149,12 @@ def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
     """
     program = flow.cardinalities.program
     places = surroundings(program.schedule, flow.dataflow.unrolled)
-    found: dict[Key, list[Statement]] = defaultdict(list)
+    nests: dict[Key, list[Statement]] = defaultdict(list)
     for statement in statements_with_places(program):
         domain = statement.domain
         lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
-        found[places[domain.launch, statement.place], lanes].append(statement)
-    return dict(sorted(found.items(), key=lambda item: (item[0][0].launch, item[0][0].stretch)))
+        nests[places[domain.launch, statement.place], lanes].append(statement)
+    return dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].stretch)))
 
 
 def rolled(domain: Domain, around: Surroundings) -> Domain:
@@ -170,12 +170,12 @@ def copied(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
 
 def copies(domain: Domain, around: Surroundings) -> dict[str, int]:
     """Return the inames of loops that the generated code writes out, each with its number of values at most."""
-    found = {}
+    values = {}
     for name in copied(domain, {*around.outer, *around.inner}):
         place = domain.names.index(name)
         low, high = domain.points.dim_min_val(place), domain.points.dim_max_val(place)
-        found[name] = high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else 1
-    return found
+        values[name] = high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else 1
+    return values
 
 
 def without(domain: Domain, names: Container[str]) -> Domain:
@@ -263,7 +263,7 @@ class _Nests(Lazy):
 
     def _box(self, domains: Sequence[Domain]) -> Count:
         """Return the work-items of the launch times the values of each loop between its bounds."""
-        domain = max(domains, key=lambda one: len(one.names))
+        domain = max(domains, key=lambda domain: len(domain.names))
         box = isl.Set("{ [] }")
         loops = [k for k, axis in enumerate(domain.axes) if not axis]
         for k in loops:
@@ -283,12 +283,12 @@ class _Nests(Lazy):
     @cached_property
     def _stretches(self) -> dict[str, set[int]]:
         """The stretches, of all launches, in which each private variable is touched."""
-        found: dict[str, set[int]] = defaultdict(set)
+        stretches: dict[str, set[int]] = defaultdict(set)
         for (around, _), statements in self.groups.items():
             for statement in statements:
                 for variable, _ in self._touched(statement):
-                    found[variable].add(around.stretch)
-        return found
+                    stretches[variable].add(around.stretch)
+        return stretches
 
     def _touched(self, statement: Statement) -> Iterator[tuple[str, str]]:
         """Yield the private variables of a statement, each with the direction in which it is touched."""
@@ -311,7 +311,7 @@ class _Nests(Lazy):
             for variable, direction in set(self._touched(statement)):
                 if self._stretches[variable] != {stretch}:
                     touched[variable, direction].append(counts[statement.domain])
-        return total(self._most(found) for found in touched.values())
+        return total(self._most(counts_of_variable) for counts_of_variable in touched.values())
 
     def _chains(self, around: Surroundings, turns: Sequence[Domain]) -> Iterator[NestChain]:
         if around.inner:
@@ -325,10 +325,10 @@ class _Nests(Lazy):
     @cached_property
     def _carriers(self) -> dict[str, tuple[str, ...]]:
         """The loops that carry each variable."""
-        found: dict[str, set[str]] = defaultdict(set)
+        carriers: dict[str, set[str]] = defaultdict(set)
         for recurrence in self.flow.graph.recurrences:
-            found[recurrence.variable].add(recurrence.loop)
-        return {variable: tuple(sorted(loops)) for variable, loops in found.items()}
+            carriers[recurrence.variable].add(recurrence.loop)
+        return {variable: tuple(sorted(loops)) for variable, loops in carriers.items()}
 
     def _operations_of(self, recurrence: Recurrence, turns: Sequence[Domain]) -> tuple[OperationCount, ...]:
         iterations = self._union(turns)

@@ -27,7 +27,7 @@ from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.evaluator import Evaluator
 from perfmodel.counts.quasipoly.printing import as_latex, as_text, indicator_of, latex_text, quasi_polynomial_of
 from perfmodel.counts.quasipoly.together import vanishes
-from perfmodel.display import one_line
+from perfmodel.documents import one_line
 from perfmodel.errors import GranularityError, IncomparableCountsError, InfiniteCountError
 from perfmodel.lazy import cached_property
 from perfmodel.threads import alone

@@ -34,17 +34,17 @@ class JointCounts(tuple[Count, ...]):
         if not self._are_allowed(sizes):
             return tuple(count(**sizes) for count in self)  # one of them says what is wrong, or can use them
         function, parameters = self._function
-        found = function(*[sizes[name] for name in parameters])
+        values = function(*[sizes[name] for name in parameters])
         if not self._unexpanded:
-            return found
-        return tuple(self[k](**sizes) if k in self._unexpanded else value for k, value in enumerate(found))
+            return values
+        return tuple(self[k](**sizes) if k in self._unexpanded else value for k, value in enumerate(values))
 
     def _are_allowed(self, sizes: Mapping[str, int]) -> bool:
         if not all(type(value) is int and value >= 0 for value in sizes.values()):
             return False
         if not sizes.keys() >= self._needed:
             return False
-        return all(one.holds(*[sizes[name] for name in one.parameters]) for one in self._allowed)
+        return all(polynomial.holds(*[sizes[name] for name in polynomial.parameters]) for polynomial in self._allowed)
 
     @cached_property
     def _allowed(self) -> tuple[QuasiPolynomial, ...]:
@@ -56,7 +56,7 @@ class JointCounts(tuple[Count, ...]):
 
     @cached_property
     def _needed(self) -> frozenset[str]:
-        return frozenset(self._function.parameters).union(*(one.parameters for one in self._allowed))
+        return frozenset(self._function.parameters).union(*(polynomial.parameters for polynomial in self._allowed))
 
     @cached_property
     def _unexpanded(self) -> frozenset[int]:

@@ -280,7 +280,7 @@ class Footprints:
             for alike, motion in zip(self.references, self.motions, strict=True):
                 if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
                     starts.update(int(start) for start in alike.starts)
-            apart = (int(start) - other for start in reference.starts for other in starts)
+            apart = (int(start) - start_alike for start in reference.starts for start_alike in starts)
             self._distances[k] = {0, *(distance for distance in apart if abs(distance) >= self.line)}
         return self._distances[k]
 

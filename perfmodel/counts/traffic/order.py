@@ -1,4 +1,16 @@
-"""The order in which a device runs the instances of a launch's statements."""
+"""The order in which a device runs the instances of a launch's statements.
+
+The picture is the loops as they are nested when a kernel runs, those over groups and work-items among them. Without
+barriers, one work-item after another (``serial``) or all lanes along l.0 together (``lockstep``)::
+
+    serial                    lockstep
+    g.0                       g.0
+        l.0                       k
+            k                         l.0
+                s += a[...]               s += a[...]
+
+Between barriers, a serial device runs all work-items inside of each loop that contains them: g.0, k, l.0.
+"""
 
 from __future__ import annotations
 
@@ -103,9 +115,9 @@ def _depth(outside: Path) -> int:
 
 def _places(node: Node, place: Place) -> tuple[Place, ...]:
     """Return the place of a node and those of all nodes below it, each with that before it."""
-    found: list[Place] = [place]
+    places: list[Place] = [place]
     if isinstance(node, Loop):
         for k, child in enumerate(node.body):
-            found.append((*place, node.iname, 2 * k - 1))
-            found.extend(_places(child, (*place, node.iname, 2 * k)))
-    return tuple(found)
+            places.append((*place, node.iname, 2 * k - 1))
+            places.extend(_places(child, (*place, node.iname, 2 * k)))
+    return tuple(places)

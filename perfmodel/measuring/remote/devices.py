@@ -128,12 +128,11 @@ def described(client: Any, worker: str, slug: str) -> tuple[int, DeviceFacts, st
     """
     with asking(client):
         (answer,) = client.run(describe, slug, workers=[worker], on_error="return").values()
-    if isinstance(answer, BrokenDeviceError | UnknownDeviceError):
-        raise answer
     if isinstance(answer, OSError | asyncio.TimeoutError):  # what Dask says of a worker that it cannot reach
         return None
     if isinstance(answer, Exception):
-        raise BrokenDeviceError(slug, one_line(answer))
+        ours = isinstance(answer, BrokenDeviceError | UnknownDeviceError)
+        raise answer if ours else BrokenDeviceError(slug, one_line(answer))
     index, facts, lock = answer
     return index, facts, lock
 

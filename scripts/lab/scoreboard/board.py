@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from perfmodel.display import columns_text
 from perfmodel.errors import OptionError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.io import write_whole
 from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.report.layout import columns_text
 from perfmodel.store import TESTS_FILE
 from scripts.lab.scoreboard.black_box import choose_black_box, group_error, importances
 from scripts.lab.scoreboard.ideas import BLACK_BOX, Idea, every_idea, read_ideas, with_measured_twins

@@ -10,10 +10,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from perfmodel.display import cell_text
+from perfmodel.display import cell_text, csv_text
 from perfmodel.documents import read_file
 from perfmodel.errors import DocumentError, StoreFormatError
-from perfmodel.report.layout import csv_text
 from scripts.lab.scoreboard.scoring import Scoring
 
 COLUMNS = tuple(one.name for one in fields(Scoring))

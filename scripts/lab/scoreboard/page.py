@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from perfmodel.compare.protocols import PROTOCOLS
-from perfmodel.report.layout import below_marker, markdown_table, percent, seconds_text
+from perfmodel.display import below_marker, markdown_table, percent, seconds_text
 from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS
 from scripts.lab.scoreboard.goals import SIMULATED as SIMULATED_GOALS
 from scripts.lab.scoreboard.goals import hold

@@ -6,7 +6,7 @@ import csv
 import json
 from io import StringIO
 
-from perfmodel.report.families import families_csv, families_document, families_table
+from perfmodel.compare.tables import families_csv, families_document, families_table
 from tests.compare.test_contenders_side_by_side import contenders
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.report.fitted import blocks_text, fitted_text
+from perfmodel.display import blocks_text, fitted_text
 
 ROWS = [
     ("name", "time", "share", "note"), ("global_load_32_stride1", "1.5 ms", "90 %", "good"), ("b", "2 s", "1 %", ""),

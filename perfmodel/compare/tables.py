@@ -1,4 +1,4 @@
-"""Model families side by side, as one table and as CSV."""
+"""Comparisons as plain text, readable on a terminal and in a log; families side by side also as CSV and JSON."""
 
 from __future__ import annotations
 
@@ -6,13 +6,51 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from perfmodel.compare.comparison import Comparison, kernels, time_cells
 from perfmodel.compare.contenders import COLUMNS, COMPARED, Contender, records
-from perfmodel.report.fitted import fitted_text
-from perfmodel.report.layout import csv_text, kernels, percent, seconds_text, unranked_note
+from perfmodel.compare.figures import summarise
+from perfmodel.display import columns_text, csv_text, fitted_text, percent, seconds_text
 
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
 LESS = ("predict", "fit", "weights", "tau", "regret", "factor - 1")
+
+
+def error_table(rows: Sequence[Comparison]) -> str:
+    """Return predicted against measured times with the geometric means of the relative error.
+
+    Variants are named where a kernel has several. The mean is given for each kernel and over all;
+    relative errors below 0.1 % count as 0.1 %.
+    A withheld prediction has its row, and their number is given at the end.
+    """
+    table = [("kernel", "sizes", "measured", "predicted", "error")]
+    for kernel in kernels(rows):
+        own = [row for row in rows if row.kernel == kernel]
+        several = len({row.form for row in own}) > 1
+        table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in own]
+        table.append((kernel, "geometric mean", "", "", percent(summarise(own).error)))
+    table.append(("all", "geometric mean", "", "", percent(summarise(rows).error)))
+    return "\n".join([columns_text(table, left=2), *withheld_note(rows)])
+
+
+
+def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return a line on the predictions that were withheld, if there are any."""
+    withheld = sum(row.predicted is None for row in rows)
+    if not withheld:
+        return ()
+    needs = ", ".join(sorted({name for row in rows for name in row.needs}))
+    return (f"{withheld} of {len(rows)} predictions withheld; never measured: {needs}",)
+
+
+
+def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Name the cases that are left out of choices, if there are any."""
+    left = dict.fromkeys(f"{row.kernel} {row.sizes}" for row in rows if not row.ranked)
+    if not left:
+        return ()
+    return (f"not ranked, since launches fill too few work-groups for each compute unit: {', '.join(left)}",)
+
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:

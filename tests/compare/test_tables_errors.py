@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perfmodel.compare import Comparison
-from perfmodel.report import error_table, weights_table
-from perfmodel.report.layout import unranked_note
+from perfmodel.compare.tables import error_table, unranked_note
+from perfmodel.report.evaluation import weights_table
 
 ROWS = (
     Comparison("stencil", {"n": 1024}, 1e-3, 1.2e-3),  # 20 %
