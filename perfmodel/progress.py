@@ -16,6 +16,29 @@ if TYPE_CHECKING:
 
 LINES_EVERY_S = 5.0
 
+class FailedStep(str):
+    """The note of a step that went wrong: what it is called, and the problem behind a colon.
+
+    Examples
+    --------
+    >>> step = FailedStep("sum n=8", "timeout")
+    >>> step, step.name
+    ('sum n=8: timeout', 'sum n=8')
+    """
+
+    name: str
+    problem: str
+
+    def __new__(cls, name: str, problem: object) -> FailedStep:
+        """Make the note."""
+        note = super().__new__(cls, f"{name}: {problem}")
+        note.name, note.problem = name, str(problem)
+        return note
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # what a copy or a pickle is made from
+        return self.name, self.problem
+
+
 class Progress(Protocol):
     """Receives the reports of one task after another."""
 
@@ -25,7 +48,7 @@ class Progress(Protocol):
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
         """Report a step as done, for which `seconds` [s] of the task were expected.
 
-        `note` names the step, and after a colon says what went wrong.
+        `note` names the step; it is a :class:`FailedStep` where that went wrong.
         """
 
     def tell(self, message: str) -> None:
@@ -99,13 +122,13 @@ class Bar:
         """Count one step as done, which was expected to take `seconds` [s]."""
         self._done += 1
         self._expected_done += seconds
-        failed = ":" in note
+        failed = isinstance(note, FailedStep)
         self._failed += failed
         if self._progress is not None:
             if failed:
                 self.tell(note)
-            name = visible(note.split(":")[0])
-            self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=name)
+            name = note.name if isinstance(note, FailedStep) else note
+            self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=visible(name))
         elif failed:
             self._line(f"{self._task}: {note}")
         elif monotonic() - self._shown >= LINES_EVERY_S:

@@ -37,7 +37,7 @@ MODELS = sorted(pm.families())
 USERS = {name: page for name, page in PAGES.items() if name.startswith("docs/") and "/lab/" not in name}
 ARCHITECTURE = "docs/architecture.md"
 PLACES = ("perfmodel", "perfmodel/counts")
-UNTITLED = ("docs/changes.md", "docs/command-line.md")
+UNTITLED = ("docs/changes.md",)
 #: The sections of the page of models, by the model's name.
 SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGES["docs/models.md"].text, re.DOTALL | re.MULTILINE))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from perfmodel import progress
-from perfmodel.progress import Bar, Progress, Silent, shown, task
+from perfmodel.progress import Bar, FailedStep, Progress, Silent, shown, task
 
 
 class Notes(Silent):
@@ -48,7 +50,7 @@ def test_plain_lines_where_there_is_no_terminal(capsys, monkeypatch):
     bar = Bar()
     bar.start("measuring", 2)
     bar.advance("copy")
-    bar.advance("sum: timeout (took too long)")
+    bar.advance(FailedStep("sum", "timeout (took too long)"))
     bar.stop()
     captured = capsys.readouterr()
     assert "" == captured.out
@@ -71,7 +73,7 @@ def test_a_bar_on_a_terminal(capsys):
     bar = Bar()
     bar.start("measuring", 2)
     bar.advance("copy")
-    bar.advance("sum: timeout")
+    bar.advance(FailedStep("sum", "timeout"))
     bar.stop()
     shown = capsys.readouterr().err
     assert "sum: timeout" in shown
@@ -87,6 +89,14 @@ def test_what_is_left_follows_what_the_steps_were_thought_to_take(capsys, monkey
     clock[0] = 2.0
     bar.advance("the short one", seconds=1.0)
     assert "measuring: 1 of 2, about 18 s left" == capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_name_with_a_colon_is_no_failure(capsys):
+    bar = Bar()
+    bar.start("counting", 1)
+    bar.advance("tile: 16")
+    bar.stop()
+    assert "failed" not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("terminal")
@@ -114,3 +124,8 @@ def test_who_asks_for_a_bar_gets_one():
     assert isinstance(shown(True), Bar)
     assert isinstance(shown(False), Silent)
     assert isinstance(shown(None), Silent)
+
+
+def test_a_failed_step_can_be_copied():
+    step = pickle.loads(pickle.dumps(FailedStep("sum: 8", "timeout")))
+    assert ("sum: 8: timeout", "sum: 8", "timeout") == (step, step.name, step.problem)

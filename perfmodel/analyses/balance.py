@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.errors import FamilyMismatchError
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.dataflow import critical_path, work
+from perfmodel.quantities.instructions import critical_path, work
 from perfmodel.quantities.occupancy import cores
 from perfmodel.quantities.traffic import global_bytes, transfer_bytes
 

@@ -1,13 +1,37 @@
-"""Predictions whose error is far from that of the others."""
+r"""Predictions whose error is far from that of the others, and which terms of a model disagree with the measured time.
+
+A prediction is computed from terms: features times their weights, or parts of an expression. Let t be the time of an
+outlier and :math:`T(\tau_1, \tau_2, \ldots)` the model. Term m could *explain* it if some factor
+:math:`r_m \in [0, R]` of its cost gives the measured time, :math:`T(\ldots, r_m \tau_m, \ldots) = t`, all else equal; R
+is :data:`MOST`. But the same term was paid by other kernels too, and these were predicted well. If it cost
+:math:`r_m` times as much in all of them, some would be predicted badly. A term **disagrees** where it could explain the
+outlier and at least half of those others would stay inside of the fences: what the others show does not speak against
+it. Where no term disagrees, no single cost explains the time, and it has another reason: one that the model does not
+know, or several at once.
+
+The others are the well predicted cases of the same kernel, or where these are fewer than :data:`FEWEST` those of all
+kernels. Where cases of the same kernel share all terms in the same proportions, nothing can disagree. That is so by
+design: the model sees no difference between them.
+
+It is a test of one term at a time, as the change of one factor at a time in a screening of causes, and no proof.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.compare import Comparison
+from perfmodel.compare import Comparison, Comparisons, compare
+from perfmodel.display import in_words
+
+if TYPE_CHECKING:
+    from perfmodel.predicting.model import FittedModel
+    from perfmodel.store import Measurements
 
 FENCE = 1.5
 """An outlier is this many interquartile ranges outside of the quartiles (Tukey, *Exploratory Data Analysis*, 1977)."""
@@ -40,3 +64,191 @@ def fences(rows: Iterable[Comparison]) -> tuple[float, float]:
 def log_error(row: Comparison) -> float:
     r"""Return :math:`\log(p/t)` of a case that is predicted; infinite where the prediction is not above zero."""
     return math.log(row.predicted / row.measured) if row.predicted is not None and row.predicted > 0 else math.inf
+
+
+MOST = 20.0
+"""A term that would have to cost more times as much is not named [1]."""
+FEWEST = 4
+"""With fewer well predicted cases of the same kernel, those of all kernels are asked."""
+SPOILED = 0.5
+"""A term disagrees if its changed cost takes at most this share of the others out of the fences [1]."""
+
+
+@dataclass(frozen=True)
+class TermInOutlier:
+    """A term of an outlier, beside the same term in cases that are predicted well.
+
+    Parameters
+    ----------
+    term
+        Its name.
+    seconds
+        What it takes in the prediction of the outlier [s].
+    share
+        That over the predicted time [1]; NaN where that is not above zero.
+    usual_share
+        Median of its shares in the others [1]; NaN where there are none.
+    factor
+        How many times its cost would give the measured time [1]; None where none up to :data:`MOST` does.
+    spoiled
+        Share of the others that this cost would take out of the fences [1]; None without a factor or others.
+    """
+
+    term: str
+    seconds: float
+    share: float
+    usual_share: float
+    factor: float | None
+    spoiled: float | None
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether it could explain the measured time, and the others do not speak against it."""
+        return self.factor is not None and self.spoiled is not None and self.spoiled <= SPOILED
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A case whose measured time is far from the predicted one.
+
+    Parameters
+    ----------
+    case
+        Its kernel, variant, sizes and times.
+    terms
+        Its terms: those that could explain it first, the ones that spoil least and change least before others; then
+        the rest, the largest first.
+    others
+        How many well predicted cases they are held against.
+    same_kernel
+        Whether these are of the same kernel.
+    """
+
+    case: Comparison
+    terms: tuple[TermInOutlier, ...]
+    others: int
+    same_kernel: bool
+
+    @property
+    def factor(self) -> float:
+        """The predicted over the measured time [1]."""
+        return math.nan if self.case.predicted is None else self.case.predicted / self.case.measured
+
+    @property
+    def disagreeing(self) -> tuple[TermInOutlier, ...]:
+        """The terms that disagree."""
+        return tuple(one for one in self.terms if one.disagrees)
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """The outliers of a model among measured cases, the worst first.
+
+    Parameters
+    ----------
+    found
+        The outliers.
+    cases
+        All cases, predicted or withheld.
+    between
+        The errors log(p/t) outside of which a case is an outlier.
+    """
+
+    found: tuple[Outlier, ...]
+    cases: Comparisons
+    between: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Priced:
+    """A case with its terms, and its time if they took others."""
+
+    case: Comparison
+    terms: Mapping[str, float]
+    time: Callable[[Mapping[str, float]], float]
+
+    def if_costs(self, term: str, factor: float) -> float:
+        """Return the predicted time if a term cost so many times as much."""
+        return float(self.time({**self.terms, term: factor * self.terms.get(term, 0.0)}))
+
+
+def explained_outliers(model: FittedModel, measured: Measurements, factor: float | None = None) -> Outliers:
+    """Return the cases whose measured time is far from a model's prediction, with the terms that disagree.
+
+    Parameters
+    ----------
+    model
+        A fitted model.
+    measured
+        Measurements of its device.
+    factor
+        A case is an outlier if it is predicted too long or too short by more than this factor [1]; by default if it is
+        outside of Tukey's fences (:func:`perfmodel.analyses.outliers.fences`).
+    """
+    cases = compare(model, measured)
+    between = fences(cases) if factor is None else (-math.log(factor), math.log(factor))
+    far = outliers_of(cases, between)
+    if not far:
+        return Outliers((), cases, between)
+    price = _pricing(model, measured)
+    well = [price(one) for one in cases if one.predicted is not None and one not in far]
+    return Outliers(tuple(_explained(price(one), well, between) for one in far), cases, between)
+
+
+def _pricing(model: FittedModel, measured: Measurements) -> Callable[[Comparison], _Priced]:
+    rows = {(row.kernel, in_words(row.variant), in_words(row.parameters)): row for row in measured}
+
+    def price(one: Comparison) -> _Priced:
+        row = rows[one.kernel, one.form, one.sizes]
+        return _Priced(one, *model.by_terms(measured.counts[row.counts_hash], row.parameters))
+
+    return price
+
+
+def _explained(outlier: _Priced, well: Sequence[_Priced], between: tuple[float, float]) -> Outlier:
+    own = [one for one in well if one.case.kernel == outlier.case.kernel]
+    others = own if len(own) >= FEWEST else well
+    found = [_term(outlier, name, others, between) for name, seconds in outlier.terms.items() if seconds]
+    found.sort(key=_order)
+    return Outlier(outlier.case, tuple(found), len(others), others is own)
+
+
+def _order(one: TermInOutlier) -> tuple[bool, float, float]:
+    """Return what orders terms: what they would spoil, and how far their cost would have to change; then their size."""
+    if one.spoiled is None:
+        return True, 0.0, -abs(one.seconds)
+    return False, one.spoiled, abs(math.log(one.factor)) if one.factor else math.inf
+
+
+def _term(outlier: _Priced, term: str, others: Sequence[_Priced], between: tuple[float, float]) -> TermInOutlier:
+    factor, spoiled = explaining_factor(lambda r: outlier.if_costs(term, r), outlier.case.measured), None
+    if factor is not None and others:
+        changed = ((one.if_costs(term, factor), one.case.measured) for one in others)
+        inside = sum(between[0] <= math.log(p / t) <= between[1] if p > 0 else False for p, t in changed)
+        spoiled = 1 - inside / len(others)
+    shares = [_share(one, term) for one in others]
+    usual = median(shares) if shares else math.nan
+    return TermInOutlier(term, outlier.terms[term], _share(outlier, term), usual, factor, spoiled)
+
+
+def _share(one: _Priced, term: str) -> float:
+    whole = one.case.predicted or 0.0
+    return one.terms.get(term, 0.0) / whole if whole > 0 else math.nan
+
+
+def explaining_factor(time: Callable[[float], float], measured: float) -> float | None:
+    """Return the factor between 0 and :data:`MOST` of a term at which a time is the measured one; None of none.
+
+    Examples
+    --------
+    >>> round(explaining_factor(lambda r: 2.0 + 3.0 * r, 8.0), 9)
+    2.0
+    >>> explaining_factor(lambda r: 2.0 + 3.0 * r, 1.0) is None
+    True
+    """
+    from scipy.optimize import brentq
+
+    low, high = time(0.0) - measured, time(MOST) - measured
+    if not (math.isfinite(low) and math.isfinite(high)) or low * high > 0 or low == high:
+        return None
+    return float(brentq(lambda r: time(r) - measured, 0.0, MOST, xtol=1e-12))

@@ -29,9 +29,9 @@ from perfmodel.lazy import Lazy
 from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign
 from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
-from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.models import families
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import TESTS_FILE, read
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _fit_families(
             models[name] = fitted_model(fits[name])
         except PerfModelError as error:
             problems[name] = " ".join(str(error).split())
-            advance(f"{name}: {problems[name]}")
+            advance(FailedStep(name, problems[name]))
         else:
             models[name].save(target / f"{name}.json")
             advance(name)

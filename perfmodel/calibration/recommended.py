@@ -254,7 +254,7 @@ def _weights_of(used: DeviceFacts, family: str | None) -> FoundWeights:
         path = recommended_weights(folder) if family is None else folder / f"{file_part(family)}.json"
         if not differ and path is not None and path.is_file():
             return FoundWeights(path, facts, origin)
-        known.append(_described(folder, facts, differ))
+        known.append(_described(folder, facts, differ, used))
     wanted = f" and the family {family}" * bool(family)
     problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
     raise NoWeightsError(problem, tuple(known))
@@ -276,9 +276,12 @@ def _devices() -> Iterator[tuple[str, Path, DeviceFacts]]:
             yield origin, folder, facts
 
 
-def _described(folder: Path, facts: DeviceFacts, differ: tuple[str, ...] = ()) -> str:
+def _described(
+    folder: Path, facts: DeviceFacts, differ: tuple[str, ...] = (), used: DeviceFacts | None = None
+) -> str:
     """Return a folder with its device; of a device that is nearly the one in use only what differs."""
-    same = bool(differ) and not any(one.startswith(("name ", "platform ")) for one in differ)
+    pairs = ((facts.name, used.name), (facts.platform, used.platform)) if used else ()
+    same = bool(differ) and all(known == here or not known or not here for known, here in pairs)
     return f"{shown(folder)} ({', '.join(differ) if same else _names(facts)})"
 
 

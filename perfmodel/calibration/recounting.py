@@ -12,8 +12,8 @@ from perfmodel import store
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.changes import Change, changes, parts
 from perfmodel.errors import PerfModelError, StoreMissingError
-from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
 from perfmodel.store.files import Place, rename_counts
 
@@ -102,7 +102,7 @@ def recount(
     with task(bar, "counting kernels again", len(wanted)):
         for one, counts in wanted:
             found.append(_again(one, counts, classes))
-            bar.advance(f"{one.kernel}: {found[-1].message}" if found[-1].message else one.kernel)
+            bar.advance(FailedStep(one.kernel, found[-1].message) if found[-1].message else one.kernel)
     return tuple(found)
 
 

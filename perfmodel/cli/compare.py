@@ -179,7 +179,7 @@ def outliers_command(
     A term disagrees if another cost of it alone gives the measured time, and that cost would leave most of the cases
     well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
     """
-    from perfmodel.analyses.disagreements import explained_outliers
+    from perfmodel.analyses.outliers import explained_outliers
     from perfmodel.report.outliers import outliers_document, outliers_text
 
     if factor is not None and not 1 < factor < math.inf:

@@ -379,8 +379,7 @@ def check_pictures(graph: Path | None, memory: Path | None) -> None:
 
 def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
-    from perfmodel.analyses.latencies import Latencies
-    from perfmodel.analyses.timeline import timeline
+    from perfmodel.analyses.timeline import Latencies, timeline
     from perfmodel.analyses.work_flow import work_flow
     from perfmodel.display import seconds_text
     from perfmodel.report.work_flow import draw_work_flow

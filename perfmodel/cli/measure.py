@@ -22,9 +22,9 @@ from perfmodel.cli.options import (
     sizes,
 )
 from perfmodel.cli.output import print_document, print_text
-from perfmodel.cli.scheduler import run_for_each_device, target_device
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.streams import supervise_command
+from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:

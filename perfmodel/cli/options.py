@@ -13,7 +13,6 @@ from warnings import warn
 
 import typer
 
-from perfmodel.cli.scheduler import Scheduler
 from perfmodel.cli.settings import settings
 from perfmodel.cli.size_grammar import MOST, parse_sizes
 from perfmodel.errors import ForeignWeightsWarning, OptionError, PerfModelError, UnknownVariantError, VariantError
@@ -82,6 +81,13 @@ Budget = Annotated[
     float | None,
     typer.Option("--budget", min=0, help="Begin no measurement after so many seconds; each class in turn."),
 ]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS",
+        help="Measure on the devices of this Dask scheduler's workers (perfmodel worker); on all without --device.",
+    ),
+]  # fmt: skip
 DeviceFile = Annotated[
     str | None,
     typer.Option(

@@ -130,7 +130,7 @@ def _counted(
             counts[name] = count(unit, subgroup_size, check=True, statistics=known)
         except PerfModelError as error:
             uncounted[name] = str(error)
-        bar.advance(name.replace(":", " "))  # a colon would mean a failure
+        bar.advance(name)
     return counts, uncounted
 
 

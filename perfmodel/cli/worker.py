@@ -1,18 +1,27 @@
-"""``perfmodel worker``: offer a device of this machine to campaigns that run elsewhere."""
+"""``perfmodel worker``, which offers a device, and ``--scheduler``, which measures on those of Dask's workers."""
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from types import FrameType
+from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from perfmodel.cli.options import DeviceName
 from perfmodel.cli.output import print_document
-from perfmodel.errors import OptionError
+from perfmodel.errors import AmbiguousDeviceError, OptionError
+
+if TYPE_CHECKING:
+    from perfmodel.opencl import Device
 
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Of a Dask scheduler, such as tcp://host:8786.")]
 Listen = Annotated[
@@ -34,7 +43,7 @@ WORKER_CLASS = "perfmodel.measuring.remote.device_worker.DeviceWorker"
 _SETTINGS = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 
 
-def command(
+def worker_command(
     address: Address, device: DeviceName = None, listen: Listen = None, tls_ca_file: Authority = None,
     tls_cert: Certificate = None, tls_key: Key = None, json: bool = False,
 ) -> None:  # fmt: skip
@@ -143,3 +152,172 @@ def _heard(host: str, protocol: str) -> str:
         f"listening on {where}, neither encrypted nor authenticated: who can connect there can run programs as you; "
         "TLS prevents that (--tls-ca-file, --tls-cert, --tls-key)"
     )
+
+
+#: Devices by their lock: those of one list are measured in turn.
+Turns = Sequence[Sequence[str]]
+
+#: Signals that end this process: Ctrl-C, the end of a job, the end of a terminal.
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def target_device(scheduler: str | None, selector: str | None) -> Iterator[Device]:
+    """Give the device that is meant: of this machine, or of a scheduler's workers.
+
+    Raises
+    ------
+    NoDeviceError, UnknownDeviceError, BrokenDeviceError
+        As :func:`perfmodel.opencl.find` does.
+    SchedulerError, NoWorkerError, AmbiguousDeviceError, WorkerVersionError
+        As :func:`perfmodel.measuring.remote.devices.workers_device` does.
+    """
+    if scheduler is None:
+        from perfmodel.opencl import find
+
+        yield find(selector)
+        return
+    from perfmodel.cluster import connected
+    from perfmodel.measuring.remote.devices import workers_device
+
+    with connected(scheduler) as client:
+        yield workers_device(client, selector)
+
+
+def run_for_each_device(
+    context: typer.Context, scheduler: str | None, selector: str | None, single: Mapping[str, bool]
+) -> None:
+    """Run this command once for each device of the workers, and end with the worst status; return if it is for one.
+
+    Devices that share a lock, as the drivers of one processor do, have their turns; others run at the same time.
+
+    Parameters
+    ----------
+    context : typer.Context
+        It holds the command that runs this program again.
+    scheduler, selector : str, optional
+        What ``--scheduler`` and ``--device`` give.
+    single : mapping
+        By each option that is for one device only, whether it was given.
+
+    Raises
+    ------
+    OptionError
+        Such an option was given for several devices, or ``--device`` is an index.
+    """
+    if scheduler is None:
+        return
+    if selector is not None:
+        if selector.strip().isdecimal():
+            told = f"--device {selector} is an index, and --scheduler was given"
+            raise OptionError(told, "give the device's name: each worker's machine has indices of its own")
+        return
+    from perfmodel.cluster import connected
+    from perfmodel.measuring.remote.devices import turns
+
+    with connected(scheduler) as client:
+        found = turns(client)
+    slugs = sorted(slug for turn in found for slug in turn)
+    if len(slugs) < 2:
+        return
+    if option := next((name for name, given in single.items() if given), None):
+        told = f"{option} was given with --scheduler, whose workers have {len(slugs)} devices"
+        raise OptionError(told, f"give --device too, one of {', '.join(slugs)}")
+    if not context.obj:
+        raise AmbiguousDeviceError("", tuple(slugs))
+    raise typer.Exit(run_in_turns(context.obj, found))
+
+
+def run_in_turns(command: Sequence[str], turns: Turns) -> int:
+    """Run a command with ``--device`` for each device; one after another in each list, the lists at the same time.
+
+    What it says on standard error is passed on with the device's name in front, its result as a whole at its end.
+    An interrupt is passed on once, and a second one kills; a signal that ends this process ends the commands too.
+
+    Returns
+    -------
+    int
+        The largest status; that of a process which a signal ends, where one did.
+    """
+    children = _Children()
+
+    def run(turn: Sequence[str]) -> int:
+        return max((run_one(slug) for slug in turn), default=0)
+
+    def run_one(slug: str) -> int:
+        child = children.begin([*command, "--device", slug])
+        if child is None:
+            return 0
+        with child, ThreadPoolExecutor(1) as reader:
+            result = reader.submit(cast(IO[str], child.stdout).read)
+            for line in cast(IO[str], child.stderr):
+                print(f"{slug}: {line}", end="", file=sys.stderr, flush=True)
+            print(result.result(), end="", flush=True)
+        children.ended(child)
+        return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+    with children.told_of_signals(), ThreadPoolExecutor(len(turns)) as pool:
+        statuses = [pool.submit(run, turn) for turn in turns]
+        wait(statuses)
+    if children.signals[:1] == [signal.SIGINT]:
+        raise KeyboardInterrupt
+    if children.signals:
+        return 128 + children.signals[0]
+    return max(one.result() for one in statuses)
+
+
+class _Children:
+    """The commands that run; none begins after a signal.
+
+    Attributes
+    ----------
+    signals : list of int
+        Those that came, in their order.
+    """
+
+    def __init__(self) -> None:
+        self.signals: list[int] = []
+        self._running: set[subprocess.Popen[str]] = set()
+        self._mutex = threading.RLock()  # a second signal may come while the first one is handled
+
+    def begin(self, command: Sequence[str]) -> subprocess.Popen[str] | None:
+        """Begin a command in a session of its own, so that Ctrl-C in a terminal reaches it by this process only."""
+        with self._mutex:
+            if self.signals:
+                return None
+            child = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                errors="replace", start_new_session=True,
+            )  # fmt: skip
+            self._running.add(child)
+            return child
+
+    def ended(self, child: subprocess.Popen[str]) -> None:
+        """Forget a command that has ended."""
+        with self._mutex:
+            self._running.discard(child)
+
+    @contextmanager
+    def told_of_signals(self) -> Iterator[None]:
+        """Pass on signals that come during the block, but for those that this process ignores."""
+        mine = threading.current_thread() is threading.main_thread()  # others cannot handle signals
+        handled = [one for one in _ENDING if mine and signal.getsignal(one) is not signal.SIG_IGN]
+        before = {one: signal.signal(one, self._pass_on) for one in handled}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        """Interrupt the commands, which pass that on themselves; end them with all that they began on other signals."""
+        with self._mutex:
+            self.signals.append(number)
+            for child in self._running:
+                with suppress(ProcessLookupError):
+                    if len(self.signals) > 1:
+                        os.killpg(child.pid, signal.SIGKILL)
+                    elif number == signal.SIGINT:
+                        child.send_signal(signal.SIGINT)
+                    else:
+                        os.killpg(child.pid, signal.SIGTERM)

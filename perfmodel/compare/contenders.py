@@ -26,6 +26,7 @@ from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.options import FitOptions
 from perfmodel.models import families, find_family
+from perfmodel.progress import FailedStep
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -253,7 +254,7 @@ def contenders(
     begin(f"families on {known.device}", len(fits))
     found = []
     for one in map(contender_of, fits):
-        advance(f"{one.family}: {one.problem}" if one.problem else one.family)
+        advance(FailedStep(one.family, one.problem) if one.problem else one.family)
         found.append(one)
     return on_common_cases(sorted(found, key=lambda one: one.family))
 

@@ -18,12 +18,12 @@ from perfmodel.errors import ForeignDeviceError
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.campaign import SHORT_S, Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.measuring.record import Bench, origin
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.measuring.timing import sample
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.isolation import Isolation, isolation_path, read_isolations
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def prove_isolation(
                         store.append_line(file, proof.model_dump(mode="json", by_alias=True))
                         problem = _problem(proof)
                     name = f"{subject.kernel.name} {store.canonical(subject.variant).replace(':', '=')}"
-                    progress.advance(name + problem)
+                    progress.advance(FailedStep(name, problem) if problem else name)
             todo = [subject for subject in todo if _may_rise(proofs[prover.described(subject).key], visit + 1)]
             if not todo:
                 break
@@ -85,7 +85,7 @@ def prove_isolation(
 
 
 def _problem(proof: Isolation) -> str:
-    return "" if proof.proved else f": not proved ({proof.message or f'time rose by {proof.rise:.0%}'})"
+    return "" if proof.proved else f"not proved ({proof.message or f'time rose by {proof.rise:.0%}'})"
 
 
 def _may_rise(proof: Isolation, visits: int) -> bool:

@@ -30,6 +30,7 @@ from perfmodel.measuring.subject import (
 )
 from perfmodel.measuring.timing import Samples, now, sample, versions
 from perfmodel.opencl import quiet_compiler
+from perfmodel.progress import FailedStep
 from perfmodel.store import Measurement
 
 if TYPE_CHECKING:
@@ -277,4 +278,4 @@ def origin(bench: AnyBench, subject: Subject) -> dict[str, Any]:
 
 def outcome(row: Measurement) -> str:
     """Name the kernel class of a record, with the failure if there was one."""
-    return row.kernel if row.status == "ok" else f"{row.kernel}: {row.status} ({row.message})"
+    return row.kernel if row.status == "ok" else FailedStep(row.kernel, f"{row.status} ({row.message})")

@@ -16,7 +16,7 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
 - instructions: of :func:`perfmodel.quantities.instructions.instructions`, averages over all work-items; a division, a
   power and any function are special (SFU). A warp issues one at least.
 - ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
-  use (:mod:`perfmodel.quantities.dataflow`); both 1 in counts stored before dataflow was recorded.
+  use (:mod:`perfmodel.quantities.instructions`); both 1 in counts stored before dataflow was recorded.
 - O_CFdiv, which the paper only describes ("all the instructions in both paths"): the instructions of a work-item
   that takes every path, less those of the mean work-item: an upper bound. O_bank, likewise: an issue for each
   serialised access, where the number of ``banks`` is known.
@@ -33,11 +33,10 @@ import numpy as np
 
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.dataflow import instruction_parallelism, memory_parallelism
-from perfmodel.quantities.instructions import instructions
+from perfmodel.quantities.instructions import instruction_parallelism, instructions, memory_parallelism
 from perfmodel.quantities.occupancy import active_units, launched
+from perfmodel.quantities.subgroup_accesses import global_accesses, subgroup_transactions
 from perfmodel.quantities.traffic import transfer_bytes
-from perfmodel.quantities.transactions import global_accesses, subgroup_transactions
 
 FERMI_SPECIAL_SHARE = 4 / 32
 SPECIAL = ("op_float*_special", "op_float*_div", "op_float*_pow")

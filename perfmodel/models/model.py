@@ -17,8 +17,7 @@ from perfmodel.expressions.trees import children
 from perfmodel.facts.fact import FactValue
 from perfmodel.features import matches, unit
 from perfmodel.lazy import Lazy, cached_property
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.computed import computed
+from perfmodel.quantities.case import Case, computed
 
 EXPRESSION = "expr:"
 """Prefix of a family's definition where the rest of it is an expression."""

@@ -16,7 +16,7 @@ r"""The Synchronous Parallel Throughput (SPT) model of Karsin.
 - y, barriers (4.5): those that each work-item meets.
 
 :math:`M_g = M_o M_I` etc.; :math:`M_y = M_o`. :math:`M_I` is the kernel's instruction-level parallelism
-(:mod:`perfmodel.quantities.dataflow`): independent loads for g, all instructions between barriers for s and
+(:mod:`perfmodel.quantities.instructions`): independent loads for g, all instructions between barriers for s and
 r; 1 where it is not known (4.7). :math:`M_o` (4.7) are the work-items for each core: of as many groups
 as there are, or fit into local memory, registers and the device's limits, as far as those are known.
 :math:`M_o = 1` on a CPU, or where measurements say that oversubscription hides nothing (fact

@@ -30,10 +30,9 @@ from typing import Any
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.dataflow import fast_critical_path
-from perfmodel.quantities.instructions import fast_work
+from perfmodel.quantities.instructions import fast_critical_path, fast_work
 from perfmodel.quantities.occupancy import cores, items_held, scheduling_factor
-from perfmodel.quantities.transactions import row_transactions
+from perfmodel.quantities.subgroup_accesses import row_transactions
 
 
 def quantities(case: Case) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import fast_work
 from perfmodel.quantities.occupancy import cores, items_held
-from perfmodel.quantities.transactions import row_transactions
+from perfmodel.quantities.subgroup_accesses import row_transactions
 
 
 def quantities(case: Case) -> dict[str, Any]:

@@ -10,7 +10,7 @@ r"""The work-depth model with input and output: Kim et al. (2012), chapter 2.
 The work W are the nodes of the kernel's graph: operations and, as in figure 2.3, the loads of global
 and local memory that fetch their operands, over all work-items. The depth D are the nodes on the
 longest chain of dependences: sequential trips multiply, parallel inames enter once
-(:mod:`perfmodel.quantities.dataflow`). QL is the traffic of the footprints
+(:mod:`perfmodel.quantities.instructions`). QL is the traffic of the footprints
 (:func:`perfmodel.quantities.traffic.global_bytes`). A core is a lane, ``lanes_per_unit`` of each compute unit;
 where that is not known, as many as a sub-group has. :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta` are fitted, and
 the cost of a launch, which the chapter leaves out.
@@ -27,7 +27,7 @@ import numpy as np
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.dataflow import critical_path, work
+from perfmodel.quantities.instructions import critical_path, work
 from perfmodel.quantities.occupancy import cores
 from perfmodel.quantities.traffic import global_bytes
 

@@ -30,7 +30,7 @@ from perfmodel.errors import (
 )
 from perfmodel.processes.executors import OwnProcesses, is_death, processes_for
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, work
-from perfmodel.progress import Progress, shown
+from perfmodel.progress import FailedStep, Progress, shown
 from perfmodel.progress import task as reported
 
 SENT = 2
@@ -220,7 +220,7 @@ class _Course:
 
 
 def _note(name: str, value: Any) -> str:
-    return f"{name}: {value}" if isinstance(value, PerfModelError) else name
+    return FailedStep(name, value) if isinstance(value, PerfModelError) else name
 
 
 def _warn(text: str, category: type[Warning] = WorkerDiedWarning) -> None:

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.dataflow import instruction_parallelism, memory_parallelism
-from perfmodel.quantities.instructions import fused_operations
+from perfmodel.quantities.instructions import fused_operations, instruction_parallelism, memory_parallelism
 from perfmodel.quantities.occupancy import cores, groups_per_launch, items_per_group
 
 PER_OPERATION: Mapping[str, float] = MappingProxyType({"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0})

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.errors import FlowUnknownError
-from perfmodel.quantities.cache_lines import EVERYTHING, fetched_lines, last_cache, touched_lines
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.occupancy import groups_held, groups_per_launch
-from perfmodel.quantities.operations import SIMPLE
 from perfmodel.quantities.subgroup_accesses import local_passes, segments
+from perfmodel.quantities.traffic import EVERYTHING, fetched_lines, last_cache, touched_lines
 
 if TYPE_CHECKING:
     from perfmodel.counts.nests.issues import Issue, IssuedAccess

@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import instructions
 from perfmodel.quantities.occupancy import active_units, groups_per_launch, launched
-from perfmodel.quantities.transactions import global_accesses, subgroup_transactions
+from perfmodel.quantities.subgroup_accesses import global_accesses, subgroup_transactions
 
 WARP_UNITS: Mapping[str, str] = MappingProxyType({
     **dict.fromkeys(("insts", "mem_insts", "periods"), "operation"), "warp_bytes": "B", "rounds": "launch",

@@ -1,6 +1,6 @@
 """Outliers of a model and the terms that disagree, as a table, as CSV and as a document.
 
-:mod:`perfmodel.analyses.disagreements` finds them.
+:mod:`perfmodel.analyses.outliers` finds them.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.analyses.disagreements import SPOILED
+from perfmodel.analyses.outliers import SPOILED
 from perfmodel.analyses.words import term_words
 from perfmodel.compare.tables import withheld_note
 from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.disagreements import Outlier, Outliers, TermInOutlier
+    from perfmodel.analyses.outliers import Outlier, Outliers, TermInOutlier
     from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.outliers/1"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.compare.figures import Choice
 from perfmodel.measuring.campaign import SETUP_S, Campaign
-from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
 from perfmodel.store.measurement import AGREEMENT
 from perfmodel.tuning.trials import Trials, runs_of
@@ -93,7 +93,7 @@ def _visited(trials: Trials, name: str, point: Sizes, ended: dict[tuple[str, str
         sleep(max(0.0, ended[place] + trials.campaign.apart_s - monotonic()))
     row = trials.visit(name, point)
     ended[place] = monotonic()
-    return name if row.status == "ok" else f"{name}: {row.status}"
+    return name if row.status == "ok" else FailedStep(name, row.status)
 
 
 def _disagrees(trials: Trials, name: str, point: Sizes) -> bool:

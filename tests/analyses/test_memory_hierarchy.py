@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.analyses.caches import CacheShape
-from perfmodel.analyses.memory_hierarchy import Hierarchy, drawn_order, hit_rates
+from perfmodel.analyses.memory_hierarchy import CacheShape, Hierarchy, drawn_order, hit_rates
 from perfmodel.counts import count
 from perfmodel.counts.trace.trace import trace
 from perfmodel.errors import MissingFactError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.latencies import Latencies
+from perfmodel.analyses.timeline import Latencies
 from perfmodel.analyses.work_flow import work_flow
 from perfmodel.counts import KernelCounts, count
 

@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from perfmodel import cli
+from perfmodel.cli import program
 from perfmodel.errors import OutputError, PerfModelError
 from tests.cli.program import perfmodel
 from tests.shadow import ROOT
@@ -35,7 +35,7 @@ def run_guarded(error: BaseException):
         raise error
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command()(cli._guarded(command))
+    app.command()(program._guarded(command))
     return CliRunner().invoke(app, [])
 
 
@@ -43,20 +43,20 @@ def test_help_names_every_command():
     done = perfmodel("--help")
     assert 0 == done.returncode
     assert "" == done.stderr
-    for name in cli.COMMANDS:
+    for name in program.COMMANDS:
         assert f"\n  {name} " in done.stdout
 
 
 def test_the_schema_of_each_command_stays():
     """The documents themselves are read by the test of each command."""
-    assert {*cli.COMMANDS} == {*SCHEMAS}
+    assert {*program.COMMANDS} == {*SCHEMAS}
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "perfmodel").rglob("*.py"))
     assert [] == [text for texts in SCHEMAS.values() for text in texts if f'SCHEMA = "perfmodel.{text}"' not in code]
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", program.COMMANDS)
 def test_every_command_has_help_and_json(name):
-    done = CliRunner().invoke(cli.application(), [name, "--help"])
+    done = CliRunner().invoke(program.application(), [name, "--help"])
     assert (0, "") == (done.exit_code, done.stderr)
     assert "--json" in done.stdout
 
@@ -108,7 +108,7 @@ def test_our_operating_system_error_is_one_line_too():
 
 def test_a_cache_that_fails_while_loopy_runs_is_one_line(monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
-    monkeypatch.setattr(cli, "settle_caches", lambda: None)
+    monkeypatch.setattr(program, "settle_caches", lambda: None)
     result = run_guarded(sqlite3.OperationalError("database or disk is full"))
     assert 2 == result.exit_code
     assert result.stderr.startswith("perfmodel: error: cannot write '/caches': database or disk is full; make room")
@@ -127,5 +127,5 @@ def test_a_bug_keeps_its_traceback():
 
 @pytest.mark.parametrize("command", ["calibrate", "measure", "fit", "evaluate", "compare", "isolate", "recount"])
 def test_the_help_of_a_long_command_says_how_long_it_takes(command):
-    text = CliRunner().invoke(cli.application(), [command, "--help"]).stdout
+    text = CliRunner().invoke(program.application(), [command, "--help"]).stdout
     assert re.search(r"takes? [^.]*(seconds|minutes?)\b", " ".join(text.split()))

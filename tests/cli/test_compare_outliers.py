@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.analyses.disagreements import explained_outliers
+from perfmodel.analyses.outliers import explained_outliers
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.compare import compare

@@ -8,7 +8,7 @@ import warnings
 import pytest
 import typer
 
-from perfmodel import cli
+from perfmodel.cli import program as commands
 from perfmodel.cli.settings import (
     NARROWEST,
     Bar,
@@ -32,10 +32,10 @@ from perfmodel.errors import (
 )
 from tests.cli.program import perfmodel as program
 
-GROUP = typer.main.get_group(cli.application()).commands
+GROUP = typer.main.get_group(commands.application()).commands
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", commands.COMMANDS)
 def test_every_command_has_them(name):
     parameters = GROUP[name].get_params(typer.Context(GROUP[name]))
     options = {option for parameter in parameters for option in parameter.opts}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from perfmodel.analyses.disagreements import explained_outliers
+from perfmodel.analyses.outliers import explained_outliers
 from perfmodel.analyses.words import term_words
 from perfmodel.report.outliers import COLUMNS, outliers_csv, outliers_document, outliers_text
-from tests.analyses.test_disagreements import ODD, WELL, measured
+from tests.analyses.test_outliers_disagreements import ODD, WELL, measured
 from tests.priced import MODEL
 
 FOUND = explained_outliers(MODEL, measured(*WELL, ODD), factor=2.0)

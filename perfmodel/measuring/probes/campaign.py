@@ -21,8 +21,8 @@ from perfmodel.measuring.opening import opened_prober
 from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, Settings
 from perfmodel.measuring.probes.prober import Prober
 from perfmodel.measuring.probes.visit import PROBES
-from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.measuring.timing import now
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.lines import failure
 from perfmodel.store.probes import append_probe, probes_path, read_probes
 
@@ -105,7 +105,7 @@ def _measure(
             with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
                 run = _visited(prober, folder, settings, probe, (series, visit), deaths)
                 append_probe(folder, run)
-            progress.advance(probe.name + (f": {run.message}" if run.message else ""))
+            progress.advance(FailedStep(probe.name, run.message) if run.message else probe.name)
 
 
 def _visited(

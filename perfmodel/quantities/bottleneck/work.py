@@ -36,7 +36,7 @@ from math import ceil
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
 from perfmodel.quantities.bottleneck.device import Device
-from perfmodel.quantities.operations import SIMPLE
+from perfmodel.quantities.instructions import SIMPLE
 
 WINDOW = 160.0
 """Instructions that an out-of-order core looks ahead.

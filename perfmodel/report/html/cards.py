@@ -1,4 +1,8 @@
-"""A card for each kernel: what its time is made of, what bounds it, and what to try."""
+"""What the report says of each kernel: a card with what its time is made of, what bounds it, and what to try.
+
+Bounds are those of the balance of Kim et al. (2012), of its benefits and of the roofs. Below them are the words
+of the first tab.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,78 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfmodel.analyses import balance, benefits
+from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK
 from perfmodel.analyses.words import term_advice, term_words
-from perfmodel.display import percent, seconds_text
+from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.fitting.uncertainty.cautions import FarOutside
-from perfmodel.report.html.bounds_words import balance_words, benefit_lines, roof_words
-from perfmodel.report.html.values import KernelCard, Key, TermBar
+from perfmodel.report.html.figures import LOWEST
+from perfmodel.report.html.values import KernelCard, Key, Stat, TermBar
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.report_values import KernelTerms, Share
+    from perfmodel.analyses.balance import Balance
+    from perfmodel.analyses.benefits import Benefits
+    from perfmodel.analyses.report_values import KernelTerms, ReportData, Share
     from perfmodel.analyses.roofline import KernelPoint
     from perfmodel.fitting.uncertainty.cautions import Caution
     from perfmodel.models import Family
+
+LEAST = 0.01
+"""Least share of the time that a benefit is worth a line [1]."""
+MEANS = {
+    "itilp_s": "more independent instructions, or more sub-groups at once",
+    "fp_s": "fewer instructions that are not floating-point arithmetic",
+    "serial_s": "less serialised work: barriers, divergent branches, bank conflicts",
+    "memlp_s": "more memory requests at once",
+}
+
+
+def balance_words(found: Balance) -> str:
+    """Return what bounds a kernel by the work-depth model, as a sentence."""
+    times = f"computing takes {seconds_text(found.compute_s)}, moving data {seconds_text(found.memory_s)}"
+    if found.verdict == NO_WORK:
+        return "By work and depth: it computes nothing and moves nothing that costs time."
+    if found.verdict == COMPUTE_BOUND:
+        return f"By work and depth: bound by computing ({times})."
+    if found.verdict == MEMORY_BOUND:
+        moved = bytes_text(found.transfers * found.transfer_bytes)
+        return f"By work and depth: bound by memory bandwidth ({moved} must move; {times})."
+    if found.holds:
+        can, has = f"{found.parallelism:.3g} operations can run at once on average", f"{found.cores:.3g} lanes"
+        return f"By work and depth: too little parallelism; {can}, and the device has {has} ({times})."
+    can, would = f"{found.memory_parallelism:.3g} transfers can be under way at once", f"{found.hidden:.3g}"
+    return f"By work and depth: too little parallelism; {can}, and {would} would hide the latency ({times})."
+
+
+def roof_words(point: KernelPoint) -> str:
+    """Return where a kernel stands below the roofs, as a sentence."""
+    if not point.operations:
+        rate = "It has no floating-point operations"
+    else:
+        rate = f"It reaches {rate_text(point.rate, 'op/s')}"
+        if math.isfinite(point.intensity):
+            rate += f" at {point.intensity:.3g} operations for each byte"
+    if not math.isfinite(point.share):
+        return f"Below the roofs: {_lower(rate)}; a roof that it needs is not known."
+    lowest = f"the lowest roof is {LOWEST[point.bound][0]}"
+    return f"Below the roofs: {_lower(rate)}; {lowest}, which it uses to {percent(point.share)}."
+
+
+def benefit_lines(found: Benefits) -> tuple[str, ...]:
+    """Return what could be saved at most, the most first; what is below :data:`LEAST` of the time is left out."""
+    whole = found.seconds
+    saved = sorted(((float(getattr(found, name)), means) for name, means in MEANS.items()), reverse=True)
+    return tuple(
+        f"{means[:1].upper()}{means[1:]}: saves at most {seconds_text(seconds)} of the {seconds_text(whole)} that the "
+        "model gpuperf expects."
+        for seconds, means in saved
+        if whole > 0 and seconds >= LEAST * whole
+    )
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
 
 SHOWN = 0.005
 """Least share of a term that has a bar [1]."""
@@ -124,3 +189,74 @@ def _note(one: KernelTerms, shown: int) -> str:
 def _largest(family: Family, one: KernelTerms) -> str:
     words, share = term_words(family, one.bound_by), one.terms[0].share
     return f"By this model: its largest term is {words}, {percent(share)} of the predicted time."
+
+
+_FACTS = {
+    "compute_units": "compute units",
+    "memory_bandwidth_bytes_per_s": "bandwidth of global memory",
+    "peak_flops_float32": "float32 operations in a second",
+    "peak_flops_float64": "float64 operations in a second",
+    "launch_s": "time of an empty launch",
+    "l2_bytes": "second-level cache",
+}
+"""Facts that the first tab shows, where they are known."""
+
+
+def figure_stats(data: ReportData) -> tuple[Stat, ...]:
+    """Return what the model's errors and choices come to."""
+    f = data.figures
+    found = [Stat(percent(f.error), "typical error of a predicted time (geometric mean)")]
+    found.append(Stat(f"{f.cases - f.withheld} of {f.cases}", "cases with a prediction"))
+    if math.isfinite(f.p90):
+        found.append(Stat(percent(f.p90), "nine of ten errors are below this"))
+    if f.choices:
+        words = f"longer than the best: the variant it chooses, in {f.choices} choices"
+        found.append(Stat(percent(f.regret - 1), words))
+    if math.isfinite(f.inside):
+        found.append(Stat(percent(f.inside), f"measured times inside of their {100 * data.level:g} % interval"))
+        if math.isfinite(f.width) and f.width > 0:
+            found.append(Stat(f"{f.width:.2g} times", "a typical interval's upper bound over its lower one"))
+    return tuple(found)
+
+
+def fact_stats(data: ReportData) -> tuple[Stat, ...]:
+    """Return the facts of the device that matter most."""
+    known = {fact.key: fact.value for fact in data.facts}
+    return tuple(Stat(known[key], words) for key, words in _FACTS.items() if key in known)
+
+
+def slower_words(count: int) -> str:
+    """Return that so many slower variants have no card; empty for none.
+
+    Examples
+    --------
+    >>> slower_words(3), slower_words(-1)
+    ('The 3 slower variants stand in the table above.', '')
+    """
+    return f"The {count} slower variants stand in the table above." if count > 0 else ""
+
+
+def times_words(data: ReportData) -> str:
+    """Return between which times the measured cases lie."""
+    times = [row.measured for row in data.comparisons]
+    return f"{seconds_text(min(times))} to {seconds_text(max(times))}" if times else ""
+
+
+def advisers_words(data: ReportData) -> str:
+    """Return how good the models are from which advice follows; empty where nobody knows it."""
+    known = {one.name: one.figures.error for one in data.families if one.figures is not None}
+    models = dict.fromkeys((data.family.name, balance.FAMILY, benefits.FAMILY))
+    told = [f"{name.replace('_', ' ')} {percent(known[name])}" for name in models if name in known]
+    return f"Typical errors of these models on this device: {', '.join(told)}." if told else ""
+
+
+def roofs_words(data: ReportData) -> str:
+    """Return the roofs in words."""
+    words = {
+        "peak_flops_float32": ("float32", "op/s"), "peak_flops_float64": ("float64", "op/s"),
+        "memory_bandwidth_bytes_per_s": ("global memory", "B/s"), "cache_bandwidth_bytes_per_s": ("cache", "B/s"),
+        "local_bandwidth_bytes_per_s": ("local memory", "B/s"),
+    }  # fmt: skip
+    return ", ".join(
+        f"{name} {rate_text(data.roofs[key], unit)}" for key, (name, unit) in words.items() if key in data.roofs
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.words import term_words
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
-from perfmodel.report.html.scatter_figures import LOWEST
+from perfmodel.report.html.figures import LOWEST
 from perfmodel.report.html.values import Cell, Table, table
 
 if TYPE_CHECKING:

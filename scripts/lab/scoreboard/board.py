@@ -12,7 +12,7 @@ from perfmodel.errors import OptionError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.io import write_whole
-from perfmodel.measuring.progress import Progress, Silent, task
+from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import TESTS_FILE
 from scripts.lab.scoreboard.black_box import choose_black_box, group_error, importances
 from scripts.lab.scoreboard.ideas import BLACK_BOX, Idea, every_idea, read_ideas, with_measured_twins
@@ -171,7 +171,7 @@ def _seconds(known: Mapping[tuple[str, str], float], device: str, idea: Idea) ->
 
 def _note(device: ScoredDevice, idea: Idea, row: Scoring) -> str:
     name = f"{idea.name} on {device.name}"
-    return f"{name}: {row.problem}" if row.problem else name
+    return FailedStep(name, row.problem) if row.problem else name
 
 
 def importances_text(folders: Iterable[Path], ideas: Iterable[Idea], most: int = 15) -> str:

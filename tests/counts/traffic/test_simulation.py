@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from perfmodel.analyses.caches import CacheShape, hits
+from perfmodel.analyses.memory_hierarchy import CacheShape, hits
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.errors import PerfModelError

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from perfmodel import store
 from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
-from perfmodel.cli.scheduler import _Children, run_in_turns
+from perfmodel.cli.worker import _Children, run_in_turns
 from perfmodel.facts.documents import read_device
 from perfmodel.measuring import lock
 from perfmodel.measuring.remote.devices import resource
@@ -68,7 +68,7 @@ except KeyboardInterrupt:
 """
     program = f"""
 import sys
-from perfmodel.cli.scheduler import run_in_turns
+from perfmodel.cli.worker import run_in_turns
 try:
     run_in_turns([sys.executable, "-c", {child!r}], [["a", "later"], ["b"]])
 except KeyboardInterrupt:
@@ -100,7 +100,7 @@ while time.monotonic() < until:
 #: Runs it for a device, and another one after it.
 PARENT = """
 import sys
-from perfmodel.cli.scheduler import run_in_turns
+from perfmodel.cli.worker import run_in_turns
 try:
     sys.exit(run_in_turns([sys.executable, *sys.argv[1:]], [["a", "later"]]))
 except KeyboardInterrupt:

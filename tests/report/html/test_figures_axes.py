@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from perfmodel.report.html.axes import TICKS, layout, log_axis, plotly_lines, plotly_text
+from perfmodel.report.html.figures import TICKS, layout, log_axis, plotly_lines, plotly_text
 
 
 def test_texts_are_escaped_and_broken():

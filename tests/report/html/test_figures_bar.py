@@ -7,7 +7,7 @@ import math
 from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.compare import Figures
 from perfmodel.predicting.ranking import RankedVariant, Ranking
-from perfmodel.report.html.bar_figures import families_plot, ranking_plot
+from perfmodel.report.html.figures import families_plot, ranking_plot
 
 
 def line(name: str, error: float) -> FamilyLine:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import MissingFactError, QuantitiesError
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.computed import computed
+from perfmodel.quantities.case import Case, computed
 from tests.fitting.test_weights import KERNELS
 
 SIZES = np.array([[64], [128]])

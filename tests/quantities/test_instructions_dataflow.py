@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import FlowUnknownError
-from perfmodel.quantities.dataflow import (
+from perfmodel.quantities.instructions import (
     critical_path,
     fast_critical_path,
     instruction_parallelism,

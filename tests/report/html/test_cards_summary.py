@@ -8,7 +8,7 @@ from dataclasses import replace
 from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.analyses.report_values import FactLine
 from perfmodel.compare import Comparison, Comparisons, Figures
-from perfmodel.report.html.summary import advisers_words, fact_stats, figure_stats, roofs_words, times_words
+from perfmodel.report.html.cards import advisers_words, fact_stats, figure_stats, roofs_words, times_words
 from tests.report.html.reported import reported
 
 

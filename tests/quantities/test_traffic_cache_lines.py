@@ -8,8 +8,8 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.facts import Fact
-from perfmodel.quantities.cache_lines import fetched_lines, last_cache, touched_lines
 from perfmodel.quantities.case import Case
+from perfmodel.quantities.traffic import fetched_lines, last_cache, touched_lines
 from tests.models.test_threaded_manycore import GTX480, counted
 
 

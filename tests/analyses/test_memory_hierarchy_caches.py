@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfmodel.analyses.caches import CacheShape, hits
+from perfmodel.analyses.memory_hierarchy import CacheShape, hits
 from perfmodel.errors import CacheShapeError
 
 LINE = 64

@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 
 from perfmodel.analyses.report_values import FITTED
 from perfmodel.predicting.ranking import Ranking
-from perfmodel.report.html.bar_figures import MOST_VARIANTS
 from perfmodel.report.html.cards import MOST_CARDS
-from perfmodel.report.html.sections import contents
+from perfmodel.report.html.figures import MOST_VARIANTS
+from perfmodel.report.html.page import contents
 from perfmodel.report.html.values import Plot
 from tests.report.html.reported import HOSTILE, MADE, reported
 

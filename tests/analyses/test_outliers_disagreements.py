@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.disagreements import FEWEST, MOST, explained_outliers, explaining_factor
+from perfmodel.analyses.outliers import FEWEST, MOST, explained_outliers, explaining_factor
 from perfmodel.fitting import FittedWeight
 from perfmodel.models import Family
 from perfmodel.models.model import Weight

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons
-from perfmodel.report.html.scatter_figures import accuracy_plot, roofline_plot
+from perfmodel.report.html.figures import accuracy_plot, roofline_plot
 from tests.report.html.reported import reported
 
 ROOFS = {"memory_bandwidth_bytes_per_s": 1e11, "peak_flops_float32": 2e11, "local_bandwidth_bytes_per_s": 1e12}

@@ -1,0 +1,230 @@
+"""Do two checkouts give the same results? Counts, predictions and weights of both, number by number.
+
+Record in each checkout, then compare the two files::
+
+    PYTHONHASHSEED=0 python -m scripts.lab.same_results record new.json [--refit]
+    python -m scripts.lab.same_results compare old.json new.json
+
+A checkout that does not have this file yet is recorded with that of another one. The first folder of ``PYTHONPATH`` is
+then the checkout whose perfmodel, corpus and weights are used::
+
+    PYTHONHASHSEED=0 PYTHONPATH=/path/to/old python scripts/lab/same_results.py record old.json
+
+So nothing of perfmodel is used here but ``pm.*``, ``store.read`` and what these return.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from importlib import import_module
+from itertools import chain, product
+from pathlib import Path
+from typing import Any
+
+import perfmodel as pm
+from perfmodel import store
+
+TOLERANCE = 1e-12
+"""Relative difference from which on two numbers differ [1]."""
+SUBGROUP_SIZE = 32
+"""Work-items in a sub-group, as tests of the corpus have it [1]."""
+ROWS = 38
+"""Measured test kernels that each model predicts: about 2,600 predictions of 69 models together."""
+CACHES = (512, 32768)
+"""Capacities of the caches whose traffic is recorded [B]."""
+Numbers = dict[str, Any]
+Results = dict[str, dict[str, Numbers]]
+Question = Callable[[], Any]
+
+
+# {{{ recording
+
+def record_counts(kernel: Any) -> Iterator[tuple[str, Numbers]]:
+    """Yield the counts of a kernel of the corpus at each of its sizes."""
+    counts = None
+    for sizes in kernel.cases:
+        if counts is None or kernel.statistics:
+            known = kernel.statistics(sizes) if kernel.statistics else None
+            counts = pm.count(kernel.build(), subgroup_size=SUBGROUP_SIZE, statistics=known, cache=False)
+        asked = dict(_questions(counts, sizes))
+        values = {name: _answer(question, sizes) for name, question in asked.items()}
+        yield f"{kernel.name} {_words(sizes)}", {"hash": counts.hash, **values}
+
+
+def _questions(counts: pm.KernelCounts, sizes: Mapping[str, int]) -> Iterator[tuple[str, Question]]:
+    """Yield every question to a kernel's counts, by name; its answer is a count or a number."""
+    for name in ("launches", "work_groups", "work_items", "sub_groups", "idle_lanes"):
+        yield name, getattr(counts, name)
+    for scope in ("local", "global"):
+        yield f"barriers {scope}", partial(counts.barriers, scope)
+    for row in counts.operation_table:
+        yield f"operations {row.dtype} {row.kind}", partial(getattr, row, "count")
+    yield "depth", lambda: sum(row.count(**sizes) for row in counts.depth())
+    for place, access in enumerate(counts.access_table):
+        for part in ("count", "stride", "footprint", "filled"):
+            yield f"access {place} {access.direction} {access.array} {part}", partial(getattr, access, part)
+    for space, array, direction in sorted({(row.space, row.array, row.direction) for row in counts.access_table}):
+        for name, question in _array_questions(counts, space, array, direction, sizes):
+            yield f"{array} {direction} {name}", question
+    for order, capacity in product(("serial", "lockstep"), CACHES):
+        for part in ("fetched", "loads", "stores", "streams", "jumps", "stored_jumps"):
+            yield f"traffic {order} {capacity} {part}", partial(_lines_moved, counts, order, capacity, part, sizes)
+
+
+def _array_questions(
+    counts: pm.KernelCounts, space: str, array: str, direction: str, sizes: Mapping[str, int]
+) -> Iterator[tuple[str, Question]]:
+    for unit in ("subgroup", "workgroup"):
+        yield f"by {unit}", partial(counts.accesses, array=array, direction=direction, granularity=unit)
+    yield "utilization", lambda: counts.utilization(array, direction)(**sizes)
+    if space == "local":
+        yield "bank conflicts", partial(counts.bank_conflicts, array, 32, direction)
+    for unit in ("instance", "subgroup", "workgroup", "launch") if space == "global" else ():
+        yield f"lines {unit}", partial(counts.lines, array, 64, unit, direction)
+        yield f"lines {unit} at sizes", partial(counts.lines, array, 64, unit, direction, **sizes)
+
+
+def _lines_moved(counts: pm.KernelCounts, order: str, capacity: int, part: str, sizes: Mapping[str, int]) -> float:
+    return float(getattr(counts.traffic(capacity=capacity, order=order)(**sizes), part))
+
+
+def _answer(question: Question, sizes: Mapping[str, int]) -> Any:
+    """Return a number, None, or which error there is; a bound says so."""
+    try:
+        count = question()
+        if not callable(count):
+            return _plain(count)
+        return _plain(count(**sizes)) if count.exact else f"at most {count(**sizes)}"
+    except Exception as error:  # a defect of isl in one count shall not hide the others
+        return f"{type(error).__name__}: {error}"
+
+
+def record_predictions(folder: Path) -> Iterator[tuple[str, Numbers]]:
+    """Yield the predictions of test kernels by every model of a device, with terms and intervals."""
+    tests = store.read(folder / "test.jsonl")
+    rows = [row for row in tests.current if row.counts_hash in tests.counts_documents]
+    rows = rows[:: max(1, len(rows) // ROWS)][:ROWS]
+    for path in weights_files(folder):
+        model = pm.load(path)
+        for row in rows:
+            name = f"{folder.name} {path.stem} {row.kernel} {json.dumps(row.variant)} {_words(row.parameters)}"
+            try:
+                predicted = model.predict(tests.counts[row.counts_hash], row.parameters, allow_unmeasured=True)
+            except pm.PerfModelError as error:
+                yield name, {"refused": f"{type(error).__name__}: {error}"}
+                continue
+            low, high = predicted.interval or (None, None)
+            terms = {f"term {term}": _plain(seconds) for term, seconds in predicted.terms.items()}
+            words = {"unmeasured": " ".join(predicted.unmeasured), "warnings": " ".join(predicted.warnings)}
+            yield name, {"seconds": predicted.seconds, "low": low, "high": high, **terms, **words}
+
+
+def record_fits(folder: Path) -> Iterator[tuple[str, Numbers]]:
+    """Yield the weights of every family of a device, fitted again: all that the weights file holds."""
+    measured, tests = store.read(folder), store.read(folder / "test.jsonl")
+    for path in weights_files(folder):
+        with tempfile.TemporaryDirectory() as temporary:
+            target = Path(temporary) / path.name
+            pm.fit(measured, family=path.stem, others=tests).save(target)
+            yield f"{folder.name} {path.stem}", dict(_flat(json.loads(target.read_text())))
+
+
+def weights_files(folder: Path) -> list[Path]:
+    """Return the files of fitted weights in a device's folder."""
+    return [path for path in sorted(folder.glob("*.json")) if '"perfmodel.weights/' in path.read_text()[:200]]
+
+
+def _flat(document: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    if not isinstance(document, (dict, list)):
+        yield name, document
+        return
+    for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+        yield from _flat(value, f"{name}.{key}".lstrip("."))
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Fraction) or hasattr(value, "dtype") else value
+
+
+def _words(sizes: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={size}" for name, size in sizes.items())
+
+
+def record(wanted: Sequence[str]) -> Results:
+    """Return the wanted parts of the results of the checkout whose perfmodel was imported."""
+    folders = sorted(path.parent for path in (Path(pm.__file__).parents[1] / "fitted_weights").glob("*/test.jsonl"))
+    parts: dict[str, Callable[[], Iterable[Iterable[tuple[str, Numbers]]]]] = {
+        "counts": lambda: map(record_counts, import_module("tests.corpus").kernels()),
+        "predictions": lambda: map(record_predictions, folders),
+        "weights": lambda: map(record_fits, folders),
+    }
+    return {part: dict(chain.from_iterable(parts[part]())) for part in wanted}
+
+# }}}
+
+
+# {{{ comparing
+
+def differs(old: Any, new: Any) -> bool:
+    """Whether two values differ, numbers by more than :data:`TOLERANCE`."""
+    if old == new or not all(isinstance(value, (int, float)) for value in (old, new)):
+        return bool(old != new)
+    return not (math.isclose(old, new, rel_tol=TOLERANCE) or (old != old and new != new))
+
+
+def compare(old: Results, new: Results) -> Iterator[str]:
+    """Yield, for each part, a line with its figures and an indented line for each difference."""
+    for part in (name for name in old if name in new):
+        first, second = old[part], new[part]
+        both = first.keys() & second.keys()
+        pairs = [
+            (f"{name}: {key}", first[name].get(key, "absent"), second[name].get(key, "absent"))
+            for name in sorted(both) for key in {**first[name], **second[name]}
+        ]  # fmt: skip
+        different = [pair for pair in pairs if differs(*pair[1:])]
+        equal = sum(a == b for _, a, b in pairs)
+        yield (
+            f"{part}: {len(both)} in both files, with {len(pairs)} values: {equal} equal, "
+            f"{len(pairs) - equal - len(different)} equal to {TOLERANCE:g}, {len(different)} different"
+        )
+        yield from (f"  only in the first: {name}" for name in sorted(first.keys() - both))
+        yield from (f"  only in the second: {name}" for name in sorted(second.keys() - both))
+        yield from (f"  {name}: {a} and {b}" for name, a, b in different)
+
+# }}}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="same_results", description=__doc__.split("\n", 1)[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    recorded, compared = commands.add_parser("record"), commands.add_parser("compare")
+    recorded.add_argument("out", type=Path)
+    recorded.add_argument("--refit", action="store_true", help="fit all weights again too, which takes minutes")
+    recorded.add_argument("--only", choices=("counts", "predictions", "weights"), help="record this part alone")
+    compared.add_argument("files", type=Path, nargs=2)
+    options = parser.parse_args(argv)
+    if options.command == "compare":
+        lines = list(compare(*(json.loads(path.read_text()) for path in options.files)))
+        print("\n".join(lines))
+        return int(any(line.startswith(" ") for line in lines))
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        parser.error("set PYTHONHASHSEED=0: Loopy's code, and so the hash of counts, depends on it")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = record([options.only] if options.only else ["counts", "predictions", *["weights"] * options.refit])
+    options.out.write_text(json.dumps(results, indent=0))
+    print(f"{Path(pm.__file__).parent}: " + ", ".join(f"{len(items)} {part}" for part, items in results.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
