@@ -53,6 +53,8 @@ PACKED = 8
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
+UNFUSED = SIMPLE - {"add", "mul", "minmax"}
+"""Simple operations that are an instruction each, which costs no more than any."""
 SPECIAL_NAMES: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
 CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
@@ -178,7 +180,7 @@ class NestWork(Lazy):
         for bits, kinds in kinds_by_bits.items():
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are one instruction
-            simple += sum(kinds[kind] for kind in SIMPLE - {"add", "mul", "minmax"})
+            simple += sum([amount for kind, amount in kinds.items() if kind in UNFUSED])
             self._add("minmax", kinds["minmax"] / lanes)
             instructions += (simple + kinds["minmax"]) / lanes
             for kind, amount in kinds.items():
