@@ -7,13 +7,15 @@ other kernel from its counts. Names are loaded when they are first used.
 from __future__ import annotations
 
 from contextlib import suppress
+from importlib import import_module
 from sys import modules
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.caches import settle_caches
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
+    from perfmodel import plot
     from perfmodel.calibration.recommended import load
     from perfmodel.counts import Count, KernelCounts, count
     from perfmodel.errors import PerfModelError
@@ -27,11 +29,6 @@ if TYPE_CHECKING:
     from perfmodel.predicting.ranking import RankedVariant, Ranking, rank
     from perfmodel.processes.counting import count_all
     from perfmodel.processes.variants import CountedVariants
-    from perfmodel.report.families_picture import plot_families
-    from perfmodel.report.picture import plot_predicted_vs_measured
-    from perfmodel.report.roofline import plot_roofline
-    from perfmodel.report.sizes_picture import plot_sizes
-    from perfmodel.report.terms_picture import plot_terms
     from perfmodel.tuning import anchor
     from perfmodel.tuning.tuned import Tuned
     from perfmodel.tuning.tuning import tune
@@ -57,11 +54,6 @@ _HOMES = {
     "fit": "predicting.model",
     "load": "calibration.recommended",
     "measure": "measuring",
-    "plot_families": "report.families_picture",
-    "plot_predicted_vs_measured": "report.picture",
-    "plot_roofline": "report.roofline",
-    "plot_sizes": "report.sizes_picture",
-    "plot_terms": "report.terms_picture",
     "rank": "predicting.ranking",
     "tune": "tuning.tuning",
 }
@@ -87,11 +79,7 @@ __all__ = [
     "fit",
     "load",
     "measure",
-    "plot_families",
-    "plot_predicted_vs_measured",
-    "plot_roofline",
-    "plot_sizes",
-    "plot_terms",
+    "plot",
     "rank",
     "tune",
 ]
@@ -100,7 +88,16 @@ __version__ = "0.1.0"
 with suppress(OSError):  # where it fails, importing Loopy says why, and a command says what to do
     settle_caches()
 
-__getattr__ = loader(__name__, _HOMES)
+_load = loader(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name; ``plot_terms`` and its like are earlier names of ``plot.terms``."""
+    if name == "plot":
+        return import_module("perfmodel.plot")
+    if name.startswith("plot_"):
+        return getattr(import_module("perfmodel.plot"), name.removeprefix("plot_"))
+    return _load(name)
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,12 @@ class Shared(dict[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, ()
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector leave alone what the collection made, which stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -15,7 +16,7 @@ PACKAGE = ROOT / "perfmodel"
 ORDER = (
     ("errors", "lazy", "threads"), ("io", "caches", "cluster", "documents"), ("progress", "display", "facts"),
     ("counts", "kernels"), ("processes", "store", "features"), ("quantities", "expressions"), ("models",), ("fitting",),
-    ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning",), ("cli",),
+    ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"), ("tuning", "plot"), ("cli",),
     ("__main__",),
 )  # fmt: skip
 #: These stand beside that line, and import only these.
@@ -45,11 +46,16 @@ def package_of(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
-def imported(path: Path, *, deferred: bool = True) -> Iterator[str]:
+@cache
+def imported(path: Path, *, deferred: bool = True) -> tuple[str, ...]:
     """Every module that a file imports, and ``package.name`` for each name of a package.
 
     Imports inside of functions and for types only are left out unless they are asked for.
     """
+    return tuple(_imported(path, deferred))
+
+
+def _imported(path: Path, deferred: bool) -> Iterator[str]:
     tree = ast.parse(path.read_text())
     nodes = ast.walk(tree) if deferred else iter(tree.body)
     for node in nodes:

@@ -8,7 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from perfmodel.cli import application
 from perfmodel.display import csv_text
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.predicting.model import load
@@ -97,6 +99,7 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     ],
 )
 def test_what_it_refuses(folder, options, said):
-    done = tune(folder, *options)
-    assert done.returncode == 2
+    files = str(folder / "mine.py"), "--weights", str(folder / "weights.json")
+    done = CliRunner().invoke(application(), ["tune", *files, *options])
+    assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())

@@ -73,7 +73,7 @@ def test_what_cannot_be_drawn(found, protocol, said):
 
 
 def test_nothing_overlaps():
-    check_legible(pm.plot_families(contenders()))
+    check_legible(pm.plot.families(contenders()))
 
 
 def test_the_picture_is_written(tmp_path):

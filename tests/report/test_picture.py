@@ -52,7 +52,7 @@ def test_an_evaluation_is_drawn_as_its_rows():
 
 def test_nothing_overlaps():
     rows = [replace(row, kernel=f"kernel_{place}") for place in range(12) for row in ROWS]
-    check_legible(pm.plot_predicted_vs_measured(rows, title="a title"))
+    check_legible(pm.plot.predicted_vs_measured(rows, title="a title"))
 
 
 @pytest.mark.parametrize(("rows", "kernels"), [((), []), (ROWS[3:], ["matmul, 1 not drawn"])])

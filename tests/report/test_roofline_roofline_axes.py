@@ -46,7 +46,7 @@ def test_without_a_roof_the_legend_says_so():
 @pytest.mark.slow
 def test_measurements_are_drawn_at_their_largest_sizes_and_nothing_overlaps():
     _, tests = measured_folder(POCL)
-    drawn = pm.plot_roofline(tests, title=tests.device)
+    drawn = pm.plot.roofline(tests, title=tests.device)
     variants = {(row.kernel, str(row.variant)) for row in tests if not row.kernel.startswith("transpose")}
     assert len(variants) == len([line for line in drawn.lines if line.get_markersize() == 6.5 and len(line.get_xdata())
                                  and line.get_markerfacecolor() != "white"])  # fmt: skip

@@ -105,4 +105,4 @@ def test_what_cannot_be_drawn(given, parameter, said):
 
 
 def test_nothing_overlaps():
-    check_legible(pm.plot_sizes({"a rather long name of a variant": LINEAR, "flat": FLAT}))
+    check_legible(pm.plot.sizes({"a rather long name of a variant": LINEAR, "flat": FLAT}))

@@ -80,7 +80,7 @@ def test_what_cannot_be_drawn(given, said):
 
 @pytest.mark.parametrize("given", [{"one": ADDING, "other": OTHER}, OVERLAPPING, {"a" * 40: ADDING}])
 def test_nothing_overlaps(given):
-    check_legible(pm.plot_terms(given))
+    check_legible(pm.plot.terms(given))
 
 
 def test_a_variant_may_be_called_like_a_formula():
