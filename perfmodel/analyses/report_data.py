@@ -40,14 +40,15 @@ from perfmodel.errors import (
 from perfmodel.fitting.device_folder import tests_of
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.predicting.prediction import ADDS_UP
-from perfmodel.predicting.ranking import rank_measured, scatter_of, with_ties
+from perfmodel.predicting.predictions import Predicting, scatter_of
+from perfmodel.predicting.ranking import rankings
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.analyses.kernel_bounds import BoundModels, KernelBounds
     from perfmodel.facts import DeviceFacts
     from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.ranking import RankedVariant, Ranking
+    from perfmodel.predicting.ranking import Ranking
     from perfmodel.store import Measurements
 
 
@@ -153,21 +154,12 @@ class _Own:
     @classmethod
     def of(cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float) -> _Own:
         """Rank those of a user's variants that can be predicted."""
-        counts = {name: model.counted(one) for name, one in variants.items()}
-        ranked: list[RankedVariant] = []
-        unmeasured: dict[str, UnmeasuredFeatureError] = {}
-        withheld: dict[str, str] = {}
-        for name, one in counts.items():
-            try:
-                found, without = rank_measured({name: one}, model, sizes, level=level)
-            except AssumptionError as error:
-                withheld[name] = str(error)
-                continue
-            ranked += found
-            unmeasured.update(without)
-        ranked.sort(key=lambda one: one.seconds)
-        withheld |= {name: str(error) for name, error in unmeasured.items()}
-        return cls(counts, sizes, with_ties(ranked, scatter_of(model), level), unmeasured, withheld)
+        asked = Predicting(model, level, spared=(UnmeasuredFeatureError, AssumptionError))
+        found = asked.predicted(variants, sizes)
+        unmeasured = {name: one for name, one in found.errors.items() if isinstance(one, UnmeasuredFeatureError)}
+        broken = {name: str(one) for name, one in found.errors.items() if name not in unmeasured}
+        withheld = broken | {name: str(one) for name, one in unmeasured.items()}
+        return cls(found.counts, sizes, rankings(found)[0], unmeasured, withheld)
 
     def bounds(self, name: str, models: BoundModels) -> KernelBounds:
         """Return what bounds one of the variants."""

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
     from perfmodel.calibration.recommended import FoundWeights
     from perfmodel.counts import KernelCounts
-    from perfmodel.errors import UnmeasuredFeatureError
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.kernels.files import KernelFile as LoadedFile
     from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.predictions import Anchor
-    from perfmodel.predicting.ranking import RankedVariant
     from perfmodel.processes.variants import CountedVariants
 
 # A user's kernels.
@@ -405,16 +402,23 @@ def count_units(
     units: Mapping[str, TranslationUnit], subgroup_size: int = 32, **options: Any
 ) -> dict[str, KernelCounts]:
     """Return the counts of variants; for the errors see :func:`counted_variants`."""
-    from rich.console import Console
-
     from perfmodel.counts import count
 
-    with Console(stderr=True, quiet=settings().quiet).status("counting ..."):  # silent where there is no terminal
+    with counting():
         found = {}
         for name, unit in units.items():
             with about(name, units):
                 found[name] = count(unit, subgroup_size, check=True, **options)
         return found
+
+
+@contextmanager
+def counting(shown: bool = True) -> Iterator[None]:
+    """Say while a block runs that it counts, where standard error is a terminal and nothing else is shown there."""
+    from rich.console import Console
+
+    with Console(stderr=True, quiet=settings().quiet or not shown).status("counting ..."):
+        yield
 
 
 def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelError]:
@@ -437,37 +441,6 @@ def about(name: str, variants: Collection[str]) -> Iterator[None]:
         if len(variants) < 2 or isinstance(error, VariantError):
             raise
         raise VariantError(name, str(error)) from error
-
-
-def ranked(
-    variants: Mapping[str, KernelCounts],
-    model: FittedModel,
-    at: Mapping[str, int],
-    level: float,
-    allow_unmeasured: bool,
-    anchors: Mapping[str, Anchor] | None = None,
-) -> tuple[tuple[RankedVariant, ...], dict[str, UnmeasuredFeatureError]]:
-    """Rank the variants that can be predicted, with ties; return the errors of the others too.
-
-    Raises
-    ------
-    UnmeasuredFeatureError
-        If no variant can be predicted.
-    """
-    from perfmodel.predicting.ranking import rank_measured, scatter_of, with_ties
-
-    asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
-    found: list[RankedVariant] = []
-    withheld: dict[str, UnmeasuredFeatureError] = {}
-    for name, counts in variants.items():
-        with about(name, variants):
-            one, without = rank_measured({name: counts}, model, at, **asked)
-        found += one
-        withheld.update(without)
-    if not found:
-        raise next(iter(withheld.values()))
-    scatter = scatter_of(model, anchored=anchors is not None)
-    return with_ties(sorted(found, key=lambda one: one.seconds), scatter, level), withheld
 
 
 def model_of(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.anchoring import anchor_lines, ranked_variants
 from perfmodel.cli.options import (
     AllowUnmeasured,
     Anchored,
@@ -35,13 +34,14 @@ from perfmodel.cli.output import (
     variant_document,
     withheld_document,
 )
+from perfmodel.cli.predict import Asked, anchor_lines, show_sweep
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.size_grammar import parse_span
-from perfmodel.cli.sweeping import Asked, show_sweep
 from perfmodel.errors import OptionError
 
 if TYPE_CHECKING:
-    from perfmodel.cli.anchoring import AnchoredRanking
+    from perfmodel.predicting.predictions import Predictions
+    from perfmodel.predicting.ranking import Ranking
 
 SCHEMA = "perfmodel.ranking/1"
 
@@ -93,32 +93,31 @@ def command(
 
 
 def _show_ranking(asked: Asked, json: bool) -> None:
+    from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import ties_document
 
     (at,) = asked.points
-    ranking = ranked_variants(
-        asked.kernel, asked.variant, asked.model, at, asked.level, asked.allow_unmeasured, asked.anchored,
-        asked.statistics, asked.jobs,
-    )  # fmt: skip
+    found = asked.predicted(at)
+    (ranking,) = rankings(found)
     if not json:
-        print_text("\n".join(_ranking_lines(ranking, asked.level)))
+        print_text("\n".join(_ranking_lines(found, ranking)))
         return
-    found: dict[str, Any] = {
-        "variants": [variant_document(one) for one in ranking.variants],
-        **withheld_document(ranking.withheld),
-        "ties": ties_document(ranking.variants, ranking.scatter, asked.level),
-        "anchors": [anchor_document(one) for one in ranking.anchors.values()],
+    document: dict[str, Any] = {
+        "variants": [variant_document(one) for one in ranking],
+        **withheld_document(found.errors),
+        "ties": ties_document(ranking, found.scatter, found.level),
+        "anchors": [anchor_document(one) for one in found.anchors.values()],
     }
-    print_document({"schema": SCHEMA, **model_document(asked.kernel, asked.model, at), **found})
+    print_document({"schema": SCHEMA, **model_document(asked.kernel, asked.model, at), **document})
 
 
-def _ranking_lines(ranking: AnchoredRanking, level: float) -> list[str]:
+def _ranking_lines(found: Predictions, ranking: Ranking) -> list[str]:
     from perfmodel.report.sweeps import ranking_table, ties_text
 
-    lines = [ranking_table(ranking.variants, table_width()), *anchor_lines(ranking.anchors)]
-    lines += filter(None, [ties_text(ranking.variants, ranking.scatter, level)])
-    lines += [f"note: {one.name}: {warning}" for one in ranking.variants for warning in one.warnings]
-    return lines + [f"{name}: {error}" for name, error in ranking.withheld.items()]
+    lines = [ranking_table(ranking, table_width()), *anchor_lines(found.anchors)]
+    lines += filter(None, [ties_text(ranking, found.scatter, found.level)])
+    lines += [f"note: {one.name}: {warning}" for one in ranking for warning in one.warnings]
+    return lines + [f"{name}: {error}" for name, error in found.errors.items()]
 
 
 def _show_leads(asked: Asked, span: tuple[str, int, int], json: bool) -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from perfmodel.measuring import Campaign
     from perfmodel.opencl import Device
     from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.ranking import RankedVariant, SweptPoint
+    from perfmodel.predicting.ranking import RankedVariant, Ranking
     from perfmodel.tuning.agreement import Agreement
     from perfmodel.tuning.timing import TimedPoint, TimedVariant
     from perfmodel.tuning.trials import Trials
@@ -189,33 +189,24 @@ def _predictions(
     counted: Mapping[str, KernelCounts],
     model: FittedModel,
     points: tuple[Mapping[str, int], ...],
-) -> tuple[tuple[SweptPoint, ...], dict[str, str]]:
+) -> tuple[tuple[Ranking, ...], dict[str, str]]:
     """Predict the variants that can be at all points; return why the others cannot be."""
-    from perfmodel.predicting.ranking import sweep
+    from perfmodel.predicting.predictions import Predicting, together
+    from perfmodel.predicting.ranking import rankings
 
-    withheld: Mapping[str, PerfModelError]
-    try:
-        swept, withheld = sweep(counted, model, points, level=LEVEL)
-    except UnmeasuredFeatureError:
-        found = {}
-        for name, counts in counted.items():
-            try:
-                sweep({name: counts}, model, points, level=LEVEL)
-            except UnmeasuredFeatureError as error:
-                found[name] = str(error)
-        return (), found
-    return swept, {name: str(error) for name, error in withheld.items()}
+    found = Predicting(model, LEVEL, spared=UnmeasuredFeatureError).predicted(counted, together(points))
+    return rankings(found), {name: str(error) for name, error in found.errors.items()}
 
 
 def _timed(
-    trials: Trials, points: tuple[Mapping[str, int], ...], swept: tuple[SweptPoint, ...], bar: Any
+    trials: Trials, points: tuple[Mapping[str, int], ...], swept: tuple[Ranking, ...], bar: Any
 ) -> tuple[TimedPoint, ...]:
     """Say how long it takes, time the variants, and set the records beside the predictions."""
     from perfmodel.tuning.timing import expected_s, place_of, time_variants, timed_point
 
     known = {
         place_of(one.name, point.sizes): max(one.seconds, 0.0)
-        for point in swept for one in point.variants if point.sizes
+        for point in swept for one in point if point.sizes
     }  # fmt: skip
     every = [place_of(name, point) for point in points for name in trials.variants]
     visits, runs = trials.campaign.visits, trials.campaign.runs
@@ -227,7 +218,7 @@ def _timed(
         )
     bar.tell(f"{told}, and building")
     time_variants(trials, points, bar, known)
-    ranked = {place_of("", point.sizes): point.variants for point in swept}
+    ranked = {place_of("", point.sizes): point for point in swept}
     return tuple(
         timed_point(
             point, {name: row for name in trials.variants if (row := trials.judged(name, point))},

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from perfmodel.predicting.crossovers import Lead, crossover, leads_of
     from perfmodel.predicting.model import FittedModel, fit, load
     from perfmodel.predicting.prediction import Prediction
-    from perfmodel.predicting.predictions import Anchor, AnchoredModel
-    from perfmodel.predicting.ranking import RankedVariant, Ranking, rank, scatter_of, sweep, with_ties
+    from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicted, Predicting, Predictions, scatter_of
+    from perfmodel.predicting.ranking import RankedVariant, Ranking, rank, rankings, with_ties
     from perfmodel.predicting.tables import table
 
 _HOMES = {
@@ -19,7 +19,10 @@ _HOMES = {
     "AnchoredModel": "predictions",
     "FittedModel": "model",
     "Lead": "crossovers",
+    "Predicted": "predictions",
+    "Predicting": "predictions",
     "Prediction": "prediction",
+    "Predictions": "predictions",
     "RankedVariant": "ranking",
     "Ranking": "ranking",
     "crossover": "crossovers",
@@ -27,8 +30,8 @@ _HOMES = {
     "leads_of": "crossovers",
     "load": "model",
     "rank": "ranking",
-    "scatter_of": "ranking",
-    "sweep": "ranking",
+    "rankings": "ranking",
+    "scatter_of": "predictions",
     "table": "tables",
     "with_ties": "ranking",
 }
@@ -38,7 +41,10 @@ __all__ = [
     "AnchoredModel",
     "FittedModel",
     "Lead",
+    "Predicted",
+    "Predicting",
     "Prediction",
+    "Predictions",
     "RankedVariant",
     "Ranking",
     "crossover",
@@ -46,8 +52,8 @@ __all__ = [
     "leads_of",
     "load",
     "rank",
+    "rankings",
     "scatter_of",
-    "sweep",
     "table",
     "with_ties",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from perfmodel.errors import (
     PerfModelError,
     UnmeasuredFeatureError,
 )
+from perfmodel.predicting.ranking import ROUNDING, Ranking
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -51,8 +52,6 @@ ARRAYS = Effort()
 """For models that are evaluated at arrays of sizes."""
 ONE_BY_ONE = Effort(512, 512, 16)
 """For models of resources, whose traffic is evaluated at one size after the other: in a millisecond."""
-ROUNDING = 1e-12
-"""Relative difference of two times below which neither is faster."""
 
 
 @dataclass(frozen=True)
@@ -162,14 +161,50 @@ def leads_of(
     return _leads(*_winners(field_of(*names), low, high), names), withheld
 
 
+def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
+    """Return which variant is the fastest from which on of the sizes of rankings, in ascending order.
+
+    Examples
+    --------
+    >>> from perfmodel import RankedVariant, Ranking
+    >>> leads_at([Ranking([RankedVariant("a", 1.0)], sizes={"n": n}) for n in (4, 8)], "n")
+    (Lead(name='a', low=4, high=8),)
+    """
+    best = [(ranking.sizes[parameter], ranking[0].name) for ranking in rankings if ranking]
+    groups = (list(group) for _, group in groupby(best, key=lambda pair: pair[1]))
+    return tuple(Lead(group[0][1], group[0][0], group[-1][0]) for group in groups)
+
+
+def leads_between(
+    rankings: Sequence[Ranking],
+    parameter: str,
+    variants: Mapping[str, KernelCounts],
+    model: FittedModel,
+    allow_unmeasured: bool = False,
+) -> tuple[Lead, ...]:
+    """Return which variant is the fastest from which size on, also between the sizes of rankings.
+
+    Only at their sizes (:func:`leads_at`), if other parameters vary too, or no size is one that all variants allow.
+    """
+    fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
+    low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
+    if any(other != fixed for other in others):
+        return leads_at(rankings, parameter)
+    try:
+        return leads_of(variants, model, parameter, low, high, fixed, allow_unmeasured=allow_unmeasured)[0]
+    except NoCommonSizeError:
+        return leads_at(rankings, parameter)
+
+
 def _winners(variants: _Field, low: int, high: int) -> tuple[Integers, Integers]:
     """Return sizes of a range in ascending order, and the place of the fastest variant at each."""
-    lattice, effort = _lattice(variants, low, high), variants.effort
+    known, effort = variants.probed(low, high), variants.effort
+    lattice = _lattice(variants, known, low, high)
     if len(lattice) <= effort.exhaustive:
         places = np.arange(len(lattice))
     else:
         places = np.unique(np.geomspace(1, len(lattice), effort.grid).astype(np.int64) - 1)
-    tried = lattice.start + lattice.step * places
+    tried = np.union1d(lattice.start + lattice.step * places, [*known[:1], *known[-1:]])  # the grid may miss all
     sizes, seconds = variants.timed(tried)
     winners = fastest(seconds)
     while len(added := np.setdiff1d(_between(tried, sizes, winners, lattice.step, effort.parts), tried)):
@@ -251,9 +286,11 @@ def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
     return found
 
 
-def _lattice(variants: _Field, low: int, high: int) -> range:
-    """Return equally spaced sizes that include all sizes which meet the assumptions of all variants."""
-    known = variants.probed(low, high)
+def _lattice(variants: _Field, known: Integers, low: int, high: int) -> range:
+    """Return equally spaced sizes that include all sizes which meet the assumptions of all variants.
+
+    Those near both ends of the range are known.
+    """
     if len(known) == 0:
         assumptions = tuple(dict.fromkeys(one.assumptions for one in variants.variants))
         raise NoCommonSizeError(variants.parameter, low, high, assumptions)

@@ -1,138 +1,348 @@
-"""Predictions of many variants, spread over processes; and of one variant at those of many sizes that it allows."""
+"""Predictions of many variants of a kernel at many sizes, made by one path in one process or in several.
+
+:class:`Predicting` holds the settings, and its ``predicted(variants, sizes)`` gives :class:`Predictions`. Rankings,
+crossovers and tables are views of these. One run of each variant may anchor its predictions (:class:`Anchor`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import AssumptionError, PerfModelError
+from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
 from perfmodel.fitting.uncertainty.cautions import SuspiciousAnchor
+from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.lazy import Lazy
-from perfmodel.processes.counting import Counting, counted_of, counts_of
+from perfmodel.predicting.prediction import Prediction
+from perfmodel.processes.counting import Counting, counts_of
 from perfmodel.processes.pool import Pool
-from perfmodel.processes.variants import Variant
-from perfmodel.progress import Progress
+from perfmodel.processes.variants import Variant, attempt, made
+from perfmodel.progress import Progress, shown
+from perfmodel.progress import task as reported
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
     from numpy.typing import NDArray
 
+    from perfmodel.fitting.uncertainty.selection import Scatter
     from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.prediction import Prediction
+
+ROWS = 50_000
+"""Sizes of all variants that travel between processes at once, about."""
+TITLE = "counting and predicting"
+#: Every size by its name: an integer, or of several sizes an array, shape (n_sizes,).
+Sizes: TypeAlias = Mapping[str, Any]
 
 
-def predict_each(
-    variants: Mapping[str, Variant],
-    model: FittedModel,
-    sizes: Mapping[str, Any],
-    jobs: int = 1,
-    *,
-    level: float = 0.9,
-    allow_unmeasured: bool = False,
-    progress: Progress | bool | None = None,
-    **options: Any,
-) -> dict[str, Prediction | PerfModelError]:
-    """Count and predict many variants in several processes.
+def length_of(sizes: Sizes) -> int:
+    """Return how many sizes there are; a kernel without size parameters has one."""
+    return max((np.size(values) for values in sizes.values()), default=1)
 
-    Both are done there: the first prediction of a kernel may take as long as its count. Only a model whose family is
-    in a user's file predicts in this process, one variant after the other.
+
+def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
+    """Return points as one array of sizes for each name.
+
+    Examples
+    --------
+    >>> together([{"n": 8}, {"n": 16}])
+    {'n': array([ 8, 16])}
+    """
+    return {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
+
+
+# {{{ the values
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """One variant at all sizes.
 
     Parameters
     ----------
-    variants, jobs, progress
-        As of :func:`perfmodel.count_all`.
-    model, sizes, level, allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-    **options
-        As of :func:`perfmodel.count`; the size of sub-groups is the model's.
-
-    Returns
-    -------
-    dict
-        By name the prediction, or the error of a variant that cannot be built, counted or predicted.
-
-    Raises
-    ------
-    JobsError
-        If `jobs` is 0 or no integer.
+    prediction
+        Its prediction: numbers, or arrays of shape (n_sizes,), NaN where ``allowed`` is false.
+    allowed
+        At which sizes the kernel's assumptions hold, shape (n_sizes,).
+    problem
+        Why there is no prediction at the others; an empty text where there is one at all.
+    broken
+        The error of the last size that breaks an assumption.
+    counts
+        The variant's counts, where they were made in this process.
     """
-    pool = Pool(jobs, progress)
-    asked = {"subgroup_size": model.fitted.subgroup_size, **options}
-    plain = replace(model)  # without what it has computed, which cannot be pickled
-    task = Predicting(plain, dict(sizes), level, allow_unmeasured, asked, pool.alone)
-    if pool.alone or not is_in_a_file(model):
-        return pool.each(task, variants, "counting and predicting")
-    counted = counted_of(pool.each(Counting(asked, here=False), variants, "counting"))
-    predicted = Pool(1, progress).each(task, counted, "predicting")
-    return {name: predicted.get(name) or counted.errors[name] for name in variants}
 
+    prediction: Prediction
+    allowed: NDArray[np.bool_]
+    problem: str = ""
+    broken: AssumptionError | None = None
+    counts: KernelCounts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Variants of a kernel at sizes.
+
+    Parameters
+    ----------
+    sizes
+        The size parameters.
+    variants
+        By name each variant that can be predicted, in the order given.
+    errors
+        By name why others cannot be.
+    level
+        Probability of the intervals.
+    scatter
+        How errors scatter between variants; None where the weights do not say.
+    anchors
+        The runs that scale the predictions, by name; empty without them.
+    """
+
+    sizes: Sizes
+    variants: Mapping[str, Predicted]
+    errors: Mapping[str, PerfModelError] = field(default_factory=dict)
+    level: float = 0.9
+    scatter: Scatter | None = None
+    anchors: Mapping[str, Anchor] = field(default_factory=dict)
+
+    @cached_property
+    def points(self) -> tuple[dict[str, int], ...]:
+        """Each of the sizes."""
+        if not any(np.ndim(values) for values in self.sizes.values()):
+            return (dict(self.sizes),)
+        columns = (np.asarray(values).tolist() for values in self.sizes.values())
+        return tuple(dict(zip(self.sizes, point, strict=True)) for point in zip(*columns, strict=True))
+
+    @property
+    def counts(self) -> dict[str, KernelCounts]:
+        """The counts of the variants by name, of those that were counted in this process."""
+        return {name: one.counts for name, one in self.variants.items() if one.counts is not None}
+
+    def required(self) -> Predictions:
+        """Return this where any variant has a prediction at any size.
+
+        Raises
+        ------
+        PerfModelError
+            Why there is none: that all sizes break an assumption, or else the first error.
+        """
+        if any(one.allowed.any() for one in self.variants.values()):
+            return self
+        broken = (one.broken for one in self.variants.values() if one.broken is not None)
+        for error in (*broken, *self.errors.values()):
+            raise error
+        return self
+
+# }}}
+
+
+# {{{ the path
 
 @dataclass(frozen=True)
 class Predicting:
-    """Counts one variant and predicts it.
+    """How variants of a kernel are counted and predicted.
 
     Parameters
     ----------
-    model, sizes, level, allow_unmeasured
-        As of :func:`predict_each`.
+    model
+        A fitted model.
+    level, allow_unmeasured
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+    anchors
+        By the name of each variant a run of it, by which its prediction is scaled.
+    spared
+        Errors that leave a variant out; any other is raised.
+    named
+        Whether an error that is raised says of which variant it is, where there are several.
+    jobs, progress
+        As of :func:`perfmodel.count_all`; None for this process, in which a variant's own function may raise anything.
     options
-        As of :func:`perfmodel.count`.
+        As of :func:`perfmodel.count`; the size of sub-groups is the model's unless it is given.
+
+    Examples
+    --------
+    ::
+
+        found = Predicting(model, spared=PerfModelError, jobs=-1).predicted(variants, {"n": numpy.array([256, 512])})
+        found.variants["tiled"].prediction.seconds, found.errors
+    """
+
+    model: FittedModel
+    level: float = 0.9
+    allow_unmeasured: bool = False
+    anchors: Mapping[str, Anchor] | None = None
+    spared: type[PerfModelError] | tuple[type[PerfModelError], ...] = ()
+    named: bool = False
+    jobs: int | None = None
+    progress: Progress | bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def predicted(self, variants: Mapping[str, Variant], sizes: Sizes) -> Predictions:
+        """Return all variants at all sizes.
+
+        Raises
+        ------
+        LevelError
+            If the level is not between 0 and 1.
+        ParameterError
+            If sizes are left out, unknown, negative or no integers: they are wrong for all variants.
+        PerfModelError
+            The first error that is not spared; with `named` and several variants a VariantError.
+        AnchorError
+            If there are anchors, and none of a variant.
+        """
+        check_level(self.level)
+        found = dict(self.stream(variants, sizes))
+        good = {name: one for name, one in found.items() if isinstance(one, Predicted)}
+        errors = {name: one for name, one in found.items() if isinstance(one, PerfModelError)}
+        scatter = scatter_of(self.model, anchored=self.anchors is not None)
+        return Predictions(dict(sizes), good, errors, self.level, scatter, self.anchors or {})
+
+    def stream(
+        self, variants: Mapping[str, Variant], sizes: Sizes, rows: int | None = None
+    ) -> Generator[tuple[str, Predicted | PerfModelError], None, None]:
+        """Yield each variant with its prediction or its error, in their order, as soon as it is there.
+
+        With `rows` so many sizes are predicted at once, and terms are left out: memory for a long table is small. For
+        the errors that are raised see :meth:`predicted`.
+        """
+        basis = self.model if self.anchors is None else to_be_anchored(self.model)
+        options = {"subgroup_size": self.model.fitted.subgroup_size, **self.options}
+        here = rows is None and self.jobs in (None, 1)
+        task = _Task(basis, sizes, self.level, self.allow_unmeasured, options, rows, here)
+        with closing(self._outcomes(task, variants)) as outcomes:
+            for name, outcome in outcomes:
+                if isinstance(outcome, Predicted):
+                    yield name, self._anchored(name, outcome)
+                elif isinstance(outcome, ParameterError):
+                    raise outcome
+                elif isinstance(outcome, self.spared):
+                    yield name, outcome
+                elif self.named and len(variants) > 1:
+                    raise VariantError(name, str(outcome)) from outcome
+                else:
+                    raise outcome
+
+    def _outcomes(
+        self, task: _Task, variants: Mapping[str, Variant]
+    ) -> Generator[tuple[str, Predicted | PerfModelError], None, None]:
+        """Yield what comes of each variant, made by this process or by several."""
+        if self.jobs is None:
+            with reported(progress := shown(self.progress), TITLE, len(variants)):
+                for name in variants:
+                    try:
+                        yield name, task(made(name, variants[name]))
+                    except PerfModelError as error:
+                        yield name, error
+                    progress.advance(name)
+            return
+        pool = Pool(self.jobs, self.progress)
+        if pool.alone or not self.model.family.definition.endswith(".py"):
+            yield from pool.stream(task, variants, TITLE, most=max(1, (task.rows or ROWS) // max(1, task.length)))
+            return
+        # no other process can import a family that is in a user's file: they count, and this one predicts
+        for name, counts in pool.stream(Counting(task.options, here=False), variants, TITLE):
+            failed = isinstance(counts, PerfModelError)
+            yield name, counts if failed else attempt(task, name, KernelCounts.from_json(json.loads(counts)))
+
+    def _anchored(self, name: str, found: Predicted) -> Predicted:
+        if self.anchors is None:
+            return found
+        if name not in self.anchors:
+            raise AnchorError(name, f"there are anchors only of {', '.join(self.anchors) or 'nothing'}")
+        return replace(found, prediction=self.anchors[name].applied(found.prediction))
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Counts and predicts one variant; for the parameters see :class:`Predicting`.
+
+    Parameters
+    ----------
+    rows
+        How many sizes are predicted at once, without terms; None for all of them.
     here
         Whether the counts stay in this process, with what the prediction computes of them.
     """
 
     model: FittedModel
-    sizes: Mapping[str, Any]
+    sizes: Sizes
     level: float
     allow_unmeasured: bool
     options: Mapping[str, Any]
+    rows: int | None
     here: bool
 
-    def __call__(self, kernel: TranslationUnit | KernelCounts) -> Prediction:
-        """Return the prediction."""
+    @property
+    def length(self) -> int:
+        return length_of(self.sizes)
+
+    def __call__(self, kernel: TranslationUnit | KernelCounts) -> Predicted:
+        """Return the variant at all sizes."""
         counts = counts_of(kernel, self.options)
         if not self.here:
             counts = replace(counts)  # those in the cache stay small
-        return self.model.predict(counts, self.sizes, level=self.level, allow_unmeasured=self.allow_unmeasured)
+        kept = counts if self.here else None
+        if not any(np.ndim(values) for values in self.sizes.values()):
+            return Predicted(self._predicted(counts, self.sizes), np.ones(1, dtype=bool), counts=kept)
+        allowed, broken, parts = np.zeros(self.length, dtype=bool), None, []
+        rows = self.rows or self.length
+        for first in range(0, self.length, rows):
+            places = np.arange(first, min(first + rows, self.length))
+            try:
+                places, prediction = self._where_allowed(counts, places)
+            except AssumptionError as error:
+                broken = error
+            else:
+                allowed[places] = True
+                parts.append((places, prediction if self.rows is None else replace(prediction, terms={}, sizes={})))
+        problem = "" if allowed.all() else f"breaks the kernel's assumptions {counts.assumptions}"
+        return Predicted(self._joined(parts), allowed, problem, broken, kept)
+
+    def _predicted(self, counts: KernelCounts, sizes: Sizes) -> Prediction:
+        return self.model.predict(counts, sizes, level=self.level, allow_unmeasured=self.allow_unmeasured)
+
+    def _where_allowed(self, counts: KernelCounts, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Prediction]:
+        """Return those of the places whose sizes meet the kernel's assumptions, and the prediction there."""
+        while True:
+            try:
+                return places, self._predicted(counts, {name: values[places] for name, values in self.sizes.items()})
+            except AssumptionError as error:
+                if not error.indices or len(error.indices) == len(places):
+                    raise
+                places = np.delete(places, list(error.indices))
+
+    def _joined(self, parts: Sequence[tuple[NDArray[np.int64], Prediction]]) -> Prediction:
+        """Return one prediction at all sizes of those of some."""
+
+        def column(values: Iterator[Any]) -> NDArray[np.float64]:
+            whole = np.full(self.length, np.nan)
+            for (places, _), value in zip(parts, values, strict=True):
+                whole[places] = value
+            return whole
+
+        first = parts[0][1] if parts else Prediction(np.nan, {})
+        bounds = first.interval and (
+            column(part.interval[0] for _, part in parts if part.interval),
+            column(part.interval[1] for _, part in parts if part.interval),
+        )
+        return replace(
+            first, seconds=column(part.seconds for _, part in parts), interval=bounds, sizes=self.sizes,
+            terms={name: column(part.terms[name] for _, part in parts) for name in first.terms},
+            cautions=tuple(dict.fromkeys(caution for _, part in parts for caution in part.cautions)),
+            unmeasured=tuple(dict.fromkeys(name for _, part in parts for name in part.unmeasured)),
+        )  # fmt: skip
+
+# }}}
 
 
-def predict_allowed(
-    model: FittedModel, counts: KernelCounts, at: Mapping[str, NDArray[np.int64]], level: float, allow_unmeasured: bool
-) -> tuple[NDArray[np.int64], Prediction]:
-    """Return the places of the sizes that meet a kernel's assumptions, and its prediction at them.
-
-    Parameters
-    ----------
-    at
-        Arrays of sizes, shape (n_sizes,).
-
-    Raises
-    ------
-    AssumptionError
-        If no size does.
-    PerfModelError
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-    """
-    kept = np.arange(len(next(iter(at.values()))) if at else 1)
-    while True:
-        here = {name: values[kept] for name, values in at.items()}
-        try:
-            return kept, model.predict(counts, here, level=level, allow_unmeasured=allow_unmeasured)
-        except AssumptionError as error:
-            if not error.indices or len(error.indices) == len(kept):
-                raise
-            kept = np.delete(kept, list(error.indices))
-
-
-def is_in_a_file(model: FittedModel) -> bool:
-    """Whether the model's family is defined in a user's file, which no other process can import."""
-    return model.family.definition.endswith(".py")
-
+# {{{ anchors
 
 @dataclass(frozen=True)
 class Anchor:
@@ -228,3 +438,12 @@ def to_be_anchored(model: FittedModel) -> FittedModel:
     errors = model.fitted.anchored
     update = {"conformal": errors.conformal if errors else None}
     return replace(model, fitted=model.fitted.model_copy(update=update))
+
+
+def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:
+    """Return how a model's errors scatter between variants of one kernel; None where its weights do not say."""
+    if anchored:
+        return model.fitted.anchored.scatter if model.fitted.anchored else None
+    return model.fitted.scatter
+
+# }}}

@@ -10,24 +10,23 @@ import numpy as np
 
 from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, UnmeasuredFeatureError
+from perfmodel.errors import ParameterError, PerfModelError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.crossovers import ROUNDING
-from perfmodel.predicting.predictions import Anchor, predict_allowed, predict_each, to_be_anchored
-from perfmodel.processes.variants import Variant, made
+from perfmodel.predicting.predictions import Anchor, Predicted, Predicting, Predictions
+from perfmodel.processes.variants import Variant
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from perfmodel.counts import KernelCounts
     from perfmodel.fitting.uncertainty.cautions import Caution
     from perfmodel.fitting.uncertainty.selection import Scatter
     from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.prediction import Prediction
     from perfmodel.progress import Progress
 
+ROUNDING = 1e-12
+"""Relative difference of two times below which neither is faster."""
 COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "unmeasured")
 """Columns of :meth:`Ranking.to_frame`, before those of the terms."""
 
@@ -81,17 +80,27 @@ class Ranking(tuple[RankedVariant, ...]):
         The variants.
     errors
         By name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`).
+    sizes
+        The size parameters.
+    broken
+        The variants whose assumptions these sizes break, where they are one of several.
     """
 
     errors: Mapping[str, PerfModelError]
+    sizes: Mapping[str, int]
+    broken: tuple[str, ...]
 
     def __new__(
-        cls, variants: Iterable[RankedVariant] = (), errors: Mapping[str, PerfModelError] | None = None
+        cls,
+        variants: Iterable[RankedVariant] = (),
+        errors: Mapping[str, PerfModelError] | None = None,
+        sizes: Mapping[str, int] | None = None,
+        broken: Iterable[str] = (),
     ) -> Ranking:
-        """Make the tuple, with the errors beside it."""
-        found = super().__new__(cls, variants)
-        found.errors = dict(errors or {})
-        return found
+        """Make the tuple, with the rest beside it."""
+        ranking = super().__new__(cls, variants)
+        ranking.errors, ranking.sizes, ranking.broken = dict(errors or {}), dict(sizes or {}), tuple(broken)
+        return ranking
 
     def __repr__(self) -> str:
         return one_line(f"<Ranking of {len(self)} variants, fastest first: {', '.join(one.name for one in self)}>")
@@ -197,87 +206,48 @@ def rank(
     require(hasattr(model, "counted"), "rank: model", model, "a fitted model, as pm.fit and pm.load return")
     require(sizes is None or isinstance(sizes, Mapping), "rank: sizes", sizes, "a mapping of names to sizes")
     at = {**(sizes or {}), **more_sizes}
-    asked: dict[str, Any] = {"level": level, "allow_unmeasured": allow_unmeasured, "anchors": anchors}
-    if jobs is not None:
-        return rank_each(variants, model, at, jobs, progress=progress, **asked)
-    ranked, withheld = rank_measured(variants, model, at, **asked)
-    for error in withheld.values():
-        raise error
-    return with_ties(ranked, scatter_of(model, anchored=anchors is not None), level)
-
-
-def rank_each(
-    variants: Mapping[str, Variant],
-    model: FittedModel,
-    sizes: Mapping[str, int],
-    jobs: int,
-    *,
-    level: float = 0.9,
-    anchors: Mapping[str, Anchor] | None = None,
-    **options: Any,
-) -> Ranking:
-    """Rank as :func:`rank` with `jobs`; options are those of :func:`perfmodel.predicting.predictions.predict_each`."""
-    check_level(level)
-    _check_one_size(sizes)
-    basis = model if anchors is None else to_be_anchored(model)
-    predicted = predict_each(variants, basis, sizes, jobs, level=level, **options)
-    errors = {name: one for name, one in predicted.items() if isinstance(one, PerfModelError)}
-    found = [_ranked(name, one, anchors) for name, one in predicted.items() if not isinstance(one, PerfModelError)]
-    for error in errors.values():
-        if isinstance(error, ParameterError) or not found:  # sizes are wrong for all of them
-            raise error
-    ranked = sorted(found, key=lambda variant: variant.seconds)
-    return Ranking(with_ties(ranked, scatter_of(model, anchored=anchors is not None), level), errors)
-
-
-def rank_measured(
-    variants: Mapping[str, Variant],
-    model: FittedModel,
-    sizes: Mapping[str, int],
-    /,
-    *,
-    level: float = 0.9,
-    allow_unmeasured: bool = False,
-    anchors: Mapping[str, Anchor] | None = None,
-) -> tuple[Ranking, dict[str, UnmeasuredFeatureError]]:
-    """Rank as :func:`rank`, and return the error of each variant that needs unmeasured features beside it.
-
-    Ties are for :func:`with_ties`, once all variants are ranked.
-    """
-    _check_one_size(sizes)
-    found, withheld = [], {}
-    basis = model if anchors is None else to_be_anchored(model)
-    for name, kernel in variants.items():
-        try:
-            unit = made(name, kernel)
-            one = basis.predict(unit, sizes, level=level, allow_unmeasured=allow_unmeasured)
-        except UnmeasuredFeatureError as error:
-            withheld[name] = error
-        else:
-            found.append(_ranked(name, one, anchors))
-    return Ranking(sorted(found, key=lambda variant: variant.seconds)), withheld
-
-
-def _check_one_size(sizes: Mapping[str, int]) -> None:
-    for name, value in sizes.items():
+    for name, value in at.items():
         if np.ndim(value):
-            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(sizes))
+            raise ParameterError(name, "is an array; variants are ranked at one size", tuple(at))
+    spared = () if jobs is None else PerfModelError
+    asked = Predicting(model, level, allow_unmeasured, anchors, spared, jobs=jobs, progress=progress)
+    (ranking,) = rankings(asked.predicted(variants, at).required())
+    return ranking
 
 
-def _ranked(name: str, one: Prediction, anchors: Mapping[str, Anchor] | None) -> RankedVariant:
-    """Return a variant with its prediction, scaled by its anchor where there are some."""
-    if anchors is not None:
-        if name not in anchors:
-            raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
-        one = anchors[name].applied(one)
-    return RankedVariant(name, one.seconds, one.interval, one.cautions, one.terms, one.unmeasured)
+def rankings(predictions: Predictions) -> tuple[Ranking, ...]:
+    """Return at each of the sizes the variants that can be predicted there, with ties (:func:`with_ties`).
+
+    Examples
+    --------
+    The fastest variant at each of several sizes::
+
+        found = Predicting(model).predicted(variants, {"n": numpy.array([256, 512, 1024])})
+        [(ranking.sizes["n"], ranking[0].name) for ranking in rankings(found)]
+    """
+    columns = {name: _at_each_size(name, one) for name, one in predictions.variants.items()}
+    found = []
+    for sizes, *here in zip(predictions.points, *columns.values(), strict=True):
+        ranked = sorted((variant for variant in here if variant is not None), key=lambda variant: variant.seconds)
+        broken = (name for name, variant in zip(columns, here, strict=True) if variant is None)
+        tied = with_ties(ranked, predictions.scatter, predictions.level)
+        found.append(Ranking(tied, predictions.errors, sizes, broken))
+    return tuple(found)
 
 
-def scatter_of(model: FittedModel, anchored: bool = False) -> Scatter | None:
-    """Return how a model's errors scatter between variants of one kernel; None where its weights do not say."""
-    if anchored:
-        return model.fitted.anchored.scatter if model.fitted.anchored else None
-    return model.fitted.scatter
+def _at_each_size(name: str, found: Predicted) -> list[RankedVariant | None]:
+    """Return a variant at each size; None where it has no prediction."""
+    whole = found.prediction
+    if not np.ndim(whole.seconds):
+        return [RankedVariant(name, whole.seconds, whole.interval, whole.cautions, whole.terms, whole.unmeasured)]
+    columns = zip(*(np.asarray(part).tolist() for part in whole.terms.values()), strict=True)
+    terms = [dict(zip(whole.terms, parts, strict=True)) for parts in columns] or [{}] * len(found.allowed)
+    bounds = [*zip(*(end.tolist() for end in whole.interval), strict=True)] if whole.interval else [None] * len(terms)
+    rows = zip(found.allowed, whole.seconds.tolist(), bounds, terms, strict=True)
+    return [
+        RankedVariant(name, seconds, interval, whole.cautions, parts, whole.unmeasured) if allowed else None
+        for allowed, seconds, interval, parts in rows
+    ]
 
 
 def with_ties(
@@ -310,120 +280,3 @@ def with_ties(
         replace(one, fastest=float(chance), tied=bool(tied), to_measure=place < count)
         for place, (one, chance, tied) in enumerate(zip(ranked, chances, near, strict=True))
     )
-
-
-@dataclass(frozen=True)
-class SweptPoint:
-    """The variants of a kernel at one of several sizes.
-
-    Parameters
-    ----------
-    sizes
-        The size parameters.
-    variants
-        The variants that can be predicted here, the one predicted fastest first, with ties where they can be told.
-    broken
-        The variants whose assumptions these sizes break.
-    """
-
-    sizes: Mapping[str, int] = field(hash=False)
-    variants: tuple[RankedVariant, ...]
-    broken: tuple[str, ...] = ()
-
-
-def sweep(
-    variants: Mapping[str, KernelCounts],
-    model: FittedModel,
-    points: Sequence[Mapping[str, int]],
-    /,
-    *,
-    level: float = 0.9,
-    allow_unmeasured: bool = False,
-    anchors: Mapping[str, Anchor] | None = None,
-    leave_out: bool = False,
-) -> tuple[tuple[SweptPoint, ...], dict[str, PerfModelError]]:
-    """Rank variants of a kernel at each of several sizes.
-
-    Parameters
-    ----------
-    variants
-        Name to the counts of a variant.
-    model
-        A fitted model.
-    points
-        Size parameters by their names; every point has the same names.
-    level, allow_unmeasured, anchors
-        As of :func:`perfmodel.predicting.ranking.rank`.
-    leave_out
-        Whether a variant that cannot be predicted is left out whatever the reason; else only one that needs a feature
-        that was never measured is.
-
-    Returns
-    -------
-    tuple of SweptPoint
-        In the order of the points.
-    dict
-        The error of each variant that is left out; it is at no point.
-
-    Raises
-    ------
-    UnmeasuredFeatureError
-        If no variant can be predicted; with `leave_out` the first error, whatever it is.
-    AssumptionError
-        If no point meets what any variant assumes.
-    ParameterError, LevelError, AnchorError
-        As of :func:`perfmodel.predicting.ranking.rank`.
-    """
-    found: dict[str, dict[int, RankedVariant]] = {}
-    withheld: dict[str, PerfModelError] = {}
-    spared = PerfModelError if leave_out else UnmeasuredFeatureError
-    refused: AssumptionError | None = None
-    basis = model if anchors is None else to_be_anchored(model)
-    at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
-    for name, counts in variants.items():
-        if anchors is not None and name not in anchors:
-            raise AnchorError(name, f"there are anchors only of {', '.join(anchors) or 'nothing'}")
-        try:
-            kept, prediction = predict_allowed(basis, counts, at, level, allow_unmeasured)
-        except AssumptionError as error:
-            found[name], refused = {}, error
-        except ParameterError:  # sizes are wrong for all of them
-            raise
-        except spared as error:
-            withheld[name] = error
-        else:
-            if anchors is not None:
-                prediction = anchors[name].applied(prediction)
-            found[name] = dict(zip(kept.tolist(), _each(name, prediction, len(kept)), strict=True))
-    if not any(found.values()):
-        raise refused or next(iter(withheld.values()))
-    scatter = scatter_of(model, anchored=anchors is not None)
-    swept = []
-    for place, sizes in enumerate(points):
-        here = sorted((own[place] for own in found.values() if place in own), key=lambda one: one.seconds)
-        broken = tuple(name for name, own in found.items() if place not in own)
-        swept.append(SweptPoint(dict(sizes), with_ties(here, scatter, level), broken))
-    return tuple(swept), withheld
-
-
-def _each(name: str, found: Prediction, count: int) -> list[RankedVariant]:
-    """Return the prediction of a variant at each of its points."""
-
-    def numbers(value: Any) -> list[float]:
-        listed: list[float] = np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)).tolist()
-        return listed
-
-    seconds = numbers(found.seconds)
-    terms = {term: numbers(part) for term, part in found.terms.items()}
-    low, high = ([], []) if found.interval is None else (numbers(end) for end in found.interval)
-    return [
-        RankedVariant(
-            name,
-            seconds[place],
-            (low[place], high[place]) if found.interval is not None else None,
-            found.cautions,
-            {term: part[place] for term, part in terms.items()},
-            found.unmeasured,
-        )
-        for place in range(count)
-    ]

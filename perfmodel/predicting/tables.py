@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import check_exact
-from perfmodel.errors import AssumptionError, MissingExtraError, OptionError, ParameterError, PerfModelError
+from perfmodel.errors import MissingExtraError, OptionError, ParameterError, PerfModelError
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.predictions import is_in_a_file, predict_allowed
-from perfmodel.processes.counting import Counting, counts_of
-from perfmodel.processes.pool import Pool
-from perfmodel.processes.variants import Variant, attempt
+from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes, length_of
+from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
 
 if TYPE_CHECKING:
-    from loopy import TranslationUnit
     from numpy.typing import NDArray
 
     from perfmodel.predicting.model import FittedModel
 
-ROWS = 50_000
-"""Rows that are predicted, and written, at once."""
 LIBRARIES = ("pandas", "polars")
 
 
@@ -100,76 +93,24 @@ def table(
     named = variants.variants if isinstance(variants, Space) else variants
     at = _columns(sizes)
     finish = parquet_file(Path(path)) if path is not None else frame(library, len(named))
-    asked = {"subgroup_size": model.fitted.subgroup_size, **options}
-    task = Tabulating(replace(model), at, level, allow_unmeasured, asked, rows)
-    with closing(_tabulated(task, named, Pool(jobs, progress))) as found:
-        return finish(found, at, rows)
-
-
-@dataclass(frozen=True)
-class Tabulating:
-    """Predicts one variant at all sizes, some at once; for the parameters see :func:`table`."""
-
-    model: FittedModel
-    at: Mapping[str, NDArray[np.int64]]
-    level: float
-    allow_unmeasured: bool
-    options: Mapping[str, Any]
-    rows: int
-
-    @property
-    def count(self) -> int:
-        """Number of sizes."""
-        return length_of(self.at)
-
-    def __call__(self, kernel: TranslationUnit | KernelCounts) -> Predicted:
-        """Return the predictions."""
-        counts = replace(counts_of(kernel, self.options))  # what is computed of it goes with it
-        seconds, low, high = np.full((3, self.count), np.nan)
-        allowed = np.zeros(self.count, dtype=bool)
-        for first in range(0, self.count, self.rows):
-            part = {name: values[first : first + self.rows] for name, values in self.at.items()}
-            with suppress(AssumptionError):
-                kept, found = predict_allowed(self.model, counts, part, self.level, self.allow_unmeasured)
-                places = kept + first
-                seconds[places], allowed[places] = found.seconds, True
-                if found.interval is not None:
-                    low[places], high[places] = found.interval
-        problem = "" if allowed.all() else f"breaks the kernel's assumptions {counts.assumptions}"
-        return Predicted(seconds, low, high, allowed, problem)
+    asked = Predicting(
+        model, level, allow_unmeasured, spared=PerfModelError, jobs=jobs, progress=progress, options=options
+    )
+    with closing(asked.stream(named if length_of(at) else {}, at, rows)) as found:
+        return finish(_tabulated(found, length_of(at)), at, rows)
 
 
 def _tabulated(
-    task: Tabulating, variants: Mapping[str, Variant], pool: Pool
-) -> Generator[tuple[str, Predicted], None, None]:
-    """Yield each variant with its predictions, or with why there are none."""
-    if not task.count:
-        return
+    found: Iterable[tuple[str, Predicted | PerfModelError]], count: int
+) -> Iterator[tuple[str, TableColumns]]:
+    """Yield the columns of each variant; where nothing could be predicted, raise the first error in the end."""
     good, failed = False, None
-    with closing(_each(task, variants, pool)) as found:
-        for name, one in found:
-            if isinstance(one, ParameterError):
-                raise one
-            if isinstance(one, PerfModelError):
-                failed = failed or one
-                nothing = np.full(task.count, np.nan)
-                yield name, Predicted(nothing, nothing, nothing, np.zeros(task.count, dtype=bool), str(one))
-            else:
-                good = True
-                yield name, one
+    for name, one in found:
+        good = good or isinstance(one, Predicted)
+        failed = failed or (None if isinstance(one, Predicted) else one)
+        yield name, TableColumns.of(one, count)
     if failed and not good:
         raise failed
-
-
-def _each(task: Tabulating, variants: Mapping[str, Variant], pool: Pool) -> Generator[tuple[str, Any], None, None]:
-    """Yield each variant with its predictions, or the error; what travels at once has about the rows wanted."""
-    if pool.alone or not is_in_a_file(task.model):
-        yield from pool.stream(task, variants, "predicting", most=max(1, task.rows // task.count))
-        return
-    # no other process can import a family that is in a user's file: they count, and this one predicts
-    for name, counts in pool.stream(Counting(task.options, here=False), variants, "counting and predicting"):
-        failed = isinstance(counts, PerfModelError)
-        yield name, counts if failed else attempt(task, name, KernelCounts.from_json(json.loads(counts)))
 
 
 def _columns(sizes: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
@@ -194,30 +135,26 @@ COLUMNS = ("seconds", "low_s", "high_s", "problem")
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """One variant at all sizes: times [s], shape (n_sizes,), NaN where ``allowed`` is false, and why it is there."""
+class TableColumns:
+    """One variant at all sizes: seconds and bounds [s], shape (n_sizes,), NaN where it has none, and the problem."""
 
-    seconds: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    numbers: Mapping[str, NDArray[np.float64]]
     allowed: NDArray[np.bool_]
     problem: str = ""
 
-    @property
-    def numbers(self) -> dict[str, NDArray[np.float64]]:
-        """Columns of numbers by name."""
-        return dict(zip(COLUMNS, (self.seconds, self.low, self.high), strict=False))
+    @classmethod
+    def of(cls, found: Predicted | PerfModelError, count: int) -> TableColumns:
+        """Take them of a prediction, or of the error in its place."""
+        nothing = np.full(count, np.nan)
+        if not isinstance(found, Predicted):
+            return cls(dict.fromkeys(COLUMNS[:3], nothing), np.zeros(count, dtype=bool), str(found))
+        times = (found.prediction.seconds, *(found.prediction.interval or (nothing, nothing)))
+        numbers = {name: np.broadcast_to(values, (count,)) for name, values in zip(COLUMNS[:3], times, strict=True)}
+        return cls(numbers, found.allowed, found.problem)
 
 
-#: Every size by its name, shape (n_sizes,).
-Sizes: TypeAlias = "Mapping[str, NDArray[np.int64]]"
 #: Makes a table of variants at sizes, in parts of so many rows.
-Finish: TypeAlias = Callable[[Iterator[tuple[str, Predicted]], Sizes, int], Any]
-
-
-def length_of(at: Sizes) -> int:
-    """Return how many sizes there are; a kernel without size parameters has one."""
-    return len(next(iter(at.values()))) if at else 1
+Finish: TypeAlias = Callable[[Iterator[tuple[str, TableColumns]], Sizes, int], Any]
 
 
 # {{{ data frames
@@ -243,7 +180,7 @@ def frame(library: str, count: int) -> Finish:
     except ImportError as error:
         raise MissingExtraError(library, "pandas" if library == "pandas" else "scale") from error
 
-    def finish(found: Iterator[tuple[str, Predicted]], at: Sizes, rows: int) -> Any:
+    def finish(found: Iterator[tuple[str, TableColumns]], at: Sizes, rows: int) -> Any:
         length = length_of(at)
         numbers = {name: np.empty(count * length) for name in COLUMNS[:3]}
         problems, texts, names = np.zeros(count * length, dtype=np.int32), [""], []
@@ -312,7 +249,7 @@ class _Parquet:
     arrow: Any
     parquet: Any
 
-    def __call__(self, found: Iterator[tuple[str, Predicted]], at: Sizes, rows: int) -> Path:
+    def __call__(self, found: Iterator[tuple[str, TableColumns]], at: Sizes, rows: int) -> Path:
         temporary = self.path.with_name(f".{secrets.token_hex(8)}.new")
         try:
             with self._written():
@@ -347,7 +284,7 @@ class _Parquet:
         numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in COLUMNS[:3])]
         return pa.schema([("variant", text), *numbers, ("problem", text)])
 
-    def _groups(self, found: Iterator[tuple[str, Predicted]], at: Sizes, rows: int) -> Iterator[Any]:
+    def _groups(self, found: Iterator[tuple[str, TableColumns]], at: Sizes, rows: int) -> Iterator[Any]:
         """Yield tables of about so many rows: parts of a variant, or several variants."""
         length, waiting, count = length_of(at), list[Any](), 0
         for name, one in found:
@@ -360,7 +297,7 @@ class _Parquet:
         if waiting:
             yield self.arrow.concat_tables(waiting).unify_dictionaries()
 
-    def _part(self, name: str, one: Predicted, at: Sizes, here: slice) -> Any:
+    def _part(self, name: str, one: TableColumns, at: Sizes, here: slice) -> Any:
         pa = self.arrow
         none = np.zeros(here.stop - here.start, dtype=np.int32)
         variant = pa.DictionaryArray.from_arrays(pa.array(none), pa.array([name]))

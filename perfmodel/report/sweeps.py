@@ -10,8 +10,9 @@ Rankings of variants as text, with the ties in words.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from perfmodel.fitting.uncertainty.selection import Scatter
     from perfmodel.predicting.crossovers import Lead
-    from perfmodel.predicting.ranking import RankedVariant, SweptPoint
+    from perfmodel.predicting.ranking import RankedVariant
 
 
 WRITTEN = 6
@@ -54,9 +55,50 @@ class Panel:
     """
 
     name: str
-    points: tuple[SweptPoint, ...]
+    points: tuple[Ranking, ...]
     leads: tuple[Lead, ...] = ()
     title: str = ""
+
+
+def varying(points: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
+    """Return the names of sizes with more than one value, the one with the most values first.
+
+    Examples
+    --------
+    >>> varying([{"n": 1, "m": 1}, {"n": 2, "m": 1}])
+    ('n',)
+    """
+    values = {name: len({point[name] for point in points}) for name in points[0]}
+    return tuple(sorted((name for name, count in values.items() if count > 1), key=lambda name: -values[name]))
+
+
+def combinations(points: Sequence[Mapping[str, int]]) -> list[list[int]]:
+    """Return the places of points by the combination of all sizes but the first that varies, which goes across.
+
+    Sizes in pairs are one combination: the others follow the first.
+    """
+    across, *others = varying(points)
+    if len({point[across] for point in points}) == len(points):
+        return [[*range(len(points))]]
+    keys = [tuple(point[name] for name in others) for point in points]
+    order = sorted(range(len(points)), key=keys.__getitem__)
+    return [list(group) for _, group in groupby(order, key=keys.__getitem__)]
+
+
+def panels_of(
+    rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], str], tuple[Lead, ...]]
+) -> list[Panel]:
+    """Return a panel for each combination of the other sizes; `leads` says which variant is the fastest where."""
+    points = [ranking.sizes for ranking in rankings]
+    across = varying(points)[0]
+    panels = []
+    for places in combinations(points):
+        here = tuple(sorted((rankings[place] for place in places), key=lambda ranking: ranking.sizes[across]))
+        others = [{name: size for name, size in one.sizes.items() if name != across} for one in here]
+        alone = all(one == others[0] for one in others)
+        title = ", ".join(f"{name}={size}" for name, size in others[0].items()) if alone else ""
+        panels.append(Panel(across, here, leads(here, across), title))
+    return panels
 
 
 def picture_sweep(panels: Sequence[Panel], path: str | Path, title: str) -> None:
@@ -71,8 +113,8 @@ def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
     colour in all axes.
     """
     figure = empty_figure(max(6.4, 4.2 * len(panels) + 1.8), 4.4)
-    names = tuple(dict.fromkeys(one.name for panel in panels for one in panel.points[-1].variants))
-    names = tuple(dict.fromkeys([*names, *(v.name for panel in panels for p in panel.points for v in p.variants)]))
+    names = tuple(dict.fromkeys(one.name for panel in panels for one in panel.points[-1]))
+    names = tuple(dict.fromkeys([*names, *(v.name for panel in panels for p in panel.points for v in p)]))
     every = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     for axes, panel in zip(every, panels, strict=True):
         _draw_panel(axes, panel, names)
@@ -101,7 +143,7 @@ def _draw_panel(axes: Axes, panel: Panel, names: Sequence[str]) -> None:
 
 def _curve(panel: Panel, place: int, name: str) -> Curve:
     """Return a variant's times above zero."""
-    own = [(point.sizes[panel.name], one) for point in panel.points for one in point.variants if one.name == name]
+    own = [(point.sizes[panel.name], one) for point in panel.points for one in point if one.name == name]
     shown = [(size, one) for size, one in own if one.seconds > 0]
     bounds = [one.interval for _, one in shown if one.interval is not None]
     band = np.array(bounds).reshape(-1, 2).T if len(bounds) == len(shown) else None
@@ -171,7 +213,7 @@ BROKEN = "breaks an assumption"
 NONE = "-"
 
 
-def sweep_table(points: Sequence[SweptPoint], width: int | None = None) -> str:
+def sweep_table(points: Sequence[Ranking], width: int | None = None) -> str:
     """Return a row for each size and variant, with its predicted time and interval.
 
     On a narrow terminal the interval is left out.
@@ -181,13 +223,13 @@ def sweep_table(points: Sequence[SweptPoint], width: int | None = None) -> str:
     rows = [(*names, *("variant",) * several, "predicted", "interval")]
     for point in points:
         sizes = tuple(map(str, point.sizes.values()))
-        for one in point.variants:
+        for one in point:
             rows.append((*sizes, *(one.name,) * several, seconds_text(one.seconds), interval_text(one.interval)))
         rows += [(*sizes, *(name,) * several, BROKEN, NONE) for name in point.broken]
     return fitted_text(rows, len(names) + several, ("interval",), width)
 
 
-def winners_table(points: Sequence[SweptPoint], width: int | None = None) -> str:
+def winners_table(points: Sequence[Ranking], width: int | None = None) -> str:
     """Return a row for each size: the variant predicted fastest, how probably it is, its ties, and every time.
 
     Variants stand in the order of the last size. On a narrow terminal the ties are left out, then the probability,
@@ -195,28 +237,28 @@ def winners_table(points: Sequence[SweptPoint], width: int | None = None) -> str
     """
     names = tuple(points[0].sizes)
     variants = _variants(points)
-    known = any(one.fastest is not None for point in points for one in point.variants)
+    known = any(one.fastest is not None for point in points for one in point)
     rows = [(*names, "fastest", *("sure", "ties with") * known, *variants)]
     for point in points:
-        best = point.variants[0].name if point.variants else NONE
-        tied = ", ".join(one.name for one in point.variants[1:] if one.tied) or NONE
-        sure = percent(point.variants[0].fastest) if point.variants else NONE
-        times = {one.name: seconds_text(one.seconds) for one in point.variants}
+        best = point[0].name if point else NONE
+        tied = ", ".join(one.name for one in point[1:] if one.tied) or NONE
+        sure = percent(point[0].fastest) if point else NONE
+        times = {one.name: seconds_text(one.seconds) for one in point}
         sizes = tuple(map(str, point.sizes.values()))
         rows.append((*sizes, best, *(sure, tied) * known, *(times.get(name, NONE) for name in variants)))
     return fitted_text(rows, len(names) + 1, ("ties with", "sure", *reversed(variants)), width)
 
 
-def sweep_csv(points: Sequence[SweptPoint], withheld: Mapping[str, str] | None = None) -> str:
+def sweep_csv(points: Sequence[Ranking], withheld: Mapping[str, str] | None = None) -> str:
     """Return a row for each size and variant with all that is known, and the seconds of each term.
 
     A variant without a prediction has a row with its problem; of `withheld` ones, one for all sizes.
     """
     names = tuple(points[0].sizes)
-    terms = dict.fromkeys(term for point in points for one in point.variants for term in one.terms)
+    terms = dict.fromkeys(term for point in points for one in point for term in one.terms)
     records: list[dict[str, Any]] = []
     for point in points:
-        for place, one in enumerate(point.variants, 1):
+        for place, one in enumerate(point, 1):
             low, high = one.interval or (None, None)
             own = (one.name, place, one.seconds, low, high, one.fastest, one.tied, one.to_measure, None)
             seconds = {f"term.{term}": one.terms.get(term) for term in terms}
@@ -226,7 +268,7 @@ def sweep_csv(points: Sequence[SweptPoint], withheld: Mapping[str, str] | None =
     return csv_text((*names, *COLUMNS, *(f"term.{term}" for term in terms)), records)
 
 
-def sweep_records(points: Sequence[SweptPoint]) -> list[dict[str, Any]]:
+def sweep_records(points: Sequence[Ranking]) -> list[dict[str, Any]]:
     """Return for each size its variants, the one predicted fastest first, for JSON; null stands for no bound."""
     return [
         {
@@ -236,7 +278,7 @@ def sweep_records(points: Sequence[SweptPoint]) -> list[dict[str, Any]]:
                     "variant": one.name, "seconds": one.seconds, "interval": _bounds(one.interval),
                     "terms": dict(one.terms), "fastest": one.fastest, "tied": one.tied, "to_measure": one.to_measure,
                 }
-                for one in point.variants
+                for one in point
             ],
             "broken": list(point.broken),
         }
@@ -248,7 +290,7 @@ def _bounds(interval: tuple[float, float] | None) -> list[float | None] | None:
     return None if interval is None else [interval[0], interval[1] if isfinite(interval[1]) else None]
 
 
-def _variants(points: Sequence[SweptPoint]) -> tuple[str, ...]:
+def _variants(points: Sequence[Ranking]) -> tuple[str, ...]:
     """Return the names of all variants in the order of the last size, then those that are only at others."""
-    found = [one.name for point in reversed(points) for one in point.variants]
+    found = [one.name for point in reversed(points) for one in point]
     return tuple(dict.fromkeys([*found, *(name for point in points for name in point.broken)]))

@@ -9,7 +9,9 @@ Smaller sizes of a kernel, at which it does the same in less time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,7 +22,7 @@ from perfmodel.documents import require
 from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.predicting.predictions import Anchor, AnchoredModel
+from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, Predictions
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.user_kernel import Arguments
 
@@ -214,6 +216,45 @@ def anchor_variants(
             raise AnchorError(name, f"its predicted time there is {found.seconds:g} s, not above zero")
         anchors[name] = Anchor(name, device.name, dict(row.parameters), row.seconds, found.seconds, row.flags)
     return anchors
+
+
+def predict_anchored(
+    predicting: Predicting,
+    variants: Mapping[str, TranslationUnit],
+    plain: Predictions,
+    *,
+    arguments: Arguments | None = None,
+    progress: Progress | None = None,
+) -> Predictions:
+    """Run each variant that could be predicted once at a small size, and predict it again, scaled by its run.
+
+    Parameters
+    ----------
+    predicting
+        How they are predicted.
+    variants, plain
+        The variants by name, and their predictions without anchors. Of the sizes of these, the largest that all
+        variants allow is the one of interest.
+    arguments, progress
+        As of :func:`anchor_variants`, which has the errors too.
+
+    Raises
+    ------
+    AnchorError
+        If no size is one that all variants allow.
+    """
+    allowed = np.all([one.allowed for one in plain.variants.values()], axis=0)
+    points = [point for point, all_allow in zip(plain.points, allowed, strict=True) if all_allow]
+    if not points:
+        problem = "all variants run at one size, and each of the sizes breaks an assumption of one of them"
+        raise AnchorError(next(iter(plain.variants)), problem)
+    largest = max(points, key=lambda point: math.prod(point.values()))
+    anchors = anchor_variants(
+        predicting.model, variants, largest, allow_unmeasured=predicting.allow_unmeasured, progress=progress,
+        arguments=arguments, statistics=predicting.options.get("statistics"),
+    )  # fmt: skip
+    again = replace(predicting, anchors=anchors).predicted(plain.counts or variants, plain.sizes)
+    return replace(again, errors={**plain.errors, **again.errors})
 
 
 def device_of(model: FittedModel) -> Device:

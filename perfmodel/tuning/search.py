@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.fitting.uncertainty.selection import Scatter
+    from perfmodel.predicting.prediction import Prediction
 
 
 UNKNOWN_DEVIATION = 0.3
@@ -41,19 +42,7 @@ NORMAL = 8
 """Degrees of freedom where errors are normal: kernels scatter equally, but the scale is not known exactly."""
 
 
-class PredictedTerms(Protocol):
-    """Of a prediction what a belief needs: its time and its terms [s]."""
-
-    @property
-    def seconds(self) -> float:
-        """Predicted time [s]."""
-
-    @property
-    def terms(self) -> Mapping[str, float]:
-        """Its terms by name [s]."""
-
-
-def belief_of(predictions: Sequence[PredictedTerms], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:
+def belief_of(predictions: Sequence[Prediction], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:
     """Return the belief in variants of one kernel.
 
     Parameters
@@ -75,7 +64,7 @@ def belief_of(predictions: Sequence[PredictedTerms], scatter: Scatter | None, co
     return Belief(known, likenesses, scatter.deviation, scatter.freedom or NORMAL)
 
 
-def _shares(predictions: Sequence[PredictedTerms]) -> Floats:
+def _shares(predictions: Sequence[Prediction]) -> Floats:
     """Return the square roots of the terms' shares, shape (n_variants, n_terms).
 
     Their distance is Hellinger's, in which one large term does not hide the others.

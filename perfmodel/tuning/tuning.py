@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel import store
+from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
-from perfmodel.errors import ParameterError, PerfModelError, TuningError
+from perfmodel.errors import PerfModelError, TuningError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.progress import Progress, Silent, task
-from perfmodel.predicting.predictions import predict_each
+from perfmodel.measuring.progress import Progress, Silent
+from perfmodel.predicting.predictions import Predicting
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.search import Race, Reference, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials
@@ -203,6 +204,22 @@ def _named(
     return variants, None
 
 
+@dataclass(frozen=True, eq=False)
+class _Counts(Mapping[str, KernelCounts]):
+    """The counts of variants by name, each made when it is asked for; the trials keep them."""
+
+    trials: Trials
+
+    def __getitem__(self, name: str) -> KernelCounts:
+        return self.trials.count(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.trials.variants)
+
+    def __len__(self) -> int:
+        return len(self.trials.variants)
+
+
 @dataclass(eq=False)
 class _Course:
     """One search under way."""
@@ -224,16 +241,18 @@ class _Course:
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
         """Count and predict all variants; one that cannot be is noted as failed."""
+        asked = Predicting(
+            self.model, allow_unmeasured=True, spared=PerfModelError, progress=progress, options=self.trials.counting,
+            jobs=None if jobs == 1 else jobs,
+        )  # fmt: skip
         failures: list[Exception] = []
-        for name, found in self._predicted(progress, jobs):
-            if isinstance(found, ParameterError):
-                raise found
+        for name, found in asked.stream(_Counts(self.trials) if jobs == 1 else self.trials.variants, self.at):
             if isinstance(found, PerfModelError):
                 failures.append(found)
                 self.tried[name] = TunedVariant(name, status="constraint", message=str(found))
             else:
                 self.names.append(name)
-                self.predictions.append(found)
+                self.predictions.append(found.prediction)
         if not self.names:
             raise TuningError(f"no variant can be predicted ({failures[0]})", "mend that first")
         if coordinates is not None:
@@ -241,23 +260,6 @@ class _Course:
             coordinates = coordinates[places]
         self.race = Race(belief_of(self.predictions, self.model.fitted.scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
-
-    def _predicted(self, progress: Progress, jobs: int) -> Iterator[tuple[str, Prediction | PerfModelError]]:
-        """Yield the prediction of each variant, or why there is none; made by other processes where there are some."""
-        if jobs != 1:
-            found = predict_each(
-                self.trials.variants, self.model, self.at, jobs, allow_unmeasured=True, progress=progress,
-                **self.trials.counting,
-            )  # fmt: skip
-            yield from found.items()
-            return
-        with task(progress, "counting", len(self.trials.variants)):
-            for name in self.trials.variants:
-                try:
-                    yield name, self.model.predict(self.trials.count(name), self.at, allow_unmeasured=True)
-                except PerfModelError as error:
-                    yield name, error
-                progress.advance(name)
 
     def recall(self, rows: Iterable[Measurement]) -> None:
         """Take earlier records of the same code at the same sizes, as if the variants had run now."""

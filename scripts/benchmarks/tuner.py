@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from perfmodel.calibration.recommended import find_weights
@@ -18,6 +17,7 @@ from perfmodel.display import columns_text, seconds_text
 from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.model import load
+from perfmodel.predicting.prediction import Prediction
 from perfmodel.tuning.search import Race, belief_of
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS
@@ -50,7 +50,7 @@ def replay(table: Table, space: Space, within: float = WITHIN, level: float = 0.
     where = {_key(values): place for place, values in enumerate(space.configurations)}
     rows = [row for row in table.rows if row.predicted is not None]
     places = [where[_key(row.values)] for row in rows]
-    predictions = [SimpleNamespace(seconds=row.predicted, terms=row.terms) for row in rows]
+    predictions = [Prediction(row.predicted, row.terms) for row in rows]
     scatter = None if table.scatter is None else Scatter(**table.scatter)
     race = Race(belief_of(predictions, scatter, space.coordinates[places]))
     best_s = min(row.seconds for row in table.rows if row.seconds is not None)

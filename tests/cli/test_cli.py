@@ -17,6 +17,16 @@ from perfmodel.errors import OutputError, PerfModelError
 from tests.cli.program import perfmodel
 from tests.shadow import ROOT
 
+#: What stands as "schema" in the JSON of each command, which other programs read.
+SCHEMAS = {
+    "calibrate": ("calibration/1",), "compare": ("comparison/1",), "count": ("count/1", "count-sweep/1"),
+    "devices": ("devices/1", "facts/1"), "doctor": ("doctor/1",), "evaluate": ("evaluation/1",),
+    "export": ("export/1",), "fit": ("calibration/1",), "import": ("import/1",), "isolate": ("isolations/1",),
+    "measure": ("measure/1",), "outliers": ("outliers/1",), "predict": ("prediction/1", "sweep/1"),
+    "rank": ("ranking/1", "sweep/1"), "recount": ("recount/1",), "report": ("report/1",), "roofline": ("roofline/1",),
+    "time": ("timing/1",), "tune": ("tuning/1",), "worker": ("worker/1",),
+}  # fmt: skip
+
 
 def run_guarded(error: BaseException):
     """Run an application whose only command raises this error."""
@@ -35,6 +45,13 @@ def test_help_names_every_command():
     assert "" == done.stderr
     for name in program.COMMANDS:
         assert f"\n  {name} " in done.stdout
+
+
+def test_the_schema_of_each_command_stays():
+    """The documents themselves are read by the test of each command."""
+    assert {*program.COMMANDS} == {*SCHEMAS}
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "perfmodel").rglob("*.py"))
+    assert [] == [text for texts in SCHEMAS.values() for text in texts if f'SCHEMA = "perfmodel.{text}"' not in code]
 
 
 @pytest.mark.parametrize("name", program.COMMANDS)

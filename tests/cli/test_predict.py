@@ -16,6 +16,7 @@ from tests.cli.documents import document, seconds
 
 def test_predict_prints_seconds_and_shares(perfmodel):
     found = document(perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--json"))
+    assert "perfmodel.prediction/1" == found["schema"]
     assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["predictions"][0]["seconds"]
     shares = [term["share"] for term in found["predictions"][0]["terms"].values()]
     assert pytest.approx(1) == sum(shares)

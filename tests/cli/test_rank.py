@@ -32,6 +32,7 @@ def test_fastest_first_and_the_withheld_one_last(perfmodel):
     assert ["variant", "large", "small"] == [line.split()[0] for line in text[:3]]
     assert text[-1].startswith("product: prediction withheld")
     found = document(perfmodel("rank", "variants.py", *AT, "--json"))
+    assert "perfmodel.ranking/1" == found["schema"]
     assert ["large", "small"] == [row["variant"] for row in found["variants"]]
     assert pytest.approx(seconds(4096, 128), rel=1e-7) == found["variants"][0]["seconds"]
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
@@ -42,6 +43,7 @@ def test_fastest_first_and_the_withheld_one_last(perfmodel):
 def test_a_range_of_sizes(pair):
     # half as many work-groups are always faster; only multiples of 128 are assumed
     found = document(pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:1000", "--json"))
+    assert "perfmodel.ranking/1" == found["schema"]
     assert [{"variant": "large", "low": 128, "high": 896}] == found["leads"]
     text = pair("rank", "pair.py", "-w", "weights.json", "--crossover", "n=1:1000").stdout
     assert "n from 128 to 896: large\n" == text

@@ -9,12 +9,21 @@ from functools import partial
 import numpy as np
 import pytest
 
-from perfmodel.errors import AssumptionError, LevelError, TrialError, UnmeasuredFeatureError
+from perfmodel.errors import (
+    AnchorError,
+    AssumptionError,
+    LevelError,
+    ParameterError,
+    PerfModelError,
+    TrialError,
+    UnmeasuredFeatureError,
+    VariantError,
+)
 from perfmodel.fitting.uncertainty.anchored import Anchored
 from perfmodel.fitting.uncertainty.conformal import Conformal
 from perfmodel.predicting import predictions
 from perfmodel.predicting.model import FittedModel, fit
-from perfmodel.predicting.predictions import Anchor, AnchoredModel, predict_allowed, predict_each
+from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, scatter_of, together
 from perfmodel.predicting.ranking import rank
 from tests.fitting.test_weights import KERNELS, measurements, seconds
 from tests.priced import CUBE, MODEL, adding
@@ -24,9 +33,15 @@ VARIANTS = {str(width): partial(double, width) for width in (4, 8, 16)} | {"bad"
 SECONDS = pytest.approx(1000 * 1e-12)  # a multiplication for each number
 
 
+def predict_each(variants, model, sizes, jobs=1, **asked):
+    """Return by name the prediction of each variant, or its error."""
+    found = Predicting(model, spared=PerfModelError, jobs=jobs, **asked).predicted(variants, sizes)
+    return {name: one.prediction for name, one in found.variants.items()} | dict(found.errors)
+
+
 def test_a_loop_here():
     found = predict_each(VARIANTS | {"cube": CUBE}, MODEL, {"n": 1000}, allow_unmeasured=True)
-    assert [*VARIANTS, "cube"] == [*found]
+    assert {*VARIANTS, "cube"} == {*found}
     assert SECONDS == found["8"].seconds
     assert pytest.approx(1e9 * 1e-12) == found["cube"].seconds
     assert TrialError("bad", "compile", "ZeroDivisionError: division by zero") == found["bad"]
@@ -46,21 +61,77 @@ def test_processes_predict_what_a_loop_predicts():
 def test_a_family_in_a_file_predicts_here(monkeypatch):
     """Its functions are in a module that no other process has: the prediction is not pickled."""
     own = replace(MODEL, given=replace(MODEL.family, definition="/somewhere/own.py"))
-    monkeypatch.setattr(predictions.Predicting, "__reduce__", lambda self: pytest.fail("it travels"), raising=False)
+    monkeypatch.setattr(predictions._Task, "__reduce__", lambda self: pytest.fail("it travels"), raising=False)
     found = predict_each(VARIANTS, own, {"n": 1000}, 2, allow_unmeasured=True)
-    assert [*VARIANTS] == [*found]
+    assert {*VARIANTS} == {*found}
     assert TrialError("bad", "compile", "ZeroDivisionError: division by zero") == found.pop("bad")
     assert [SECONDS] * 3 == [one.seconds for one in found.values()]
 
 
-def test_sizes_that_a_kernel_does_not_allow_are_left_out():
-    even = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
+EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
+
+
+def test_sizes_that_a_kernel_does_not_allow_have_no_prediction():
     sizes = np.arange(10, 20)
-    kept, found = predict_allowed(MODEL, even, {"n": sizes}, 0.9, False)
-    assert [0, 2, 4, 6, 8] == kept.tolist()
-    assert pytest.approx(sizes[kept] * 1e-12) == found.seconds
+    found = Predicting(MODEL).predicted({"even": EVEN, "cube": CUBE}, {"n": sizes})
+    even, cube = found.variants.values()
+    assert [0, 2, 4, 6, 8] == np.flatnonzero(even.allowed).tolist()
+    assert pytest.approx(np.where(sizes % 2, np.nan, sizes * 1e-12), nan_ok=True) == even.prediction.seconds
+    assert ("breaks the kernel's assumptions [n] -> { : n mod 2 = 0 }", "") == (even.problem, cube.problem)
+    assert pytest.approx(sizes**3 * 1e-12) == cube.prediction.terms["op_float32_add"]
+    assert [{"n": n} for n in range(10, 20)] == list(found.points)
+    assert {"even": EVEN, "cube": CUBE} == found.counts
+
+
+def test_where_nothing_is_predicted_it_says_why():
+    found = Predicting(MODEL).predicted({"even": EVEN}, {"n": np.array([1, 3])})
     with pytest.raises(AssumptionError):
-        predict_allowed(MODEL, even, {"n": np.array([1, 3])}, 0.9, False)
+        found.required()
+    with pytest.raises(AssumptionError):
+        Predicting(MODEL).predicted({"even": EVEN}, {"n": 1})
+    left_out = Predicting(MODEL, spared=AssumptionError).predicted({"even": EVEN}, {"n": 1})
+    with pytest.raises(AssumptionError):
+        left_out.required()
+    nothing = Predicting(MODEL).predicted({}, {"n": 1})
+    assert nothing is nothing.required()
+
+
+def test_an_error_that_is_raised_names_its_variant_where_it_is_asked_to():
+    bad = {"cube": CUBE, "divisions": adding("n", kind="div")}
+    with pytest.raises(UnmeasuredFeatureError):
+        Predicting(MODEL).predicted(bad, {"n": 1})
+    with pytest.raises(VariantError, match="variant 'divisions': prediction withheld"):
+        Predicting(MODEL, named=True).predicted(bad, {"n": 1})
+    with pytest.raises(UnmeasuredFeatureError):
+        Predicting(MODEL, named=True).predicted({"divisions": bad["divisions"]}, {"n": 1})
+    with pytest.raises(ZeroDivisionError):
+        Predicting(MODEL, allow_unmeasured=True).predicted(VARIANTS, {"n": 8})
+    with pytest.raises(ParameterError):  # whatever is spared
+        Predicting(MODEL, spared=PerfModelError).predicted(bad, {"m": 1})
+    with pytest.raises(LevelError):
+        Predicting(MODEL, level=1.0).predicted({}, {})
+
+
+def test_processes_give_the_same_at_several_sizes():
+    asked = [Predicting(MODEL, spared=PerfModelError, jobs=jobs, allow_unmeasured=True) for jobs in (1, 2)]
+    sizes = together([{"n": n} for n in range(3)])
+    here, there = (one.predicted({"8": VARIANTS["8"], "bad": VARIANTS["bad"]}, sizes) for one in asked)
+    assert (["8"], [], ["bad"], ["bad"]) == (list(here.counts), list(there.counts), [*here.errors], [*there.errors])
+    first, second = here.variants["8"], there.variants["8"]
+    assert [False, True, True] == first.allowed.tolist() == second.allowed.tolist()
+    np.testing.assert_array_equal(first.prediction.seconds, second.prediction.seconds)
+    assert [*first.prediction.terms] == [*second.prediction.terms]
+
+
+def test_anchors_scale_predictions_and_each_variant_needs_one():
+    anchor = Anchor("cube", "stand-in", {"n": 2}, 3e-12, 1e-12)
+    asked = Predicting(MODEL, anchors={"cube": anchor})
+    found = asked.predicted({"cube": CUBE}, {"n": np.array([10, 20])})
+    assert pytest.approx([3e-9, 24e-9]) == found.variants["cube"].prediction.seconds
+    assert ({"cube": anchor}, scatter_of(MODEL, anchored=True)) == (found.anchors, found.scatter)
+    with pytest.raises(AnchorError, match="'even' cannot be anchored: there are anchors only of cube"):
+        asked.predicted({"even": EVEN}, {"n": 10})
+
 
 
 FITTED = fit(measurements())

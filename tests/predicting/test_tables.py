@@ -122,7 +122,7 @@ def test_a_family_in_a_file_predicts_here(monkeypatch):
             return ((name, attempt(task, name, variants[name])) for name in variants)
 
     own = replace(MODEL, given=replace(MODEL.family, definition="/somewhere/own.py"))
-    monkeypatch.setattr("perfmodel.predicting.tables.Pool", Other)
+    monkeypatch.setattr("perfmodel.predicting.predictions.Pool", Other)
     variants = {"8": partial(double, 8), "bad": VARIANTS["bad"]}
     found = table(variants, own, {"n": [0, 5]}, allow_unmeasured=True, jobs=2)
     assert ["Counting"] == asked
@@ -141,13 +141,13 @@ def test_processes_are_started_once(monkeypatch):
             finally:
                 ended.append(title)
 
-    monkeypatch.setattr("perfmodel.predicting.tables.Pool", Streaming)
+    monkeypatch.setattr("perfmodel.predicting.predictions.Pool", Streaming)
     table(VARIANTS, MODEL, {"n": SIZES}, rows=20)
     assert [(4, 2)] == asked
     with pytest.raises(ParameterError) as caught:
         table({"a": SQUARE, "b": SQUARE}, MODEL, {"m": 3})
     assert "n" == caught.value.name
-    assert ["predicting"] * 2 == ended
+    assert ["counting and predicting"] * 2 == ended
 
 
 def test_a_million_sizes_in_bounded_memory(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from perfmodel.predicting.ranking import RankedVariant, SweptPoint
+from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.sweeps import sweep_csv, sweep_records, sweep_table, winners_table
 
 
@@ -14,11 +14,11 @@ def variant(name, seconds, **more):
 
 
 POINTS = (
-    SweptPoint(
-        {"n": 8, "m": 1},
+    Ranking(
         (variant("a", 1e-3, fastest=0.75, tied=True), variant("b", 2e-3, fastest=0.25, tied=True)),
+        sizes={"n": 8, "m": 1},
     ),
-    SweptPoint({"n": 9, "m": 1}, (variant("b", 1e-3, fastest=1.0, tied=False),), ("a",)),
+    Ranking((variant("b", 1e-3, fastest=1.0, tied=False),), sizes={"n": 9, "m": 1}, broken=("a",)),
 )
 
 
@@ -37,7 +37,7 @@ def test_a_row_for_each_size_and_variant():
     narrow = sweep_table(POINTS, 36).splitlines()
     assert "interval" not in narrow[0]
     assert "not shown: interval (--wide shows all)" == " ".join(narrow[5:])
-    alone = sweep_table([SweptPoint({"n": 8}, (variant("a", 1e-3),))])
+    alone = sweep_table([Ranking([variant("a", 1e-3)], sizes={"n": 8})])
     assert "variant" not in alone
 
 

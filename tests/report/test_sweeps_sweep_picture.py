@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfmodel.predicting.crossovers import Lead
-from perfmodel.predicting.ranking import RankedVariant, SweptPoint
-from perfmodel.report.sweeps import Panel, picture_sweep, sweep_figure
+from perfmodel.predicting.crossovers import Lead, leads_at
+from perfmodel.predicting.ranking import RankedVariant, Ranking
+from perfmodel.report.sweeps import Panel, combinations, panels_of, picture_sweep, sweep_figure, varying
 
 
-def point(n: int, **seconds: float) -> SweptPoint:
+def point(n: int, **seconds: float) -> Ranking:
     variants = [RankedVariant(name, value, (value / 2, value * 2)) for name, value in seconds.items()]
-    return SweptPoint({"n": n, "m": 1}, tuple(sorted(variants, key=lambda one: one.seconds)))
+    return Ranking(sorted(variants, key=lambda one: one.seconds), sizes={"n": n, "m": 1})
 
 
 POINTS = (point(16, a=1e-6, b=4e-6), point(64, a=4e-6, b=4.5e-6), point(256, a=2e-5, b=5e-6))
@@ -47,3 +47,21 @@ def test_what_is_not_above_zero_is_not_drawn():
 def test_it_is_written(tmp_path):
     picture_sweep([Panel("n", POINTS, LEADS)], tmp_path / "p.png", "title")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_varies():
+    assert ("m", "n") == varying([{"n": 1, "m": 1, "k": 3}, {"n": 1, "m": 2, "k": 3}, {"n": 2, "m": 3, "k": 3}])
+    assert () == varying([{"n": 1}])
+
+
+def test_a_panel_for_each_combination_of_the_other_sizes():
+    grid = [{"n": n, "m": m} for n in (1, 2, 3) for m in (5, 4)]
+    assert [[1, 3, 5], [0, 2, 4]] == combinations(grid)
+    assert [[0, 1]] == combinations([{"n": 1, "m": 1}, {"n": 2, "m": 2}])  # in pairs
+    rankings = [Ranking([RankedVariant("a", 1.0)], sizes=sizes) for sizes in reversed(grid)]
+    first, second = panels_of(rankings, lambda here, across: (Lead(across, len(here), 0),))
+    assert ("n", "m=4", "m=5") == (first.name, first.title, second.title)
+    assert [1, 2, 3] == [ranking.sizes["n"] for ranking in first.points]
+    assert (Lead("n", 3, 0),) == first.leads
+    (pairs,) = panels_of(POINTS, leads_at)
+    assert ((Lead("a", 16, 64), Lead("b", 256, 256)), "m=1") == (pairs.leads, pairs.title)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel import tuning
-from perfmodel.cli.anchoring import anchor_lines
+from perfmodel.cli.predict import anchor_lines
 from perfmodel.tuning import ANCHOR, anchoring
 from tests.cli.documents import document, seconds
 from tests.machine import device
@@ -41,7 +40,7 @@ def here(perfmodel, tmp_path, monkeypatch):
     }
     Path("weights.json").write_text(json.dumps(weights))
     quick = partial(anchoring.anchor_variants, campaign=replace(ANCHOR, runs=4, dropped=1, over_launch=2.0))
-    monkeypatch.setattr(tuning, "anchor_variants", quick)
+    monkeypatch.setattr(anchoring, "anchor_variants", quick)
     return perfmodel
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.sweeping import varying
 from tests.cli.documents import document, seconds
 from tests.shadow import ROOT
 
@@ -146,11 +145,6 @@ def test_two_names_are_combined_or_paired(perfmodel):
     assert "9 combinations of m; give at most 6" in perfmodel(*many, "--picture", "grid.png").stderr
 
 
-def test_what_varies():
-    assert ("m", "n") == varying([{"n": 1, "m": 1, "k": 3}, {"n": 1, "m": 2, "k": 3}, {"n": 2, "m": 3, "k": 3}])
-    assert () == varying([{"n": 1}])
-
-
 RAGGED = '''
 import loopy as lp
 import numpy as np
@@ -211,3 +205,27 @@ def test_a_crossover_of_resources_skips_sizes_that_break_an_assumption(perfmodel
     asked = ("rank", "variants.py", *PAIR, "-w", weights, "--allow-unmeasured", "--crossover", "n=1:1000", "--json")
     leads = document(perfmodel(*asked))["leads"]
     assert (128, 896) == (leads[0]["low"], leads[-1]["high"])
+
+
+LONELY = """
+import loopy as lp
+from variants import scale
+
+
+def variants():
+    return {
+        name: lp.assume(scale("out[i] = a[i] + 1", group), "n = 128000")
+        for name, group in (("small", 64), ("large", 128))
+    }
+"""
+
+
+@pytest.mark.parametrize("family", ["bottleneck", "stevens_kloeckner_2016"])
+def test_a_crossover_where_only_one_size_is_allowed(perfmodel, family, tmp_path, monkeypatch):
+    """Of 300,000 sizes the grid tries some: the one that both kernels allow is between them."""
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("lonely.py").write_text(LONELY)
+    weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / f"{family}.json")
+    asked = ("rank", "lonely.py", "-w", weights, "--allow-unmeasured", "--crossover", "n=100000:400000", "--json")
+    (lead,) = document(perfmodel(*asked))["leads"]
+    assert (128000, 128000) == (lead["low"], lead["high"])
