@@ -77,7 +77,7 @@ def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
 
 def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
     from perfmodel.calibration.kernel_choice import chosen_campaign, discovered
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.errors import PerfModelError
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
@@ -87,7 +87,7 @@ def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParse
         campaign, kernels = chosen_campaign(arguments.quick, False, None, None), discovered(arguments.kernels)
         pin_threads()
         device = find(arguments.device)
-        twice = repeatability.measure_twice(kernels, device, Bar(), campaign)
+        twice = repeatability.measure_twice(kernels, device, CommandBar(), campaign)
     except PerfModelError as error:
         parser.error(str(error))
     result = repeatability.document_of(twice, device.name, campaign.name)

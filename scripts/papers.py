@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from perfmodel.cli.settings import Bar
+from perfmodel.cli.settings import CommandBar
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for study in chosen:
                 measure_study(
                     study, device, pages.data_folder(options.out, device.slug),
-                    QUICK_STUDY if options.quick else STUDY, Bar(),
+                    QUICK_STUDY if options.quick else STUDY, CommandBar(),
                 )  # fmt: skip
     except PerfModelError as error:
         print(f"papers: error: {error}", file=sys.stderr)

@@ -15,7 +15,7 @@ from time import monotonic
 from perfmodel import measuring
 from perfmodel.calibration.calibrate import QUICK_S, calibrate
 from perfmodel.calibration.recommended import data_folder
-from perfmodel.cli.settings import Bar
+from perfmodel.cli.settings import CommandBar
 from perfmodel.compare.tables import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.opencl import find
@@ -29,7 +29,7 @@ def job(selector: str | None, output: Path, budget_s: float) -> None:
     device = find(selector)
     folder = output / device.slug
     print(f"device: {device.name} ({device.platform})", flush=True)
-    found = calibrate(device, folder, replace(measuring.QUICK, budget_s=budget_s), Bar())
+    found = calibrate(device, folder, replace(measuring.QUICK, budget_s=budget_s), CommandBar())
     if not found.chosen:
         print(found.text)
         return

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from perfmodel.cli.settings import Bar
+from perfmodel.cli.settings import CommandBar
 from perfmodel.errors import PerfModelError
 from scripts.lab.commits import commit_name, tags
 from scripts.lab.scoreboard import board as scores
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--redraw", action="store_true", help="only draw the page and the picture again")
     parser.add_argument("--folders", type=Path, default=ROOT / "fitted_weights", help="folder of the devices' folders")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of the page and its data")
-    given, bar = parser.parse_args(argv), Bar()
+    given, bar = parser.parse_args(argv), CommandBar()
     board, commit = scores.Board.below(given.out), commit_name()
     try:
         reason = scores.reason_to_score(given.paper_kernels, tags(), commit)

@@ -38,7 +38,7 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.fitting.device_folder import tests_of
-from perfmodel.fitting.facts.throughput import with_measured_facts
+from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.predicting.prediction import ADDS_UP
 from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.predicting.ranking import rankings

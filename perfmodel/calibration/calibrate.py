@@ -23,7 +23,7 @@ from perfmodel.compare.tables import error_table, families_table
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts
-from perfmodel.fitting.facts.throughput import with_measured_facts
+from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.io import write_whole
 from perfmodel.lazy import Lazy
 from perfmodel.measuring.campaign import CHECK, DEFAULT, QUICK, QUICK_CHECK, Campaign

@@ -37,7 +37,7 @@ CHAINS, LENGTH = 8, 2
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """One step of a chain: from x and the argument p to the next x, as Loopy and as NumPy write it."""
 
     text: str
@@ -46,21 +46,21 @@ class Step:
 
 #: The step for each kind of operation, in floating point and in integers.  In integers the step also takes a
 #: bitwise "xor", so that the compiler cannot replace many steps by one.
-STEPS: Mapping[str, Mapping[str, Step]] = MappingProxyType(
+STEPS: Mapping[str, Mapping[str, ChainStep]] = MappingProxyType(
     {
         "float": {
-            "add": Step("{x} + p", lambda x, p: x + p),
-            "mul": Step("{x}*p", lambda x, p: x * p),
-            "div": Step("p/{x}", lambda x, p: p / x),
-            "pow": Step("{x}**p", lambda x, p: x**p),
-            "minmax": Step("fmax({x} + p, p)", lambda x, p: np.maximum(x + p, p)),
-            "special": Step("sqrt({x})", lambda x, _: np.sqrt(x)),
+            "add": ChainStep("{x} + p", lambda x, p: x + p),
+            "mul": ChainStep("{x}*p", lambda x, p: x * p),
+            "div": ChainStep("p/{x}", lambda x, p: p / x),
+            "pow": ChainStep("{x}**p", lambda x, p: x**p),
+            "minmax": ChainStep("fmax({x} + p, p)", lambda x, p: np.maximum(x + p, p)),
+            "special": ChainStep("sqrt({x})", lambda x, _: np.sqrt(x)),
         },
         "int": {
-            "add": Step("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
-            "mul": Step("({x} ^ p)*p", lambda x, p: (x ^ p) * p),
-            "shift": Step("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
-            "bitwise": Step("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+            "add": ChainStep("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+            "mul": ChainStep("({x} ^ p)*p", lambda x, p: (x ^ p) * p),
+            "shift": ChainStep("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
+            "bitwise": ChainStep("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
         },
     }
 )
@@ -69,7 +69,7 @@ ARGUMENT: Mapping[str, float] = MappingProxyType({"float": 0.875, "int": 3})
 
 
 @dataclass(frozen=True)
-class Access:
+class AccessPattern:
     """One way to access memory: the statement, its arrays of shape (stride, n, k), and its array of shape (n,)."""
 
     statement: str
@@ -78,12 +78,12 @@ class Access:
 
 
 #: The access for each direction; "uniform" is a load of the same cells by all work-items.
-ACCESSES: Mapping[str, Access] = MappingProxyType(
+ACCESSES: Mapping[str, AccessPattern] = MappingProxyType(
     {
-        "load": Access("out[i] = sum((r, o), a[o, i, r])", "a", "out"),
-        "uniform": Access("out[i] = sum((r, o), a[o, 0, r])", "a", "out"),
-        "store": Access("out[o, i, r] = a[i]", "out", "a"),
-        "minloadstore": Access("out[o, i, r] = a[o, i, r]", "a, out"),
+        "load": AccessPattern("out[i] = sum((r, o), a[o, i, r])", "a", "out"),
+        "uniform": AccessPattern("out[i] = sum((r, o), a[o, 0, r])", "a", "out"),
+        "store": AccessPattern("out[o, i, r] = a[i]", "out", "a"),
+        "minloadstore": AccessPattern("out[o, i, r] = a[o, i, r]", "a, out"),
     }
 )
 #: Element type of an access of so many bits.

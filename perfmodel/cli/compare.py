@@ -59,10 +59,10 @@ def compare_command(
 
 
 def _judged(folder: Path, names: tuple[str, ...]) -> tuple[Contender, ...]:
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.compare.contenders import contenders
 
-    bar = Bar()
+    bar = CommandBar()
     try:
         return contenders(folder, names, begin=bar.start, advance=bar.advance)
     finally:

@@ -133,10 +133,10 @@ def recount_command(stores: Stores, kernels: Kernels = None, write: Write = Fals
     """
     from perfmodel.calibration import recounting
     from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
 
     classes = discovered(kernels) if kernels else (*discovered(None), *discovered(None, TEST_KERNELS))
-    found = recounting.recount(stores, classes, Bar())
+    found = recounting.recount(stores, classes, CommandBar())
     records = recounting.write(found) if write else 0
     if json:
         rows = [_row(one) for one in found]

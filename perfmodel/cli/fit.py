@@ -91,13 +91,13 @@ def fit_command(
 
 def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact], json: bool) -> None:
     from perfmodel.calibration.calibrate import files_of_all, fit_device
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
 
     if not folder.is_dir():
         raise OptionError(f"--all was given with '{folder}', which is no folder", "give a device's folder with --from")
     if out is None:
         _check_new(files_of_all(folder), "--out FOLDER")
-    found = fit_device(folder, out, Bar(), given=given)
+    found = fit_device(folder, out, CommandBar(), given=given)
     if json:
         print_document(fitted_document(found))
     else:
@@ -178,13 +178,13 @@ def _calibrate_device(
     from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
     from perfmodel.calibration.recommended import data_folder
     from perfmodel.cli.devices import show_facts
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.store import read
 
     folder = (out or data_folder()) / target.slug
     typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
     if probes:
-        probe_device(target, folder, campaign, Bar(), again=True)
+        probe_device(target, folder, campaign, CommandBar(), again=True)
         show_facts(read(folder), json)
         return
     typer.echo(
@@ -192,7 +192,7 @@ def _calibrate_device(
         "two cores, less if it goes on from an earlier call",
         err=json,
     )
-    found = calibrate(target, folder, campaign, Bar(), *kernels)
+    found = calibrate(target, folder, campaign, CommandBar(), *kernels)
     if json:
         print_document({**fitted_document(found), "campaign": campaign.name, "seconds": monotonic() - began})
     else:

@@ -96,12 +96,12 @@ def measure_command(
 def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:
     """Run the campaign, on a share of its configurations if that is given."""
     from perfmodel import measuring
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.fitting.choice.candidates import chooser
 
     began = monotonic()
     choice = None if part is None else chooser(part)
-    found = measuring.measure(job.kernels, job.device, path, Bar(), job.campaign, choice)
+    found = measuring.measure(job.kernels, job.device, path, CommandBar(), job.campaign, choice)
     return campaign_document(found, path, job.campaign.name, monotonic() - began)
 
 
@@ -194,7 +194,7 @@ def isolate_command(
     It takes a few minutes. A class that fails stays in the table, as not proved; docs/lab/isolation.md has the details.
     """
     from perfmodel.calibration.kernel_choice import chosen_classes, discovered
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.measuring import pin_threads
     from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find
@@ -205,7 +205,7 @@ def isolate_command(
     pin_threads()
     target = find(device)
     path = out or Path("fitted_weights") / target.slug
-    proofs = prove_isolation(chosen, target, path, Bar())
+    proofs = prove_isolation(chosen, target, path, CommandBar())
     if json:
         rows = [{**proof.model_dump(mode="json", by_alias=True), "proved": proof.proved} for proof in proofs]
         head = {"schema": ISOLATIONS_SCHEMA, "device": target.name, "file": str(isolation_path(path))}

@@ -375,10 +375,10 @@ def counted_variants(
 
 def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
     """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.processes.counting import count_all
 
-    return count_all(loaded.builders, jobs, progress=Bar(), subgroup_size=subgroup_size, check=True, **options)
+    return count_all(loaded.builders, jobs, progress=CommandBar(), subgroup_size=subgroup_size, check=True, **options)
 
 
 def units_of(path: Path, variant: Collection[str] | str | None) -> dict[str, TranslationUnit]:

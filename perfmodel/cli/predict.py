@@ -151,10 +151,10 @@ class Asked:
 
         Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
         """
-        from perfmodel.cli.settings import Bar
+        from perfmodel.cli.settings import CommandBar
         from perfmodel.predicting.predictions import Predicting
 
-        alone, bar = self.jobs is None, Bar()
+        alone, bar = self.jobs is None, CommandBar()
         predicting = Predicting(
             self.model, self.level, self.allow_unmeasured, named=alone, jobs=self.jobs,
             spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,

@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from perfmodel.caches import cache_folder, settle_caches
-from perfmodel.cli.settings import SHARED, Settings, as_notes, print_refusal, set_settings, settings, using
+from perfmodel.cli.settings import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
 from perfmodel.cli.streams import careful_streams, tell_status
 from perfmodel.errors import (
     CacheError,
@@ -108,7 +108,7 @@ def application() -> typer.Typer:
         A callable that reads ``sys.argv`` and ends with :class:`SystemExit`.
     """
     app = typer.Typer(
-        cls=Program,
+        cls=CommandProgram,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -188,7 +188,7 @@ def _show_version(wanted: bool) -> None:
 
 def _options(
     context: typer.Context,
-    asked: Settings,
+    asked: CommandSettings,
     version: Annotated[
         bool,
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
@@ -232,7 +232,7 @@ class Command(TyperCommand):
         _write(formatter, sections)
 
 
-class Program(TyperGroup):
+class CommandProgram(TyperGroup):
     """perfmodel itself: its own options are those of every command, and its help has the commands by subject."""
 
     def __init__(self, **attributes: Any) -> None:

@@ -25,7 +25,7 @@ from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_values import ReportData
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.counts import KernelCounts
     from perfmodel.predicting.model import FittedModel
 
@@ -64,7 +64,7 @@ def report_command(
     It takes about 15 seconds, and a few more for each variant that has not been counted yet.
     """
     from perfmodel.analyses.report_data import report_data, steps_of
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.report.html.page import check_extra, report_page
 
     one_output(json, out=out)
@@ -73,7 +73,7 @@ def report_command(
     at, known = sizes(size), statistics(statistic)
     units = units_of(kernel, None) if kernel else {}
     folder, model = _model(source, family, told=not json)
-    bar = Bar()
+    bar = CommandBar()
     bar.start(f"report on {model.device}", len(units) + steps_of(folder))
     try:
         counts, uncounted = _counted(units, model.fitted.subgroup_size, known, bar)
@@ -119,7 +119,7 @@ def _model(source: Path | None, family: str | None, told: bool) -> tuple[Path, F
 
 
 def _counted(
-    units: Mapping[str, Any], subgroup_size: int, known: Mapping[str, float], bar: Bar
+    units: Mapping[str, Any], subgroup_size: int, known: Mapping[str, float], bar: CommandBar
 ) -> tuple[dict[str, KernelCounts], dict[str, str]]:
     """Return the counts of variants, and the reasons why others cannot be counted."""
     from perfmodel.counts import count

@@ -37,7 +37,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @dataclass(frozen=True)
-class Settings:
+class CommandSettings:
     """The options that every command has, before the command's name or after it."""
 
     json: Json = False
@@ -46,22 +46,22 @@ class Settings:
     wide: Wide = False
 
 
-SHARED = tuple(option.name for option in fields(Settings))
-_current: ContextVar[Settings | None] = ContextVar("settings", default=None)
+SHARED = tuple(option.name for option in fields(CommandSettings))
+_current: ContextVar[CommandSettings | None] = ContextVar("settings", default=None)
 
 
-def settings() -> Settings:
+def settings() -> CommandSettings:
     """Return what the command that runs was asked."""
-    return _current.get() or Settings()
+    return _current.get() or CommandSettings()
 
 
-def set_settings(asked: Settings) -> None:
+def set_settings(asked: CommandSettings) -> None:
     """Let :func:`settings` return these from now on, until a block of :func:`using`."""
     _current.set(asked)
 
 
 @contextmanager
-def using(asked: Settings) -> Iterator[None]:
+def using(asked: CommandSettings) -> Iterator[None]:
     """Let :func:`settings` return these in a block."""
     token = _current.set(asked)
     try:
@@ -85,7 +85,7 @@ def _is_shown(stream: Any) -> bool:
     return os.environ.get("COLUMNS", "").isdecimal() or stream.isatty()
 
 
-class Bar(progress.Bar):
+class CommandBar(progress.Bar):
     """Shows the progress of a task on standard error; nothing with ``--quiet``."""
 
     def __init__(self) -> None:

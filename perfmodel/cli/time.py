@@ -85,7 +85,7 @@ def command(
         raise OptionError("--json and --csv both write to standard output", "give one of them")
     points, known = size_points(size), asked.statistics
     store = supervised_store(context, keep)
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
     from perfmodel.tuning.trials import TRIALS, Trials
@@ -98,7 +98,7 @@ def command(
     counted = _counted(loaded.variants, subgroup_size, known, points)
     swept, withheld = _predictions(counted, model, points) if model else ((), {})
     campaign = TRIALS if visits is None else replace(TRIALS, visits=visits, most_visits=max(visits, 2 * visits - 1))
-    bar = Bar()
+    bar = CommandBar()
     options: dict[str, Any] = {
         "kernel": asked.kernel.stem, "statistics": known, "progress": bar, "tolerance": tolerance, "keep": store,
         "reference": loaded.reference,

@@ -54,13 +54,13 @@ def command(
     """
     at, known = sizes(size), asked.statistics
     store = supervised_store(context, keep)
-    from perfmodel.cli.settings import Bar
+    from perfmodel.cli.settings import CommandBar
     from perfmodel.measuring import pin_threads
     from perfmodel.tuning.tuning import tune
 
     pin_threads()
     model, loaded = by.load(), asked.load()
-    bar = Bar()
+    bar = CommandBar()
     steps = _Steps(sys.stderr if json else sys.stdout)
     found = tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, keep=store, kernel=asked.kernel.stem,

@@ -21,10 +21,10 @@ from perfmodel.display import data_frame, finite, html_table, percent
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folder
-from perfmodel.fitting.facts.throughput import with_measured_facts
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.models import families, find_family
 from perfmodel.progress import FailedStep
 

@@ -41,7 +41,7 @@ def measured_folder(
         If the test kernels were measured on another device.
     """
     from perfmodel import store
-    from perfmodel.fitting.facts.throughput import with_measured_facts
+    from perfmodel.fitting.throughput import with_measured_facts
 
     measured = store.read(folder)
     if measured_facts:

@@ -14,7 +14,7 @@ launch costs its overhead:
 
 Every floating-point operation counts as one, a division or a square root too; index arithmetic as
 none. Q is the least that has to be moved (:func:`~perfmodel.quantities.traffic.global_bytes`), so
-the maximum is a lower bound. The peaks are measured (:mod:`perfmodel.fitting.facts.throughput`) or known facts of the
+the maximum is a lower bound. The peaks are measured (:mod:`perfmodel.fitting.throughput`) or known facts of the
 device; the overhead is fitted.
 """
 

@@ -20,7 +20,7 @@ r"""The Synchronous Parallel Throughput (SPT) model of Karsin.
 r; 1 where it is not known (4.7). :math:`M_o` (4.7) are the work-items for each core: of as many groups
 as there are, or fit into local memory, registers and the device's limits, as far as those are known.
 :math:`M_o = 1` on a CPU, or where measurements say that oversubscription hides nothing (fact
-``oversubscription``, :mod:`perfmodel.fitting.facts.throughput`). A core is a lane: ``lanes_per_unit`` of each
+``oversubscription``, :mod:`perfmodel.fitting.throughput`). A core is a lane: ``lanes_per_unit`` of each
 compute unit, else as many as a sub-group has. Latencies are in seconds, bandwidths those of the
 device, in SI units.
 

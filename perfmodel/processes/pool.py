@@ -91,7 +91,7 @@ class Pool:
             elif variants:
                 with processes_for(self.jobs, len(variants)) as processes:
                     ahead = processes.count * max(AHEAD, min(most, MOST))
-                    course = _Course(task, variants, ahead, processes, self.progress)
+                    course = _SentTasks(task, variants, ahead, processes, self.progress)
                     try:
                         yield from course.results()
                     finally:
@@ -115,7 +115,7 @@ def checked_jobs(jobs: Any) -> int:
     return number
 
 
-class _Course:
+class _SentTasks:
     """What has been sent to processes, and what has come back."""
 
     def __init__(

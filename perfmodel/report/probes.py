@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.errors import OptionError, PictureFormatError
-from perfmodel.facts.probes import probed_facts
-from perfmodel.facts.probes.caches import CHASE, CONFLICTS, LEVELS, LINE, bytes_text, capacities
-from perfmodel.facts.probes.execution import BARRIERS, DTYPES, LANES, NESTS, barrier_facts, together, triples
-from perfmodel.facts.probes.run import ProbeRun, newest, times
+from perfmodel.facts.probed import probed_facts
+from perfmodel.facts.probed.caches import CHASE, CONFLICTS, LEVELS, LINE, bytes_text, capacities
+from perfmodel.facts.probed.execution import BARRIERS, DTYPES, LANES, NESTS, barrier_facts, together, triples
+from perfmodel.facts.probed.run import ProbeRun, newest, times
 from perfmodel.report.drawing import COLOURS, empty_figure, write_figure
 
 if TYPE_CHECKING:

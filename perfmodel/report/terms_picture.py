@@ -22,7 +22,7 @@ DRAWN = "a prediction, a mapping of names to predictions, or ranked variants"
 UNIT = "share of the predicted time [%]"
 
 
-class Bar(NamedTuple):
+class TermsBar(NamedTuple):
     """A predicted time with its terms [s]."""
 
     label: str
@@ -83,7 +83,7 @@ def plot_terms(
     return axes
 
 
-def bars_of(given: Any) -> list[Bar]:
+def bars_of(given: Any) -> list[TermsBar]:
     """Return a bar for each predicted time.
 
     Raises
@@ -111,16 +111,16 @@ def _named(given: Any) -> Iterable[tuple[str, Any]]:
     return [(getattr(one, "name", ""), one) for one in given]
 
 
-def _bars(name: str, one: Prediction | RankedVariant) -> Iterable[Bar]:
+def _bars(name: str, one: Prediction | RankedVariant) -> Iterable[TermsBar]:
     if not isinstance(one, Prediction):
         one = Prediction(one.seconds, one.terms)
     every = list(one.at_each_size())
     for each in every:
         words = [name or one.kernel, in_words(each.sizes) if len(every) > 1 or not (name or one.kernel) else ""]
-        yield Bar(" ".join(filter(None, words)), each.seconds, each.terms, each.adds_up)
+        yield TermsBar(" ".join(filter(None, words)), each.seconds, each.terms, each.adds_up)
 
 
-def _largest(bars: Sequence[Bar]) -> list[str]:
+def _largest(bars: Sequence[TermsBar]) -> list[str]:
     """Return the names of the terms, that with the largest share of some bar first."""
     shares: dict[str, float] = {}
     for bar in bars:
@@ -129,7 +129,7 @@ def _largest(bars: Sequence[Bar]) -> list[str]:
     return sorted((name for name, share in shares.items() if share > 0), key=lambda name: -shares[name])
 
 
-def _draw_stacked(axes: Axes, bars: Sequence[Bar], shown: Sequence[str], rest: Sequence[str]) -> None:
+def _draw_stacked(axes: Axes, bars: Sequence[TermsBar], shown: Sequence[str], rest: Sequence[str]) -> None:
     parts = [((name,), name) for name in shown] + [(tuple(rest), f"{len(rest)} others")] * bool(rest)
     ends = [[0.0, 0.0] for _ in bars]  # of what is stacked to the left and to the right
     for place, (names, label) in enumerate(parts):
@@ -158,7 +158,7 @@ def _write(axes: Axes, x: float, row: int, share: float, colour: str) -> None:
         axes.text(x, row, f"{share:.0f}", ha="center", va="center", fontsize="small", color=ink(*to_rgb(colour)))
 
 
-def _draw_beside(axes: Axes, bars: Sequence[Bar], shown: Sequence[str], rest: Sequence[str]) -> None:
+def _draw_beside(axes: Axes, bars: Sequence[TermsBar], shown: Sequence[str], rest: Sequence[str]) -> None:
     height = 0.8 / max(len(shown), 1)
     lowest, highest = 0.0, 100.0
     for place, name in enumerate(shown):

@@ -247,7 +247,7 @@ class _Group:
     differs: str = ""
 
 
-class Comparison:
+class OutputComparison:
     """Outputs of variants at some sizes, sorted into groups of equal ones as they come.
 
     Parameters

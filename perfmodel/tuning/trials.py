@@ -31,7 +31,7 @@ from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, canonical
-from perfmodel.tuning.agreement import REFERENCE, Agreement, Comparison, output_names
+from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, output_names
 from perfmodel.tuning.search import Reference, expected_outputs
 from perfmodel.tuning.user_kernel import Arguments, UserKernel, Variant, check_given
 
@@ -162,7 +162,7 @@ class Trials:
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
         self._counts: dict[str, KernelCounts] = {}
         self._tried: dict[tuple[str, str], float | FailedError] = {}
-        self._comparisons: dict[str, Comparison] = {}
+        self._comparisons: dict[str, OutputComparison] = {}
         self._spent: dict[str, Spent] = {}
         self._earlier: dict[tuple[str, str], list[Measurement]] = {}
         self._stack = ExitStack()
@@ -418,7 +418,7 @@ class Trials:
             return
         passed, outputs = self._outputs(subject, at)
         if (comparison := self._comparisons.get(canonical(at))) is None:
-            comparison = Comparison(self._expected(passed, outputs, at), self._tolerance)
+            comparison = OutputComparison(self._expected(passed, outputs, at), self._tolerance)
             self._comparisons[canonical(at)] = comparison
         with stage("correctness"):
             comparison.add(name, outputs, self._terms(name, at))

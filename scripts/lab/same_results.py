@@ -33,20 +33,14 @@ from typing import Any
 import perfmodel as pm
 from perfmodel import store
 
-TOLERANCE = 1e-12
-"""Relative difference from which on two numbers differ [1]."""
-SUBGROUP_SIZE = 32
-"""Work-items in a sub-group, as tests of the corpus have it [1]."""
-ROWS = 38
-"""Measured test kernels that each model predicts: about 2,600 predictions of 69 models together."""
-CACHES = (512, 32768)
-"""Capacities of the caches whose traffic is recorded [B]."""
+TOLERANCE = 1e-12  # Relative difference from which on two numbers differ [1]
+SUBGROUP_SIZE = 32  # Work-items in a sub-group, as tests of the corpus have it [1]
+ROWS = 38  # Measured test kernels that each model predicts: about 2,500 predictions of all models together
+CACHES = (512, 32768)  # Capacities of the caches whose traffic is recorded [B]
 Numbers = dict[str, Any]
 Results = dict[str, dict[str, Numbers]]
 Question = Callable[[], Any]
 
-
-# {{{ recording
 
 def record_counts(kernel: Any) -> Iterator[tuple[str, Numbers]]:
     """Yield the counts of a kernel of the corpus at each of its sizes."""
@@ -117,15 +111,18 @@ def record_predictions(folder: Path) -> Iterator[tuple[str, Numbers]]:
         model = pm.load(path)
         for row in rows:
             name = f"{folder.name} {path.stem} {row.kernel} {json.dumps(row.variant)} {_words(row.parameters)}"
-            try:
-                predicted = model.predict(tests.counts[row.counts_hash], row.parameters, allow_unmeasured=True)
-            except pm.PerfModelError as error:
-                yield name, {"refused": f"{type(error).__name__}: {error}"}
-                continue
-            low, high = predicted.interval or (None, None)
-            terms = {f"term {term}": _plain(seconds) for term, seconds in predicted.terms.items()}
-            words = {"unmeasured": " ".join(predicted.unmeasured), "warnings": " ".join(predicted.warnings)}
-            yield name, {"seconds": predicted.seconds, "low": low, "high": high, **terms, **words}
+            yield name, _prediction(model, tests.counts[row.counts_hash], row.parameters)
+
+
+def _prediction(model: pm.FittedModel, counts: pm.KernelCounts, sizes: Mapping[str, int]) -> Numbers:
+    try:
+        predicted = model.predict(counts, sizes, allow_unmeasured=True)
+    except pm.PerfModelError as error:
+        return {"refused": f"{type(error).__name__}: {error}"}
+    low, high = predicted.interval or (None, None)
+    terms = {f"term {term}": _plain(seconds) for term, seconds in predicted.terms.items()}
+    words = {"unmeasured": " ".join(predicted.unmeasured), "warnings": " ".join(predicted.warnings)}
+    return {"seconds": predicted.seconds, "low": low, "high": high, **terms, **words}
 
 
 def record_fits(folder: Path) -> Iterator[tuple[str, Numbers]]:
@@ -169,10 +166,6 @@ def record(wanted: Sequence[str]) -> Results:
     }
     return {part: dict(chain.from_iterable(parts[part]())) for part in wanted}
 
-# }}}
-
-
-# {{{ comparing
 
 def differs(old: Any, new: Any) -> bool:
     """Whether two values differ, numbers by more than :data:`TOLERANCE`."""
@@ -199,8 +192,6 @@ def compare(old: Results, new: Results) -> Iterator[str]:
         yield from (f"  only in the first: {name}" for name in sorted(first.keys() - both))
         yield from (f"  only in the second: {name}" for name in sorted(second.keys() - both))
         yield from (f"  {name}: {a} and {b}" for name, a, b in different)
-
-# }}}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ from perfmodel import measuring
 from perfmodel.calibration.kernel_choice import TEST_KERNELS, kernel_folder
 from perfmodel.calibration.recommended import FOLDER, find_weights, recommended_weights
 from perfmodel.errors import NoWeightsError
-from perfmodel.fitting.facts.throughput import with_measured_facts
+from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.kernels import KernelClass, discover
 from perfmodel.store import read
 from scripts.lab.studies import Study, StudyData

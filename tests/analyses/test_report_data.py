@@ -16,7 +16,7 @@ from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import compare
 from perfmodel.display import in_words
 from perfmodel.errors import ForeignDeviceError, LevelError, ParameterError, StoreMissingError
-from perfmodel.fitting.facts.throughput import with_measured_facts
+from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.predicting.model import fit, load
 from tests.predicting.test_model import MODEL
 from tests.recorded import POCL

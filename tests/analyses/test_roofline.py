@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.analyses.roofline import largest, roof_values, roofline_points
 from perfmodel.store import Measurements
-from tests.fitting.facts.test_throughput_roofs import BANDWIDTH, PEAK, SUM, TILE, facts, kernel, row
+from tests.fitting.test_throughput_roofs import BANDWIDTH, PEAK, SUM, TILE, facts, kernel, row
 from tests.report.test_roofline import ROOFS, point
 
 

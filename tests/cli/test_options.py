@@ -9,7 +9,7 @@ import pytest
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli.options import about, model_of, share, size_points, sizes
-from perfmodel.cli.settings import Settings, using
+from perfmodel.cli.settings import CommandSettings, using
 from perfmodel.errors import ForeignWeightsWarning, OptionError, SizeOptionError, UnknownVariantError, VariantError
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import load
@@ -86,7 +86,7 @@ def test_the_model_of_the_device_in_use_says_where_it_is_from(monkeypatch, capsy
     assert "" == captured.out
     assert f"perfmodel: {found.text}\n" == captured.err
     model_of(None, told=False)
-    with using(Settings(quiet=True)):
+    with using(CommandSettings(quiet=True)):
         model_of(None)
     assert "" == capsys.readouterr().err
 

@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from perfmodel.cli import application, program
-from perfmodel.cli.program import COMMANDS, SUBJECTS, Command, Program, flattened
-from perfmodel.cli.settings import Settings, settings, using
+from perfmodel.cli.program import COMMANDS, SUBJECTS, Command, CommandProgram, flattened
+from perfmodel.cli.settings import CommandSettings, settings, using
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ def asked():
         """Do something."""
         found.append((place, loud, settings()))
 
-    def options(context: typer.Context, shared: Settings) -> None:
+    def options(context: typer.Context, shared: CommandSettings) -> None:
         context.with_resource(using(shared))
 
-    app = typer.Typer(cls=Program, rich_markup_mode=None)
+    app = typer.Typer(cls=CommandProgram, rich_markup_mode=None)
     app.callback()(flattened(options))
     app.command("predict", cls=Command)(flattened(command))
 
@@ -48,13 +48,13 @@ def asked():
 def test_a_group_is_one_value(asked):
     _, found = asked("3", "--why", "4")
     _, found = asked("--loud", "1")
-    assert [(Place(3, 4), False, Settings()), (Place(1, 5), True, Settings())] == found
+    assert [(Place(3, 4), False, CommandSettings()), (Place(1, 5), True, CommandSettings())] == found
 
 
 def test_what_every_command_has_is_no_option_of_the_function(asked):
     _, found = asked("3", "--quiet", "--json")
-    assert [(Place(3), False, Settings(json=True, quiet=True))] == found
-    assert Settings() == settings()
+    assert [(Place(3), False, CommandSettings(json=True, quiet=True))] == found
+    assert CommandSettings() == settings()
     assert "Options of every command:" in asked("--help")[0].stdout
 
 

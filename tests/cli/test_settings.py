@@ -11,8 +11,8 @@ import typer
 from perfmodel.cli import program as commands
 from perfmodel.cli.settings import (
     NARROWEST,
-    Bar,
-    Settings,
+    CommandBar,
+    CommandSettings,
     as_notes,
     print_refusal,
     refusal_text,
@@ -63,11 +63,11 @@ def test_options_of_one_name_have_one_help():
 
 
 def test_they_hold_in_a_block():
-    with using(Settings(quiet=True)):
+    with using(CommandSettings(quiet=True)):
         assert settings().quiet
-        with using(Settings(wide=True)):
+        with using(CommandSettings(wide=True)):
             assert not settings().quiet
-    assert Settings() == settings()
+    assert CommandSettings() == settings()
 
 
 def test_the_width_is_the_terminals(monkeypatch):
@@ -77,7 +77,7 @@ def test_the_width_is_the_terminals(monkeypatch):
     assert 72 == table_width()
     monkeypatch.setenv("COLUMNS", "3")
     assert NARROWEST == table_width()
-    with using(Settings(wide=True)):
+    with using(CommandSettings(wide=True)):
         assert table_width() is None
     monkeypatch.setenv("COLUMNS", "wide")
     assert table_width() is None
@@ -91,7 +91,7 @@ def test_quiet_and_verbose_notes(capsys):
     from perfmodel.cli.settings import as_notes
 
     said = ["one", "two", "three"]
-    for asked, lines in ((Settings(), 2), (Settings(quiet=True), 0), (Settings(verbose=True), 3)):
+    for asked, lines in ((CommandSettings(), 2), (CommandSettings(quiet=True), 0), (CommandSettings(verbose=True), 3)):
         with using(asked), as_notes():
             for text in said:
                 warnings.warn(text, UnknownStatisticWarning, stacklevel=1)
@@ -200,7 +200,7 @@ def test_a_traceback_where_it_is_asked_for(capsys):
     except OutputError as error:
         print_refusal(error)
         assert "Traceback" not in capsys.readouterr().err
-        with using(Settings(verbose=True)):
+        with using(CommandSettings(verbose=True)):
             print_refusal(error)
     shown = capsys.readouterr().err
     assert "Traceback" in shown
@@ -218,8 +218,8 @@ def test_a_narrow_terminal_shows_the_part_at_fault():
 
 @pytest.mark.parametrize(("quiet", "expected"), [(False, ["counting: 1 steps", "counting: bad: no"]), (True, [])])
 def test_with_quiet_it_says_nothing(quiet, expected, capsys):
-    with using(Settings(quiet=quiet)):
-        bar = Bar()
+    with using(CommandSettings(quiet=quiet)):
+        bar = CommandBar()
     bar.start("counting", 1)
     bar.advance("bad: no")
     assert expected == capsys.readouterr().err.splitlines()

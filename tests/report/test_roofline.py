@@ -6,7 +6,7 @@ import math
 
 from perfmodel.analyses.roofline import KernelPoint, roofline_points
 from perfmodel.report.roofline import roofline_document, roofline_table
-from tests.fitting.facts.test_throughput_roofs import BANDWIDTH, LOCAL, PEAK, facts, measured
+from tests.fitting.test_throughput_roofs import BANDWIDTH, LOCAL, PEAK, facts, measured
 
 ROOFS = {
     "peak_flops_float32": PEAK, "peak_flops_float64": PEAK / 4, "memory_bandwidth_bytes_per_s": BANDWIDTH,

@@ -9,7 +9,7 @@ from perfmodel.errors import PictureError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.report.drawing import style
 from perfmodel.report.roofline import plot_roofline, styles_of
-from tests.fitting.facts.test_throughput_roofs import facts
+from tests.fitting.test_throughput_roofs import facts
 from tests.recorded import POCL
 from tests.report.drawn import check_legible, labels, new_axes
 from tests.report.test_roofline import POINTS, ROOFS

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.tuning.agreement import KEPT, Agreement, Comparison
+from perfmodel.tuning.agreement import KEPT, Agreement, OutputComparison
 
 
 def compared(outputs, expected=None) -> Agreement:
-    found = Comparison(expected)
+    found = OutputComparison(expected)
     for name, value in outputs.items():
         found.add(name, {"out": np.asarray(value, float)} if not isinstance(value, dict) else value)
     return found.agreement
@@ -57,7 +57,7 @@ def test_other_names_are_not_compared_and_the_most_frequent_count():
 
 
 def test_a_second_run_with_other_outputs_agrees_with_none():
-    found = Comparison()
+    found = OutputComparison()
     for name in "abc":
         found.add(name, {"out": np.ones(2)})
     found.again("a", {"out": np.ones(2)})

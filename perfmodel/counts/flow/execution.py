@@ -15,11 +15,11 @@ from typing import NamedTuple
 from perfmodel.counts.flow.paths import (
     START,
     Cells,
+    CellValue,
     Offset,
     Path,
     Stamp,
     Term,
-    Value,
     blurred,
     bound,
     has_names,
@@ -34,7 +34,7 @@ LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
 MANY = 16  # cells of a variable; fewer are looked at one by one
 Snapshot = Mapping[str, Cells]
 #: Cells by the inames, and then by the constant, of their first index; each with its place among all of the variable.
-Groups = dict[tuple[tuple[str, int], ...] | None, dict[int, list[tuple[int, Cell, Value]]]]
+Groups = dict[tuple[tuple[str, int], ...] | None, dict[int, list[tuple[int, Cell, CellValue]]]]
 
 
 @dataclass
@@ -77,7 +77,7 @@ class State:
 
     # {{{ variables
 
-    def read(self, variable: str, cell: Cell) -> list[Value]:
+    def read(self, variable: str, cell: Cell) -> list[CellValue]:
         """Return the values that a cell may hold."""
         cells = self.cells.get(variable)
         if not cells:
@@ -86,7 +86,7 @@ class State:
             return [cells[cell]] if cell in cells else []
         return [value for stored, value in self._near(variable, cell) if may_be_equal(cell, stored)]
 
-    def _near(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, Value]]:
+    def _near(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
         """Return the cells of a variable, in the order of the stores; of many, those whose first index may be equal."""
         cells = self.cells[variable]
         if len(cells) < MANY or not cell or cell[0] is None:
@@ -120,7 +120,7 @@ class State:
         self._named[variable] = {cell for cell in cells if cell and has_names(cell)}
         self._forget_reads(variable)
 
-    def write(self, variable: str, cell: Cell, value: Value, surely: bool) -> None:
+    def write(self, variable: str, cell: Cell, value: CellValue, surely: bool) -> None:
         """Store a value; where the cell, or the store itself, is not sure, the cell may also keep the old value."""
         cells = self.cells.setdefault(variable, {})
         if (cell and not is_fixed(cell)) or (cells and len(cell) != len(next(iter(cells)))):
@@ -362,7 +362,7 @@ def _is_load(reading: Reading) -> bool:
     return bool(reading.path) and reading.path[0][0] in SHARED
 
 
-def _note_arcs(step: Step, reading: Reading, values: list[Value], at: Position, arcs: Arcs) -> None:
+def _note_arcs(step: Step, reading: Reading, values: list[CellValue], at: Position, arcs: Arcs) -> None:
     """Note from which statements a value that is read may come."""
     for value in values:
         for source, stamp in value.sources.items():
@@ -379,7 +379,7 @@ def _write(
         path = rules.extended(longer(state.path(FENCE), path), ((writing.space, "store"),))
         state.reach(ACCESSED, path)
         state.reach(LATEST, path)
-    state.write(writing.variable, at.bound(writing.cell), Value(path, sources), not step.guarded)
+    state.write(writing.variable, at.bound(writing.cell), CellValue(path, sources), not step.guarded)
 
 
 def _carried(source: Stamp, target: Stamp) -> str:

@@ -55,27 +55,27 @@ def longer(left: Path, right: Path) -> Path:
     return right if right.cost > left.cost else left
 
 
-class Value(NamedTuple):
+class CellValue(NamedTuple):
     """The value of a cell: the path to it, and the last iteration of each statement that may have stored it."""
 
     path: Path = START
     sources: Mapping[str, Stamp] = MappingProxyType({})
 
-    def merged(self, second: Value) -> Value:
+    def merged(self, second: CellValue) -> CellValue:
         """Return the value of a cell that holds one of the two."""
         sources = dict(self.sources)
         for name, stamp in second.sources.items():
             sources[name] = max(stamp, sources.get(name, stamp))
-        return Value(longer(self.path, second.path), sources)
+        return CellValue(longer(self.path, second.path), sources)
 
-    def outside(self, depth: int) -> Value:
+    def outside(self, depth: int) -> CellValue:
         """Return the value after a loop: iterations are those of the ``depth`` loops around it."""
         if not self.sources or len(max(self.sources.values(), key=len)) <= depth:
             return self
-        return Value(self.path, {name: stamp[:depth] for name, stamp in self.sources.items()})
+        return CellValue(self.path, {name: stamp[:depth] for name, stamp in self.sources.items()})
 
 
-Cells = dict[Cell, Value]
+Cells = dict[Cell, CellValue]
 
 
 def may_be_equal(left: Cell, right: Cell) -> bool:

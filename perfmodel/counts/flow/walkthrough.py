@@ -22,7 +22,7 @@ from perfmodel.counts.flow.execution import (
     meet_barrier,
     path_in,
 )
-from perfmodel.counts.flow.paths import Path, Term, Value
+from perfmodel.counts.flow.paths import CellValue, Path, Term
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.program import SHARED, Dataflow, DeviceKernel, Loop, Node, Run, Wait, instructions_in
 from perfmodel.lazy import cached_property
@@ -164,7 +164,7 @@ class Walkthrough:
             for cell, value in cells.items():
                 path = self.prolonged(node.iname, value.path, earlier.get(cell, value).path)
                 if path is not value.path:
-                    cells[cell] = Value(path, value.sources)
+                    cells[cell] = CellValue(path, value.sources)
             self.state.replace(variable, cells)
 
     def hold_iteration(self, unrolled: bool) -> None:

@@ -127,7 +127,7 @@ def warn_of_bound(sizes: Mapping[str, int]) -> None:
     )
 
 
-class Value(NamedTuple):
+class ValueAtSize(NamedTuple):
     """A value at one size, and whether it is exact or an upper bound."""
 
     value: Number
@@ -159,7 +159,7 @@ class SummandsAtSizes:
             self._used.update(parameters_of(part))
         return key
 
-    def at(self, sizes: Mapping[str, int]) -> Value:
+    def at(self, sizes: Mapping[str, int]) -> ValueAtSize:
         """Return the value at one size, or an upper bound where the exact one takes too much work.
 
         Raises
@@ -186,7 +186,7 @@ class SummandsAtSizes:
         return values.reshape(shape) if columns else np.full(shape, values[0])
 
     @alone
-    def _sum(self, *point: int) -> Value:
+    def _sum(self, *point: int) -> ValueAtSize:
         sizes = dict(zip(self.parameters, point, strict=True))
         values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}
         total, exact = Fraction(0), True
@@ -196,7 +196,7 @@ class SummandsAtSizes:
                 corners = [end * value for end in (low, high) for value in values[key]]
                 low, high = min(corners), max(corners)
             total, exact = total + high, exact and low == high
-        return Value(int(total) if total.denominator == 1 else total, exact)
+        return ValueAtSize(int(total) if total.denominator == 1 else total, exact)
 
 
 def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:

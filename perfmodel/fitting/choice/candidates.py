@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SETUP_S, RUNS = 0.03, 30
 
 
-class Planned(Protocol):
+class Measurable(Protocol):
     """A configuration that could be measured."""
 
     @property
@@ -48,7 +48,7 @@ def measuring_s(seconds: Floats) -> Floats:
     return SETUP_S + RUNS * seconds
 
 
-def candidates(planned: Sequence[Planned], family: Family) -> Candidates:
+def candidates(planned: Sequence[Measurable], family: Family) -> Candidates:
     """Return configurations with the values of the features that a family uses."""
     values = [features.evaluate(case.counts, case.parameters) for case in planned]
     names = family.select({name for row in values for name, value in row.items() if value != 0})
@@ -64,14 +64,14 @@ def candidates(planned: Sequence[Planned], family: Family) -> Candidates:
 
 def chooser(
     share: float, family: str | Family = "stevens_kloeckner_2016"
-) -> Callable[[Sequence[Planned]], Callable[[Floats], tuple[int, ...]]]:
+) -> Callable[[Sequence[Measurable]], Callable[[Floats], tuple[int, ...]]]:
     """Return the function that chooses configurations, for :func:`perfmodel.measuring.measure`.
 
     It chooses at most this share of them, in (0, 1], but at least as many as the family has features.
     """
     taken = find_family(family)
 
-    def begin(planned: Sequence[Planned]) -> Callable[[Floats], tuple[int, ...]]:
+    def begin(planned: Sequence[Measurable]) -> Callable[[Floats], tuple[int, ...]]:
         table = candidates(planned, taken)
         wanted = math.floor(share * len(planned))
         return lambda times: choose_next(table, times, wanted)

@@ -13,7 +13,7 @@ from perfmodel.fitting.linear import diagnosis
 from perfmodel.fitting.linear.least_squares import Array, Solution, TrainingRows, solve_least_squares
 from perfmodel.fitting.linear.robust import TUNING, row_weights, spread
 from perfmodel.fitting.nonlinear.problem import POLISH, SEARCH, Problem, TimeModel
-from perfmodel.fitting.nonlinear.starts import Box, start_points
+from perfmodel.fitting.nonlinear.starts import WeightBounds, start_points
 
 ROUNDS = 20
 """Most times that a robust loss is narrowed to the spread of the residuals it left."""
@@ -49,7 +49,7 @@ class NonlinearFit:
 def fit_nonlinear(
     model: TimeModel,
     rows: TrainingRows,
-    box: Box,
+    box: WeightBounds,
     start: Array,
     *,
     starts: int = 8,

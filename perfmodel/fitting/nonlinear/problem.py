@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult
 from scipy.optimize import least_squares as minimise
 
 from perfmodel.fitting.linear.least_squares import Array, TrainingRows
-from perfmodel.fitting.nonlinear.starts import Box
+from perfmodel.fitting.nonlinear.starts import WeightBounds
 from perfmodel.lazy import Lazy
 
 SEARCH = (1e-5, 60)
@@ -65,7 +65,7 @@ class Problem(Lazy):
 
     model: TimeModel
     rows: TrainingRows
-    box: Box
+    box: WeightBounds
 
     @cached_property
     def features(self) -> Mapping[str, Array]:

@@ -14,7 +14,7 @@ DECADES = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
+class WeightBounds:
     """Bounds of the weights, shape (n_weights,) each."""
 
     lower: Array
@@ -29,7 +29,7 @@ class Box:
 
 
 def start_points(
-    slopes: Callable[[Array], Array], given: Array, box: Box, count: int, generator: np.random.Generator
+    slopes: Callable[[Array], Array], given: Array, box: WeightBounds, count: int, generator: np.random.Generator
 ) -> Iterator[Array]:
     """Yield `count` starting points: a balanced one first, then variations of it.
 
@@ -45,7 +45,7 @@ def start_points(
         yield box.clipped(middle * 10**decades)
 
 
-def balanced(slopes: Callable[[Array], Array], given: Array, box: Box) -> Array:
+def balanced(slopes: Callable[[Array], Array], given: Array, box: WeightBounds) -> Array:
     """Return weights that let each term take about the same share of the times.
 
     A weight is one over the length of its derivative and the number of weights. Where a maximum
@@ -69,12 +69,12 @@ def balanced(slopes: Callable[[Array], Array], given: Array, box: Box) -> Array:
 
 def bounds_of(
     names: tuple[str, ...], given: Mapping[str, tuple[float, float]] | None, nonnegative: bool
-) -> Box:
+) -> WeightBounds:
     """Return the box of the weights: the given bounds, else from 0 up or without bounds."""
     lowest = 0.0 if nonnegative else -np.inf
     pairs = [(given or {}).get(name, (lowest, np.inf)) for name in names]
     lower, upper = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    return Box(lower, upper)
+    return WeightBounds(lower, upper)
 
 
 def starts_of(names: tuple[str, ...], given: Mapping[str, float] | None) -> Array:

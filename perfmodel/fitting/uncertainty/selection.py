@@ -208,7 +208,7 @@ class Scatter(BaseModel):
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class VariantErrors:
     """Errors of the variants of one kernel at the same sizes.
 
     Parameters
@@ -227,7 +227,7 @@ class Cell:
     errors: Floats
 
 
-def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> tuple[Cell, ...]:
+def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> tuple[VariantErrors, ...]:
     """Return the cells of measured rows with two variants or more.
 
     Parameters
@@ -244,13 +244,13 @@ def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> t
             found.setdefault((row.kernel, tuple(sorted(row.parameters.items()))), []).append(place)
     logs = np.log(times)
     return tuple(
-        Cell(kernel, rows[places[0]].group, logs[places], logs[places] - np.log(predicted[places]))
+        VariantErrors(kernel, rows[places[0]].group, logs[places], logs[places] - np.log(predicted[places]))
         for (kernel, _), places in found.items()
         if len(places) > 1
     )
 
 
-def estimate_scatter(cells: Sequence[Cell]) -> Scatter | None:
+def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
     """Return the scatter of errors inside of cells; None where there is no cell.
 
     With the cells of one group alone, tails cannot be chosen, and the errors count as normal.
@@ -265,7 +265,7 @@ def estimate_scatter(cells: Sequence[Cell]) -> Scatter | None:
     return Scatter(deviation=min(scale(cells, freedom), WIDEST), freedom=freedom, cells=len(cells))
 
 
-def scale(cells: Iterable[Cell], freedom: int | None) -> float:
+def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
     """Return the scale of errors inside of cells, of a distribution with so many degrees of freedom [1]."""
     by_kernel: dict[str, list[Floats]] = {}
     for cell in cells:
@@ -276,7 +276,7 @@ def scale(cells: Iterable[Cell], freedom: int | None) -> float:
     return _median(np.concatenate(differences), np.concatenate(weights)) / difference_quantile(freedom, 0.75)
 
 
-def _score(cells: Sequence[Cell], groups: Iterable[str], freedom: int | None) -> float:
+def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int | None) -> float:
     """Return the mean log probability of the truly fastest variant, by the scale of the other groups' cells."""
     by_kernel: dict[str, list[float]] = {}
     for group in groups:

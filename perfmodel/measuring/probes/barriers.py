@@ -1,4 +1,4 @@
-"""The cost of barriers: one group loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probes.execution`)."""
+"""The cost of barriers: one group loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probed.execution`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probes.execution import BARRIERS
-from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.facts.probed.execution import BARRIERS
+from perfmodel.facts.probed.run import Point
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 HEAD = """
 kernel void barriers(global float *out, float p, float q, int rounds)
@@ -29,7 +29,7 @@ def source(barriers: int) -> str:
     return HEAD + ((STEP + BARRIER) * barriers or STEP) + TAIL
 
 
-def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Iterator[Point]:
+def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     largest = instrument.known("max_work_group_size", ITEMS[-1])
     with instrument.memory(np.ones(ITEMS[-1], np.float32)) as (out,):
         for barriers in NUMBERS:

@@ -14,11 +14,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from perfmodel import store as stored
-from perfmodel.facts.probes.run import Point, ProbeRun
+from perfmodel.facts.probed.run import Point, ProbeRun
 from perfmodel.io import replace_file
 from perfmodel.measuring.campaign import DEFAULT
 from perfmodel.measuring.opening import opened_prober
-from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, Settings
+from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
 from perfmodel.measuring.probes.prober import Prober
 from perfmodel.measuring.probes.visit import PROBES
 from perfmodel.measuring.timing import now
@@ -34,7 +34,7 @@ def measure_probes(
     device: Device,
     folder: Path,
     progress: Progress | None = None,
-    settings: Settings = THOROUGH,
+    settings: ProbeSettings = THOROUGH,
     again: bool = False,
     wait_s: float = DEFAULT.wait_s,
 ) -> tuple[ProbeRun, ...]:
@@ -73,7 +73,7 @@ def measure_probes(
     return read_probes(folder)
 
 
-def _todo(known: Earlier, driver: str, settings: Settings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
+def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
     """Return the series to go on with, and what it lacks: visits and probes, in their order.
 
     A new driver begins a new series, and so do other settings, unless the last series has all that they ask for.
@@ -98,7 +98,8 @@ def _todo(known: Earlier, driver: str, settings: Settings, again: bool) -> tuple
 
 
 def _measure(
-    prober: Prober, folder: Path, progress: Progress, settings: Settings, series: int, todo: list[tuple[int, Probe]],
+    prober: Prober, folder: Path, progress: Progress, settings: ProbeSettings, series: int,
+    todo: list[tuple[int, Probe]],
 ) -> None:  # fmt: skip
     with task(progress, "probing the device", len(todo)):
         for visit, probe in todo:
@@ -109,7 +110,7 @@ def _measure(
 
 
 def _visited(
-    prober: Prober, folder: Path, settings: Settings, probe: Probe, place: tuple[int, int], deaths: int
+    prober: Prober, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
 ) -> ProbeRun:
     """Return the record of one visit; a failure is a record too."""
     began, facts, (series, visit) = monotonic(), prober.device.facts, place

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.facts.probes.caches import CHASE
-from perfmodel.facts.probes.run import Point, newest, times
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.facts.probed.caches import CHASE
+from perfmodel.facts.probed.run import Point, newest, times
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 SOURCE = """
 kernel void chase(global const uint *next, global uint *place, int loads)
@@ -93,7 +93,7 @@ def linked(places: NDArray[np.int64], cells: int) -> Cells:
     return found
 
 
-def follow(instrument: Instrument, settings: Settings, at: dict[str, Any], length: int) -> Point:
+def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], length: int) -> Point:
     """Time a chase whose buffers are set: a round through the cycle of so many loads first, as far as time allows."""
     kernel = instrument.kernel(SOURCE)
     done, began = 0, monotonic()
@@ -105,14 +105,14 @@ def follow(instrument: Instrument, settings: Settings, at: dict[str, Any], lengt
     return Point(at, loads, instrument.times(kernel, 1, 1, settings.runs))
 
 
-def launch(instrument: Instrument, settings: Settings, at: dict[str, Any]) -> Point:
+def launch(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any]) -> Point:
     """Time the kernel with no load at all."""
     kernel = instrument.kernel(SOURCE)
     kernel.set_arg(2, np.int32(0))
     return Point(at, 0, instrument.times(kernel, 1, 1, settings.runs + 10))
 
 
-def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Iterator[Point]:
+def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     generator, began = np.random.default_rng(len(earlier)), monotonic()
     memory = instrument.known("global_memory_bytes", 2**28) // 4
     most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probes.caches import CONFLICTS
-from perfmodel.facts.probes.run import Point
+from perfmodel.facts.probed.caches import CONFLICTS
+from perfmodel.facts.probed.run import Point
 from perfmodel.measuring.probes.chase import CELL, SOURCE, follow, launch
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 STRIDES = (2**12, 2**14, 2**16, 2**18)
 LINES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 24, 28, 32, 36, 40)
 
 
-def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Iterator[Point]:
+def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
     with instrument.memory(STRIDES[-1] * LINES[-1], np.zeros(1, np.uint32)) as (buffer, place):
         kernel.set_arg(0, buffer)

@@ -1,4 +1,4 @@
-"""The order of lanes: two loops, and each lane makes all its trips in one (:mod:`perfmodel.facts.probes.execution`)."""
+"""The order of lanes: two loops, and each lane makes all its trips in one (:mod:`perfmodel.facts.probed.execution`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probes.execution import LANES
-from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, Settings
+from perfmodel.facts.probed.execution import LANES
+from perfmodel.facts.probed.run import Point
+from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, ProbeSettings
 
 SOURCE = """
 #ifdef cl_khr_fp64
@@ -28,7 +28,7 @@ FEWER = (1, 8, 32, 64)
 """Groups of so many lanes of one kind tell whether more of them are free."""
 
 
-def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Iterator[Point]:
+def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     widest = min(WIDEST, instrument.known("max_work_group_size", WIDEST))
     widest = 2 ** (widest.bit_length() - 1)
     for dtype in instrument.dtypes:

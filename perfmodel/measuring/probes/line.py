@@ -7,10 +7,10 @@ from math import sqrt
 
 import numpy as np
 
-from perfmodel.facts.probes.caches import LINE, capacities
-from perfmodel.facts.probes.run import Point
+from perfmodel.facts.probed.caches import LINE, capacities
+from perfmodel.facts.probed.run import Point
 from perfmodel.measuring.probes.chase import CELL, SOURCE, follow, launch, linked
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 BLOCK_BYTES = 512
 APART = (4, 8, 16, 32, 64, 128, 256)
@@ -18,7 +18,7 @@ LONGEST = 8.0
 """Without a second cache, the footprint is so many times the first one's capacity."""
 
 
-def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Iterator[Point]:
+def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     level = capacities(earlier)
     if not level:
         return

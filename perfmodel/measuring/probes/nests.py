@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.facts.probes.execution import NESTS
-from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, Settings
+from perfmodel.facts.probed.execution import NESTS
+from perfmodel.facts.probed.run import Point
+from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, ProbeSettings
 
 HEAD = """
 #ifdef cl_khr_fp64
@@ -39,7 +39,7 @@ def source(nest: str, operations: int) -> str:
     return HEAD + (f"{LOOP}{chain}    }}\n" if nest == "looped" else chain) + TAIL
 
 
-def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Iterator[Point]:
+def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     items = min(ITEMS, instrument.known("max_work_group_size", ITEMS))
     for dtype in instrument.dtypes:
         number = np.dtype(dtype).type

@@ -1,4 +1,4 @@
-"""Memory and arithmetic, alone and together (:mod:`perfmodel.facts.probes.execution`).
+"""Memory and arithmetic, alone and together (:mod:`perfmodel.facts.probed.execution`).
 
 Each work-item loads one number, takes it through a chain of operations and stores it in a cell that neighbouring
 groups share, so that it stays in the cache of a core. In ``compute`` these groups load the same numbers; in ``memory``
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probes.execution import OVERLAP, triples
-from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.facts.probed.execution import OVERLAP, triples
+from perfmodel.facts.probed.run import Point
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 HEAD = """
 kernel void overlap(global float *restrict out, global const float *restrict in, float p, float q)
@@ -41,7 +41,7 @@ def source(part: str, operations: int) -> str:
     return HEAD.replace("PLACE", PLACES[part]) + STEP * operations + TAIL
 
 
-def _points(instrument: Instrument, settings: Settings, earlier: Earlier) -> Iterator[Point]:
+def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     items = min(ITEMS, instrument.known("max_work_group_size", ITEMS))
     memory = min(instrument.known("global_memory_bytes", LARGEST) // 4, instrument.known("max_alloc_bytes", LARGEST))
     groups = min(LARGEST, settings.most_bytes, memory) // (4 * items)

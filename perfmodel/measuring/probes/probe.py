@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.facts.probes.run import Point, ProbeRun
+from perfmodel.facts.probed.run import Point, ProbeRun
 from perfmodel.measuring.subject import Enqueue
 from perfmodel.measuring.timing import sample
 from perfmodel.opencl import quiet_compiler
@@ -104,7 +104,7 @@ class Instrument:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProbeSettings:
     """How thoroughly a device is probed.
 
     Parameters
@@ -135,9 +135,9 @@ class Settings:
     only: tuple[str, ...] = ()
 
 
-THOROUGH = Settings("default")
+THOROUGH = ProbeSettings("default")
 """About 25 seconds on two cores."""
-BRIEF = Settings("quick", visits=1, runs=5, run_s=5e-4, most_s=3.0, most_bytes=2**26)
+BRIEF = ProbeSettings("quick", visits=1, runs=5, run_s=5e-4, most_s=3.0, most_bytes=2**26)
 """About 7 seconds on two cores: one visit, and footprints up to 64 MiB."""
 
 Earlier: TypeAlias = tuple[ProbeRun, ...]
@@ -158,9 +158,9 @@ class Probe:
     """
 
     name: str
-    points: Callable[[Instrument, Settings, Earlier], Iterator[Point]]
+    points: Callable[[Instrument, ProbeSettings, Earlier], Iterator[Point]]
     more: int = 0
 
-    def visits(self, settings: Settings) -> int:
+    def visits(self, settings: ProbeSettings) -> int:
         """Return how many visits a series has."""
         return settings.visits + (self.more if settings.visits > 1 else 0)

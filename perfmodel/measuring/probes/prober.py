@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Protocol
 
-from perfmodel.facts.probes.run import Point
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.facts.probed.run import Point
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.measuring.probes.visit import points_of
 from perfmodel.measuring.timing import versions
 from perfmodel.opencl import Device
@@ -22,7 +22,7 @@ class Prober(Protocol):
     def versions(self) -> Mapping[str, str]:
         """Versions of what times depend on, where the device is."""
 
-    def probe(self, probe: Probe, settings: Settings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
+    def probe(self, probe: Probe, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
         """Time the configurations of a probe, and say what went wrong."""
 
 
@@ -41,6 +41,6 @@ class OwnProber:
     def _instrument(self) -> Instrument:
         return Instrument(self.device)
 
-    def probe(self, probe: Probe, settings: Settings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
+    def probe(self, probe: Probe, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
         """Time the configurations of a probe, and say what went wrong."""
         return points_of(self._instrument, probe, settings, earlier)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from perfmodel.facts.probes.run import Point
+from perfmodel.facts.probed.run import Point
 from perfmodel.measuring.probes import barriers, chase, conflicts, lanes, line, nests, overlap
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 PROBES = (chase.PROBE, line.PROBE, conflicts.PROBE, lanes.PROBE, nests.PROBE, barriers.PROBE, overlap.PROBE)
 """In the order in which they run; `line` needs what `chase` found."""
 
 
 def points_of(
-    instrument: Instrument, probe: Probe | str, settings: Settings, earlier: Earlier
+    instrument: Instrument, probe: Probe | str, settings: ProbeSettings, earlier: Earlier
 ) -> tuple[tuple[Point, ...], str]:
     """Time the configurations of a probe, given itself or by name, and say what went wrong; those before it stay."""
     import pyopencl as cl

@@ -24,12 +24,12 @@ from perfmodel.errors import (
     PerfModelError,
     SchedulerError,
 )
-from perfmodel.facts.probes.run import Point
+from perfmodel.facts.probed.run import Point
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.files import pickled_by_value
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import POLL_S, locked
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, Settings
+from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.measuring.probes.visit import points_of
 from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.record import AnyBench, Bench
@@ -154,7 +154,7 @@ class WorkersBench(AnyBench):
         """Compare the subject's output with its reference; raises as :meth:`AnyBench.check` does."""
         self._of_subject("check", subject)
 
-    def probe(self, probe: Probe, settings: Settings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
+    def probe(self, probe: Probe, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
         """Time the configurations of a probe, and say what went wrong."""
         try:
             found: tuple[tuple[Point, ...], str] = self._done(

@@ -4,7 +4,7 @@ In: a :class:`~perfmodel.quantities.case.Case`: counts with nests and traffic, s
 Out: one number for each quantity of :data:`RESOURCES`, summed over all launches.
 """
 
-from perfmodel.quantities.bottleneck.device import ASSUMED, Device
+from perfmodel.quantities.bottleneck.device import ASSUMED
 from perfmodel.quantities.bottleneck.quantities import QUANTITIES, RESOURCES, bottleneck_quantities
 
-__all__ = ["ASSUMED", "QUANTITIES", "RESOURCES", "Device", "bottleneck_quantities"]
+__all__ = ["ASSUMED", "QUANTITIES", "RESOURCES", "bottleneck_quantities"]

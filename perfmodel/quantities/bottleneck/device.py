@@ -51,7 +51,7 @@ class CacheLevel:
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceUnits:
     """The device as the quantities see it.
 
     Parameters
@@ -83,7 +83,7 @@ class Device:
         return max(self.lanes * 32 / bits, 1.0)
 
 
-def device_of(case: Case) -> Device:
+def device_of(case: Case) -> DeviceUnits:
     """Return the device of a case; what its facts do not tell is in :data:`ASSUMED`."""
 
     def known(key: str) -> Any:
@@ -96,7 +96,7 @@ def device_of(case: Case) -> Device:
         _level(size, int(known(f"l{number}_ways")), line) for number, size in enumerate(sizes, 1)
     )
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
-    return Device(
+    return DeviceUnits(
         order, known("odd_pitch_access") == "vector", int(case.known("vector_lanes", case.counts.subgroup_size)),
         int(known("compute_units")), line, (levels[0], levels[1], levels[2]),
     )  # fmt: skip
@@ -108,7 +108,7 @@ def _level(size: int, ways: int, line: int) -> CacheLevel:
     return CacheLevel(lines * line, lines // ways if gcd(lines, ways) == ways else 0)
 
 
-def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: Device) -> dict[str, float]:
+def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> dict[str, float]:
     r"""Return the quantities of the resources ``near`` and ``far``.
 
     A level fetches :math:`F` lines in a launch (``counts.traffic``), of which :math:`F_1` would be fetched by a cache
@@ -146,7 +146,7 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
 
 
 def _far(
-    name: str, traffic: list[TrafficAt], level: CacheLevel, capacity: int, touched: MovedLines, device: Device
+    name: str, traffic: list[TrafficAt], level: CacheLevel, capacity: int, touched: MovedLines, device: DeviceUnits
 ) -> dict[str, float]:
     """Return the lines that a level further out fetches, less those that it holds from the run before."""
     cache = _cache(level, device)
@@ -161,7 +161,7 @@ def _far(
     return quantities
 
 
-def _cache(level: CacheLevel, device: Device) -> Cache:
+def _cache(level: CacheLevel, device: DeviceUnits) -> Cache:
     return Cache(level.bytes // device.line, device.line, level.sets)
 
 

@@ -33,7 +33,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from perfmodel.quantities.bottleneck.compiled import CompiledKernel, compiled_kernel
-from perfmodel.quantities.bottleneck.device import Device, device_of, moved_lines
+from perfmodel.quantities.bottleneck.device import DeviceUnits, device_of, moved_lines
 from perfmodel.quantities.bottleneck.work import LaunchWork
 from perfmodel.quantities.case import Case
 
@@ -152,7 +152,7 @@ MOST_KEPT = 4096
 """Sizes of one kernel whose quantities are kept."""
 
 SizeItems = tuple[tuple[str, int], ...]
-_kept: WeakKeyDictionary[KernelCounts, dict[tuple[Device, SizeItems], Mapping[str, float]]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Mapping[str, float]]] = WeakKeyDictionary()
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def bottleneck_quantities(case: Case) -> dict[str, Any]:
     return {name: np.array([row[name] for row in rows]).reshape(columns[0].shape) for name in QUANTITIES}
 
 
-def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: Device) -> Mapping[str, float]:
+def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
     """Return the quantities at one size; they are kept as long as the kernel's counts."""
     kept = _kept.setdefault(counts, {})
     key = device, tuple(sorted((name, int(size)) for name, size in sizes.items()))
@@ -184,7 +184,7 @@ def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: Device) -> 
     return kept[key]
 
 
-def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: Device) -> Mapping[str, float]:
+def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
     kernel: CompiledKernel[float] = compiled_kernel(counts).at(sizes)
     quantities: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=kernel.barriers)
     for launch in kernel.launches:

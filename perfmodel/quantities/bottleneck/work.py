@@ -35,7 +35,7 @@ from math import ceil
 
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.bottleneck.compiled import CompiledAccess, CompiledKernel, CompiledLaunch, CompiledNest
-from perfmodel.quantities.bottleneck.device import Device
+from perfmodel.quantities.bottleneck.device import DeviceUnits
 from perfmodel.quantities.instructions import SIMPLE
 
 WINDOW = 160.0
@@ -75,7 +75,7 @@ class LaunchWork(Lazy):
 
     launch: CompiledLaunch[float]
     kernel: CompiledKernel[float]
-    device: Device
+    device: DeviceUnits
 
     def add_to(self, quantities: Quantities) -> None:
         """Add the launch's quantities."""

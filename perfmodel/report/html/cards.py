@@ -16,7 +16,7 @@ from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
 from perfmodel.fitting.uncertainty.cautions import FarOutside
 from perfmodel.report.html.figures import LOWEST
-from perfmodel.report.html.values import KernelCard, Key, Stat, TermBar
+from perfmodel.report.html.values import KernelCard, LegendKey, Stat, TermBar
 
 if TYPE_CHECKING:
     from perfmodel.analyses.balance import Balance
@@ -93,7 +93,7 @@ REST = "rest"
 SHADES = ("blue", "orange", "green", "sky", "vermilion", "yellow", "purple")
 
 
-def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, Key]:
+def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, LegendKey]:
     """Return the colour and the words of each term that has a bar, by its name: the largest over all kernels first.
 
     There are fewer colours than some families have terms: the smaller ones share that of the rest.
@@ -104,7 +104,7 @@ def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, Ke
             totals[share.term] = totals.get(share.term, 0.0) + abs(share.share)
     ordered = sorted(totals, key=lambda term: -totals[term])
     shades = [*SHADES, *[REST] * len(ordered)]
-    return {term: Key(shade, term_words(family, term)) for term, shade in zip(ordered, shades, strict=False)}
+    return {term: LegendKey(shade, term_words(family, term)) for term, shade in zip(ordered, shades, strict=False)}
 
 
 def worst_kernels(kernels: Sequence[KernelTerms]) -> Sequence[KernelTerms]:
@@ -114,14 +114,14 @@ def worst_kernels(kernels: Sequence[KernelTerms]) -> Sequence[KernelTerms]:
     return [kernels[place] for place in sorted(kept)]
 
 
-def legend(keys: Mapping[str, Key]) -> tuple[Key, ...]:
+def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:
     """Return what each colour stands for, once."""
     own = tuple(key for key in keys.values() if key.colour != REST)
-    return (*own, Key(REST, "smaller terms")) if len(own) < len(keys) else own
+    return (*own, LegendKey(REST, "smaller terms")) if len(own) < len(keys) else own
 
 
 def kernel_card(
-    family: Family, one: KernelTerms, point: KernelPoint | None, keys: Mapping[str, Key]
+    family: Family, one: KernelTerms, point: KernelPoint | None, keys: Mapping[str, LegendKey]
 ) -> KernelCard:
     """Return the card of a kernel; `point` is its place below the roofs, `keys` are of :func:`term_keys`."""
     shown = _shown(one)

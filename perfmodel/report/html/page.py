@@ -32,7 +32,7 @@ from perfmodel.report.html.cards import (
 )
 from perfmodel.report.html.figures import accuracy_plot, families_plot, ranking_plot, roofline_plot
 from perfmodel.report.html.figures import plotly_text as plotly_text
-from perfmodel.report.html.values import KernelCard, Key, Plot, Stat, Table
+from perfmodel.report.html.values import KernelCard, LegendKey, Plot, Stat, Table
 from perfmodel.report.sweeps import ties_text
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Contents:
     own_points: Table
     withheld: Table
     made: Table
-    keys: tuple[Key, ...]
+    keys: tuple[LegendKey, ...]
     advisers: str
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perfmodel.analyses.words import term_words
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
 from perfmodel.report.html.figures import LOWEST
-from perfmodel.report.html.values import Cell, Table, table
+from perfmodel.report.html.values import Table, TableCell, table
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_families import FamilyLine
@@ -59,7 +59,7 @@ def left_out(count: int, what: str) -> str:
 def unmeasured_table(data: ReportData) -> Table:
     """Return the features without a weight, and the kernels that need them."""
     rows = [
-        (Cell(term_words(data.family, one.feature), code=one.feature), ", ".join(one.kernels))
+        (TableCell(term_words(data.family, one.feature), code=one.feature), ", ".join(one.kernels))
         for one in data.unmeasured
     ]
     return table("features that no measurement exercised", ("feature", "needed by"), rows)
@@ -82,7 +82,7 @@ def weights_table(weights: Sequence[WeightLine], level: float) -> Table:
     """Return each weight in words with its interval: the largest costs first, what costs nothing last."""
     ordered = sorted(weights, key=lambda line: (not line.unit.startswith("s"), -line.value))
     rows = [
-        (Cell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), _interval(line))
+        (TableCell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), _interval(line))
         for line in ordered
     ]
     return table("weights", ("what it costs", f"{100 * level:g} % interval"), rows, (1,), "narrow")
@@ -93,7 +93,7 @@ def families_table(families: Sequence[FamilyLine], chosen: str) -> Table:
     rows = []
     for one in families:
         mark = "the family of this report" if one.name == chosen else ""
-        name = Cell(one.name.replace("_", " "), small=one.problem or one.citation, code=mark)
+        name = TableCell(one.name.replace("_", " "), small=one.problem or one.citation, code=mark)
         if one.figures is None:
             rows.append((name, *["-"] * 6))
             continue
@@ -123,7 +123,7 @@ def roofline_table(points: Sequence[KernelPoint], own: bool) -> Table:
     """Return the place of each kernel below the roofs."""
     rows = [
         (
-            Cell(point.kernel, small=_join(point.form, point.sizes)),
+            TableCell(point.kernel, small=_join(point.form, point.sizes)),
             f"{point.intensity:.3g}" if math.isfinite(point.intensity) else "moves no data",
             rate_text(point.rate, "op/s"),
             LOWEST[point.bound][0],
@@ -147,8 +147,8 @@ def made_table(pairs: Iterable[tuple[str, str]]) -> Table:
     return table("how this report was made", ("what", "value"), rows, kind="pairs")
 
 
-def _kernel(row: Comparison) -> Cell:
-    return Cell(row.kernel, small=_join(row.form, row.sizes))
+def _kernel(row: Comparison) -> TableCell:
+    return TableCell(row.kernel, small=_join(row.form, row.sizes))
 
 
 def _times(row: Comparison) -> tuple[str, ...]:
@@ -156,9 +156,9 @@ def _times(row: Comparison) -> tuple[str, ...]:
     return seconds_text(row.measured), predicted, percent(row.relative_error), interval_text(row.interval)
 
 
-def _fact(fact: FactLine) -> tuple[Cell, str, str]:
+def _fact(fact: FactLine) -> tuple[TableCell, str, str]:
     words = fact.meaning or fact.key.replace("_", " ")
-    return Cell(_sentence(words), code=fact.key), fact.value, fact.source
+    return TableCell(_sentence(words), code=fact.key), fact.value, fact.source
 
 
 def _interval(line: WeightLine) -> str:

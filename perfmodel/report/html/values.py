@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell of a table: a text, and below it a smaller one; `code` is a name that the program uses."""
 
     text: str
@@ -31,7 +31,7 @@ class Table:
 
     caption: str
     head: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     numbers: frozenset[int] = frozenset()
     kind: str = ""
     note: str = ""  # what is left out
@@ -68,7 +68,7 @@ class TermBar:
 
 
 @dataclass(frozen=True)
-class Key:
+class LegendKey:
     """What a colour stands for."""
 
     colour: str
@@ -98,5 +98,5 @@ def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ..
     >>> table("sizes", ("name", "size"), [("n", Cell("8"))], (1,)).rows
     ((Cell(text='n', small='', code=''), Cell(text='8', small='', code='')),)
     """
-    made = tuple(tuple(one if isinstance(one, Cell) else Cell(str(one)) for one in row) for row in rows)
+    made = tuple(tuple(one if isinstance(one, TableCell) else TableCell(str(one)) for one in row) for row in rows)
     return Table(caption, head, made, frozenset(numbers), kind)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfmodel.fitting.device_folder import measured_folder
-from perfmodel.fitting.facts.throughput import with_measured_facts
+from perfmodel.fitting.throughput import with_measured_facts
 from scripts.lab.scoreboard.ideas import Idea
 
 if TYPE_CHECKING:

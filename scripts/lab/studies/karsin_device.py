@@ -31,7 +31,7 @@ def core_of(facts: DeviceFacts, weights: Mapping[str, float] = MappingProxyType(
     Parameters
     ----------
     facts
-        Of the device, the measured ones among them (:mod:`perfmodel.fitting.facts.throughput`).
+        Of the device, the measured ones among them (:mod:`perfmodel.fitting.throughput`).
     weights
         Weights of the family ``synchronous_parallel_throughput``, by name, in SI units for the whole device.
 
@@ -71,7 +71,7 @@ def core_at_hand(data: StudyData) -> tuple[Gpu, bool]:
 def oversubscribed(facts: DeviceFacts) -> bool:
     """Return whether the work-items of a core hide each other's latency (M_o of 4.7); on a CPU they take turns.
 
-    The fact ``oversubscription`` says so where it was measured (:mod:`perfmodel.fitting.facts.throughput`).
+    The fact ``oversubscription`` says so where it was measured (:mod:`perfmodel.fitting.throughput`).
     """
     return bool(_known(facts, "oversubscription", _known(facts, "device_type", "gpu") != "cpu"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.counts.flow.paths import START, Path, Value, blurred, bound, longer, may_be_equal, renamed
+from perfmodel.counts.flow.paths import START, CellValue, Path, blurred, bound, longer, may_be_equal, renamed
 
 ADD, MUL = (("float32", "add"), ()), (("float32", "mul"), ("k",))
 I2, I3, J = (2, (("i", 1),)), (3, (("i", 1),)), (0, (("j", 1),))
@@ -43,12 +43,12 @@ def test_indices_that_depend_on_a_name_become_unknown() -> None:
 
 
 def test_values_of_cells_that_become_one_are_merged() -> None:
-    short, long = Value(Path({}, 1.0), {"a": (("i", 0),)}), Value(Path({}, 2.0), {"a": (("i", 1),), "b": ()})
+    short, long = CellValue(Path({}, 1.0), {"a": (("i", 0),)}), CellValue(Path({}, 2.0), {"a": (("i", 1),), "b": ()})
     merged = renamed({(I2,): short, (I3,): long}, lambda _: (None,))
-    assert {(None,): Value(Path({}, 2.0), {"a": (("i", 1),), "b": ()})} == merged
+    assert {(None,): CellValue(Path({}, 2.0), {"a": (("i", 1),), "b": ()})} == merged
 
 
 def test_after_a_loop_its_iteration_is_forgotten() -> None:
-    value = Value(START, {"a": (("i", 1), ("k", 2))})
+    value = CellValue(START, {"a": (("i", 1), ("k", 2))})
     assert {"a": (("i", 1),)} == value.outside(1).sources
     assert value.outside(2) is value

@@ -10,13 +10,13 @@ import pytest
 from perfmodel.expressions.expression import parse
 from perfmodel.fitting.linear.least_squares import TrainingRows
 from perfmodel.fitting.nonlinear.problem import LinearModel, Problem
-from perfmodel.fitting.nonlinear.starts import Box
+from perfmodel.fitting.nonlinear.starts import WeightBounds
 
 ROWS = TrainingRows(
     np.array([[1.0, 10.0], [1.0, 40.0], [1.0, 90.0]]), np.array([2.0, 5.0, 10.0]), np.array([0.25, 1.0, 4.0]),
     ("launches", "loads"),
 )  # fmt: skip
-FREE = Box(np.full(2, -np.inf), np.full(2, np.inf))
+FREE = WeightBounds(np.full(2, -np.inf), np.full(2, np.inf))
 LINEAR = Problem(LinearModel(("launches", "loads")), ROWS, FREE)
 CURVED = replace(LINEAR, model=parse("max(w_a*launches, w_b*loads**0.5)", ("launches", "loads")))
 
@@ -46,7 +46,8 @@ def test_one_run_finds_the_weights_and_keeps_the_box() -> None:
     assert found is not None
     np.testing.assert_allclose(found.weights, [1.0, 0.1], rtol=1e-9)
     # with the second weight at 0.2 or above, 2 of 3 times are too long: it stays at its bound
-    bounded = replace(LINEAR, box=Box(np.array([0.0, 0.2]), np.array([np.inf, 1.0]))).solve(np.array([1.0, 0.5]))
+    box = WeightBounds(np.array([0.0, 0.2]), np.array([np.inf, 1.0]))
+    bounded = replace(LINEAR, box=box).solve(np.array([1.0, 0.5]))
     assert bounded is not None
     np.testing.assert_allclose(bounded.weights, [0.0, 0.2], atol=1e-9)
 

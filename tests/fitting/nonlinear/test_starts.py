@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.fitting.nonlinear.starts import Box, balanced, bounds_of, start_points, starts_of
+from perfmodel.fitting.nonlinear.starts import WeightBounds, balanced, bounds_of, start_points, starts_of
 
 NONE = np.array([np.nan, np.nan])
-POSITIVE = Box(np.zeros(2), np.full(2, np.inf))
+POSITIVE = WeightBounds(np.zeros(2), np.full(2, np.inf))
 
 
 def linear(matrix):
@@ -31,7 +31,7 @@ def test_starts_that_are_not_given_are_nan():
 
 def test_a_point_is_moved_off_the_faces_of_a_box():
     # a thousandth of the width 10 at either end; a side without an end has no margin
-    box = Box(np.array([0.0, 0.0, 0.0, 0.0]), np.array([10.0, 10.0, 10.0, np.inf]))
+    box = WeightBounds(np.array([0.0, 0.0, 0.0, 0.0]), np.array([10.0, 10.0, 10.0, np.inf]))
     assert pytest.approx([0.01, 9.99, 5.0, 0.0]) == box.clipped(np.array([-1.0, 20.0, 5.0, -3.0]))
 
 

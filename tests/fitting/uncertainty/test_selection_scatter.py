@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from perfmodel.fitting.uncertainty.selection import (
-    Cell,
     Scatter,
+    VariantErrors,
     cells_of,
     estimate_scatter,
     probabilities_of_best,
@@ -23,7 +23,7 @@ from tests.standins import Row
 def cell(kernel, errors, predicted=None, group=""):
     errors = np.array(errors, dtype=float)
     logs = errors + (np.zeros(len(errors)) if predicted is None else np.log(predicted))
-    return Cell(kernel, group or kernel, logs, errors)
+    return VariantErrors(kernel, group or kernel, logs, errors)
 
 
 def drawn(freedom, deviation, kernels=40, variants=6, seed=5):

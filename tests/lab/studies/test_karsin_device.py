@@ -9,7 +9,7 @@ import pytest
 from perfmodel.errors import UnknownFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import published
-from perfmodel.fitting.facts.throughput import throughput
+from perfmodel.fitting.throughput import throughput
 from perfmodel.store import read
 from scripts.lab.studies.karsin import PLATFORMS, gpu
 from scripts.lab.studies.karsin_device import core_at_hand, core_of, oversubscribed

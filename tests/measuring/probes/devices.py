@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pyopencl as cl
 
-from perfmodel.measuring.probes.probe import Instrument, Settings
+from perfmodel.measuring.probes.probe import Instrument, ProbeSettings
 from tests.machine import device
 
-SHORT = Settings("short", visits=1, runs=3, dropped=1, run_s=1e-4, most_s=5.0, most_bytes=2**17)
+SHORT = ProbeSettings("short", visits=1, runs=3, dropped=1, run_s=1e-4, most_s=5.0, most_bytes=2**17)
 
 
 @cache

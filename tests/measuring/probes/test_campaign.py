@@ -9,17 +9,17 @@ import pytest
 
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
-from perfmodel.facts.probes.run import Point
+from perfmodel.facts.probed.run import Point
 from perfmodel.measuring.probes import campaign
 from perfmodel.measuring.probes.campaign import PROBES, measure_probes
-from perfmodel.measuring.probes.probe import BRIEF, THOROUGH, Probe, Settings
+from perfmodel.measuring.probes.probe import BRIEF, THOROUGH, Probe, ProbeSettings
 from perfmodel.store.probes import probes_path, read_probes
 from tests.machine import device
 from tests.measuring.probes.devices import SHORT
 
 pytestmark = pytest.mark.device
 
-TWO = Settings("two", visits=2, runs=1, dropped=0)
+TWO = ProbeSettings("two", visits=2, runs=1, dropped=0)
 
 
 def points(*_) -> Iterator[Point]:

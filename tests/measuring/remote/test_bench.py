@@ -21,7 +21,7 @@ from perfmodel.cluster import address_of, check_versions, connected
 from perfmodel.errors import DeviceBusyError, KernelTravelError, SchedulerError
 from perfmodel.kernels import discover
 from perfmodel.measuring import Silent, lock
-from perfmodel.measuring.probes.probe import Settings
+from perfmodel.measuring.probes.probe import ProbeSettings
 from perfmodel.measuring.probes.visit import PROBES
 from perfmodel.measuring.remote import bench as module
 from perfmodel.measuring.remote.bench import WorkersBench
@@ -246,7 +246,7 @@ def test_a_campaign_that_an_error_ends_has_left_the_device(client, tmp_path):
 def test_a_probe_runs_on_a_worker(client):
     (probe,) = (one for one in PROBES if one.name == "barriers")
     bench = WorkersBench(workers_device(client), TINY, Silent())
-    settings = Settings("tiny", visits=1, runs=3, dropped=1, run_s=1e-5, most_bytes=2**16)
+    settings = ProbeSettings("tiny", visits=1, runs=3, dropped=1, run_s=1e-5, most_bytes=2**16)
     points, problem = bench.probe(probe, settings, ())
     bench.leave()
     assert "" == problem

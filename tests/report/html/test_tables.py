@@ -10,7 +10,7 @@ from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Figures
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.html import tables
-from perfmodel.report.html.values import Cell
+from perfmodel.report.html.values import TableCell
 from tests.report.html.reported import reported
 
 
@@ -53,7 +53,7 @@ def test_weights_the_dearest_first_in_sentences():
     assert ("what it costs", "95 % interval") == found.head
     expected = [["A launch costs 1 us", "-"], ["A load costs 1 ns", "500 ps to 2 ns"], ["Sharpness is 7", "6 to 8.5 "]]
     assert expected == texts(found)
-    assert Cell("A load costs 1 ns", "A remark", "w_a") == found.rows[1][0]
+    assert TableCell("A load costs 1 ns", "A remark", "w_a") == found.rows[1][0]
 
 
 def test_families_with_and_without_figures():

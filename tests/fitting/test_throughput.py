@@ -12,7 +12,7 @@ from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import fit_weights
-from perfmodel.fitting.facts.throughput import (
+from perfmodel.fitting.throughput import (
     BANDWIDTH_BOUND,
     LATENCY_BOUND,
     NOT_HIDDEN,

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from perfmodel.facts.device_facts import DeviceFacts
 from perfmodel.facts.fact import Fact
-from perfmodel.facts.probes.caches import LEVELS, cache_facts
-from perfmodel.facts.probes.execution import barrier_facts, lane_facts, overlap_facts
-from perfmodel.facts.probes.run import ProbeRun
+from perfmodel.facts.probed.caches import LEVELS, cache_facts
+from perfmodel.facts.probed.execution import barrier_facts, lane_facts, overlap_facts
+from perfmodel.facts.probed.run import ProbeRun
 
 DERIVATIONS = (cache_facts, lane_facts, barrier_facts, overlap_facts)
 

@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.facts.throughput import CACHE_KEY, roof_facts, roofs, with_measured_facts
+from perfmodel.fitting.throughput import CACHE_KEY, roof_facts, roofs, with_measured_facts
 from perfmodel.models import find_family
 from perfmodel.models.binding import known_weights
 from perfmodel.store import Measurement, Measurements

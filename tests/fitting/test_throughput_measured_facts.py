@@ -10,8 +10,8 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import FlowUnknownError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.facts import throughput
-from perfmodel.fitting.facts.throughput import with_measured_facts
+from perfmodel.fitting import throughput
+from perfmodel.fitting.throughput import with_measured_facts
 
 DATA = Path(__file__).parents[3] / "docs" / "data" / "quickstart"
 TOLD = DeviceFacts("d", "p", "1", (("compute_units", Fact(2, "", "CL")), ("launch_s", Fact(3e-6, "s", "by hand"))))

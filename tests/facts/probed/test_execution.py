@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.facts.probes.execution import (
+from perfmodel.facts.probed.execution import (
     barrier_facts,
     barrier_slopes,
     exponent,

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.facts.fact import Fact
-from perfmodel.facts.probes.run import ProbeRun, newest, times
+from perfmodel.facts.probed.run import ProbeRun, newest, times
 
 LANES, NESTS, BARRIERS, OVERLAP = "lanes", "nests", "barriers", "overlap"
 SERIAL, LOCKSTEP, MULTITHREADED = "serial", "lockstep", "multithreaded"

@@ -349,8 +349,8 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
     A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof
-    (:mod:`perfmodel.fitting.facts.throughput`) replaces the result of the regression
-    (:mod:`perfmodel.fitting.facts.throughput`). Each fact keeps its source. Facts that cannot be derived,
+    (:mod:`perfmodel.fitting.throughput`) replaces the result of the regression
+    (:mod:`perfmodel.fitting.throughput`). Each fact keeps its source. Facts that cannot be derived,
     for example because counts of an earlier version hold no dataflow, are left out.
     """
     if not len(measurements):

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.facts.fact import Fact
-from perfmodel.facts.probes.run import ProbeRun, newest, times
+from perfmodel.facts.probed.run import ProbeRun, newest, times
 
 CHASE, CONFLICTS, LINE = "chase", "conflicts", "line"
 LEVELS = ("l1", "l2", "l3")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.facts.probes.run import Point, newest, times
+from perfmodel.facts.probed.run import Point, newest, times
 from tests.probed import chase, probe
 
 
