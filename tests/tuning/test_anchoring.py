@@ -21,9 +21,9 @@ from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.predicting.model import FittedModel, fit
-from perfmodel.predicting.predictions import AnchoredModel
+from perfmodel.predicting.predictions import AnchoredModel, Predicting
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
-from perfmodel.tuning.anchoring import device_of
+from perfmodel.tuning.anchoring import device_of, predict_anchored
 from tests.campaigns import build
 from tests.fitting.test_weights import measurements
 from tests.machine import device, fake_device
@@ -188,3 +188,11 @@ def test_a_kernel_that_depends_on_data_runs_with_arguments_of_ones_own():
     found = anchor_variants(model(), {"loop": loop}, {"n": 2**16}, **given)
     assert found["loop"].sizes["n"] in asked
     assert max(asked) <= 2**16
+
+
+def test_all_variants_need_one_size_at_which_they_run():
+    variants = {"small": scaled(), "large": scaled(group=128)}
+    asked = Predicting(model(), allow_unmeasured=True)
+    plain = asked.predicted(variants, {"n": np.array([64, 192])})
+    with pytest.raises(AnchorError, match="each of the sizes breaks an assumption of one of them"):
+        predict_anchored(asked, variants, plain)
