@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perfmodel.compare.comparison import in_words, volume
+from perfmodel.compare.comparison import volume
+from perfmodel.display import in_words
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
 from perfmodel.quantities.traffic import global_bytes, local_bytes

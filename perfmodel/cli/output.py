@@ -71,13 +71,6 @@ def sizes_text(sizes: Any) -> str:
     return ", ".join(f"{name}={value}" for name, value in sizes.items())
 
 
-def interval_text(interval: tuple[float, float] | None) -> str:
-    """Return an interval's bounds with units; a dash where there is none."""
-    from perfmodel.report import sweeps
-
-    return sweeps.interval_text(interval)
-
-
 def interval_document(interval: tuple[float, float] | None) -> list[float | None] | None:
     """Return an interval's bounds for JSON, which has no infinity: null stands for no bound."""
     return None if interval is None else [interval[0], interval[1] if isfinite(interval[1]) else None]

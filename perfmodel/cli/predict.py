@@ -37,7 +37,6 @@ from perfmodel.cli.options import (
 from perfmodel.cli.output import (
     anchor_document,
     check_format,
-    interval_text,
     model_document,
     print_document,
     print_text,
@@ -47,6 +46,7 @@ from perfmodel.cli.output import (
     withheld_document,
 )
 from perfmodel.cli.settings import table_width
+from perfmodel.display import interval_text
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perfmodel.cli.options import Csv, KernelOptions, ModelOptions, SizeLists, Tolerance, count_units, size_points
-from perfmodel.cli.output import interval_document, interval_text, print_document, print_text, sizes_text
+from perfmodel.cli.output import interval_document, print_document, print_text, sizes_text
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.streams import begin_result, supervised_store
+from perfmodel.display import interval_text
 from perfmodel.errors import (
     AssumptionError,
     NoWeightsError,

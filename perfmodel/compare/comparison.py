@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.display import data_frame, html_table, percent, seconds_text
-from perfmodel.display import in_words as in_words
+from perfmodel.display import data_frame, html_table, in_words, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors

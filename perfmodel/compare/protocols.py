@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.compare.comparison import Comparison, Comparisons, in_order, in_words, volume
+from perfmodel.compare.comparison import Comparison, Comparisons, in_order, volume
 from perfmodel.compare.figures import Figures, summarise
-from perfmodel.display import html_table
+from perfmodel.display import html_table, in_words
 from perfmodel.documents import one_line
 from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits

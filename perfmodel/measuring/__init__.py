@@ -18,15 +18,15 @@ from perfmodel.lazy import loader
 if TYPE_CHECKING:
     from perfmodel.measuring.campaign import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, QUICK_STUDY, STUDY, Campaign
     from perfmodel.measuring.lock import pin_threads
-    from perfmodel.measuring.progress import Progress, Silent
     from perfmodel.measuring.run import measure
+    from perfmodel.progress import Progress, Silent
 
 _HOMES = {
     **dict.fromkeys(
         ("CHECK", "DEFAULT", "FULL", "QUICK", "QUICK_CHECK", "QUICK_STUDY", "STUDY", "Campaign"), "campaign"
     ),
-    "Progress": "progress",
-    "Silent": "progress",
+    "Progress": ".progress",
+    "Silent": ".progress",
     "measure": "run",
     "pin_threads": "lock",
 }

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from perfmodel.errors import DeviceBusyError, OutputError
 from perfmodel.facts import DeviceFacts
 from perfmodel.io import replace_file
-from perfmodel.measuring.progress import Progress
+from perfmodel.progress import Progress
 
 #: A campaign that waits looks for the lock at this interval [s]; more often would disturb the one that runs.
 POLL_S = 1.0

@@ -9,11 +9,11 @@ from dataclasses import replace
 from perfmodel.measuring.campaign import DEFAULT, Campaign
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.probes.prober import OwnProber, Prober
-from perfmodel.measuring.progress import Progress
 from perfmodel.measuring.record import AnyBench, Bench
 from perfmodel.measuring.remote.bench import WorkersBench
 from perfmodel.measuring.remote.devices import WorkersDevice
 from perfmodel.opencl import Device
+from perfmodel.progress import Progress
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from perfmodel.documents import require
 from perfmodel.kernels import KernelClass
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered
 from perfmodel.measuring.opening import opened_bench
-from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.remote.devices import WorkersDevice, workers_device
 from perfmodel.measuring.session import Chooser, Session, measure_chosen, plan_configurations
 from perfmodel.opencl import Device, find
+from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurements
 
 

@@ -20,12 +20,12 @@ import numpy.typing as npt
 from perfmodel import store
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.campaign import Configuration, Team, teams
-from perfmodel.measuring.progress import Progress, task
 from perfmodel.measuring.record import AnyBench, outcome
 from perfmodel.measuring.size_plan import Plan, PlanError, append_plan, plan_key, plan_path, plan_sizes, read_plans
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import died, recorded_before, spent_s, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.progress import Progress, task
 from perfmodel.store import Key, Measurement
 
 if TYPE_CHECKING:

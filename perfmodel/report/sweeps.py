@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.display import csv_text, fitted_text, percent, seconds_text
-from perfmodel.display import interval_text as interval_text
+from perfmodel.display import csv_text, fitted_text, interval_text, percent, seconds_text
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.drawing import empty_figure, legend_beside, write_figure
 from perfmodel.report.sizes_picture import Curve, draw_curves, draw_lead

@@ -21,8 +21,8 @@ from perfmodel.counts.launch_limits import check_launch
 from perfmodel.documents import require
 from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.progress import Progress, Silent, task
 from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, Predictions
+from perfmodel.progress import Progress, Silent, task
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.user_kernel import Arguments
 

@@ -23,13 +23,13 @@ from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.record import Bench
 from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
 from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, output_names
 from perfmodel.tuning.search import Reference, expected_outputs

@@ -17,8 +17,8 @@ from perfmodel.errors import PerfModelError, TuningError
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.predicting.predictions import Predicting
+from perfmodel.progress import Progress, Silent
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.search import Race, Reference, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel import store
-from perfmodel.compare.comparison import in_words
+from perfmodel.display import in_words
 from perfmodel.predicting.model import FittedModel, load
 from scripts.benchmarks.forked import seconds
 from scripts.benchmarks.prediction import shortest

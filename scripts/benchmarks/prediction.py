@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel import store
-from perfmodel.compare.comparison import in_words
+from perfmodel.display import in_words
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.store import Measurement, Measurements
 from scripts.benchmarks.forked import seconds

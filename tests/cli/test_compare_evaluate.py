@@ -16,7 +16,7 @@ from perfmodel.calibration import recommended
 from perfmodel.calibration.calibrate import CORE, judge_family
 from perfmodel.calibration.recommended import FoundWeights
 from perfmodel.cli import application
-from perfmodel.compare.comparison import in_words
+from perfmodel.display import in_words
 from perfmodel.errors import MissingFactError, PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FamilyFits, FitOptions

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.output import interval_document, interval_text, one_output, print_document, sizes_text, text_stream
+from perfmodel.cli.output import interval_document, one_output, print_document, sizes_text, text_stream
+from perfmodel.display import interval_text
 from perfmodel.errors import OptionError
 
 

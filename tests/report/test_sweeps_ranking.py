@@ -6,9 +6,10 @@ import json
 
 import pytest
 
+from perfmodel.display import interval_text
 from perfmodel.fitting.uncertainty.selection import Scatter
 from perfmodel.predicting.ranking import RankedVariant, with_ties
-from perfmodel.report.sweeps import interval_text, ranking_table, ties_document, ties_text
+from perfmodel.report.sweeps import ranking_table, ties_document, ties_text
 
 SCATTER = Scatter(deviation=0.1, cells=9)
 

@@ -31,12 +31,12 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import POLL_S, locked
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.measuring.probes.visit import points_of
-from perfmodel.measuring.progress import Progress, Silent
 from perfmodel.measuring.record import AnyBench, Bench
 from perfmodel.measuring.remote.devices import WorkersDevice, described, having, one_line, own_device, resource
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import DIED
 from perfmodel.measuring.timing import Samples
+from perfmodel.progress import Progress, Silent
 from perfmodel.store import canonical
 
 #: How often it is looked whether a worker that has not answered is still there [s].

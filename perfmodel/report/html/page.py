@@ -31,7 +31,6 @@ from perfmodel.report.html.cards import (
     worst_kernels,
 )
 from perfmodel.report.html.figures import accuracy_plot, families_plot, ranking_plot, roofline_plot
-from perfmodel.report.html.figures import plotly_text as plotly_text
 from perfmodel.report.html.values import KernelCard, LegendKey, Plot, Stat, Table
 from perfmodel.report.sweeps import ties_text
 

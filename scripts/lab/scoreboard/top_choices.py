@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from perfmodel.compare.comparison import Comparison, in_words
+from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Choice, choices
+from perfmodel.display import in_words
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurements

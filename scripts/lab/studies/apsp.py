@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.compare.comparison import in_words
+from perfmodel.display import in_words
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import (
     active_groups,

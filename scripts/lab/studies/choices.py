@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.compare.comparison import Comparison, in_words
+from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Choice
+from perfmodel.display import in_words
 from scripts.lab.studies.study import StudyData
 
 

@@ -14,7 +14,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.benefits import FAMILY, Benefits, potential_benefits
-from perfmodel.compare.comparison import in_words as in_words
 from scripts.lab.studies.study import predictions
 
 if TYPE_CHECKING:

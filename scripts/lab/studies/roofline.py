@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfmodel.analyses.balance import FAMILY, Balance, judge_balance
-from perfmodel.compare.comparison import in_words, volume
-from perfmodel.display import rate_text
+from perfmodel.compare.comparison import volume
+from perfmodel.display import in_words, rate_text
 from scripts.lab.studies.claim import Claim
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from perfmodel.errors import OptionError
-from perfmodel.measuring.progress import Silent
 from perfmodel.models import families
+from perfmodel.progress import Silent
 from scripts.lab.scoreboard import board as module
 from scripts.lab.scoreboard.board import (
     Board,
