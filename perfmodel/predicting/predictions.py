@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.counts import KernelCounts
+from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
 from perfmodel.fitting.uncertainty.cautions import SuspiciousAnchor
 from perfmodel.fitting.uncertainty.conformal import check_level
 from perfmodel.lazy import Lazy
 from perfmodel.predicting.prediction import Prediction
-from perfmodel.processes.counting import Counting, counts_of
+from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Variant, attempt, made
 from perfmodel.progress import Progress, shown
@@ -285,7 +285,7 @@ class _Task:
 
     def __call__(self, kernel: TranslationUnit | KernelCounts) -> Predicted:
         """Return the variant at all sizes."""
-        counts = counts_of(kernel, self.options)
+        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.options)
         if not self.here:
             counts = replace(counts)  # those in the cache stay small
         kept = counts if self.here else None

@@ -116,10 +116,5 @@ class Counting:
 
     def __call__(self, kernel: TranslationUnit | KernelCounts) -> KernelCounts | bytes:
         """Return the counts, as a value or as JSON."""
-        counts = counts_of(kernel, self.options)
+        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.options)
         return counts if self.here else counts_as_json(counts)
-
-
-def counts_of(kernel: TranslationUnit | KernelCounts, options: Mapping[str, Any]) -> KernelCounts:
-    """Count a kernel; counts are returned as they are."""
-    return kernel if isinstance(kernel, KernelCounts) else count(kernel, **options)
