@@ -48,7 +48,7 @@ def test_an_unknown_class_is_one_line(tmp_path, kernels):
     result = isolate("--kernels", kernels, "--class", "gone", "--out", tmp_path / "s")
     assert 2 == result.exit_code
     (line,) = result.stderr.splitlines()
-    assert "no kernel class is called 'gone'; choose of stride1" in line
+    assert "no kernel class is called 'gone' or has such a tag; choose of stride1" in line
     assert not (tmp_path / "s").exists()
 
 
