@@ -18,7 +18,7 @@ from statistics import fmean
 from perfmodel.io import write_whole
 
 Graph = Mapping[str, frozenset[str]]
-
+#: What each package holds, in few words.
 WHAT = {
     "analyses": "what bounds a kernel", "caches": "folder of caches", "calibration": "fits a device",
     "cli": "parses and prints", "cluster": "Dask's workers", "compare": "judges models",
@@ -27,9 +27,9 @@ WHAT = {
     "features": "formulas to numbers", "fitting": "times to weights", "hooks": "for other tuners", "io": "writes files",
     "kernels": "classes of kernels", "lazy": "loads at first use", "measuring": "takes times",
     "models": "a file for each model", "opencl": "devices, drivers", "plot": "pm.plot",
-    "predicting": "seconds, ranking",
-    "processes": "many kernels at once", "progress": "bars", "quantities": "occupancy, traffic",
-    "report": "tables, pictures", "store": "measured rows", "threads": "locks", "tuning": "times and tunes",
+    "predicting": "seconds, ranking", "processes": "many kernels at once", "progress": "bars",
+    "quantities": "occupancy, traffic", "report": "tables, pictures", "store": "measured rows", "threads": "locks",
+    "tuning": "times and tunes",
 }  # fmt: skip
 DEVICE = {"opencl", "measuring"}
 WIDTH, HEIGHT, FLOOR, GAP, THIN, MARGIN, SWEEPS = 150.0, 42.0, 84.0, 22.0, 12.0, 40.0, 24
@@ -48,10 +48,7 @@ path { fill: none; stroke: #567; stroke-width: 1.3; }
 def imported(path: Path) -> frozenset[str]:
     """Return every module that a file imports, and ``package.name`` for each name of a package.
 
-    Raises
-    ------
-    ValueError
-        If it has a relative import.
+    A relative import raises a ValueError.
     """
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

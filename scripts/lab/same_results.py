@@ -5,11 +5,7 @@ Record in each checkout, then compare the two files::
     PYTHONHASHSEED=0 python -m scripts.lab.same_results record new.json [--refit]
     python -m scripts.lab.same_results compare old.json new.json
 
-A checkout that does not have this file yet is recorded with that of another one. The first folder of ``PYTHONPATH`` is
-then the checkout whose perfmodel, corpus and weights are used::
-
-    PYTHONHASHSEED=0 PYTHONPATH=/path/to/old python scripts/lab/same_results.py record old.json
-
+A checkout without this file is recorded by the file of another one, with PYTHONPATH=/path/to/old before the command.
 So nothing of perfmodel is used here but ``pm.*``, ``store.read`` and what these return.
 """
 
@@ -36,6 +32,7 @@ from perfmodel import store
 TOLERANCE = 1e-12  # Relative difference from which on two numbers differ [1]
 SUBGROUP_SIZE = 32  # Work-items in a sub-group, as tests of the corpus have it [1]
 ROWS = 38  # Measured test kernels that each model predicts: about 2,500 predictions of all models together
+UNITS = ("instance", "subgroup", "workgroup", "launch")  # Of which lines are counted
 CACHES = (512, 32768)  # Capacities of the caches whose traffic is recorded [B]
 Numbers = dict[str, Any]
 Results = dict[str, dict[str, Numbers]]
@@ -49,9 +46,8 @@ def record_counts(kernel: Any) -> Iterator[tuple[str, Numbers]]:
         if counts is None or kernel.statistics:
             known = kernel.statistics(sizes) if kernel.statistics else None
             counts = pm.count(kernel.build(), subgroup_size=SUBGROUP_SIZE, statistics=known, cache=False)
-        asked = dict(_questions(counts, sizes))
-        values = {name: _answer(question, sizes) for name, question in asked.items()}
-        yield f"{kernel.name} {_words(sizes)}", {"hash": counts.hash, **values}
+        values = {name: _answer(question, sizes) for name, question in _questions(counts, sizes)}
+        yield f"{kernel.name} {dict(sizes)}", {"hash": counts.hash, **values}
 
 
 def _questions(counts: pm.KernelCounts, sizes: Mapping[str, int]) -> Iterator[tuple[str, Question]]:
@@ -82,7 +78,7 @@ def _array_questions(
     yield "utilization", lambda: counts.utilization(array, direction)(**sizes)
     if space == "local":
         yield "bank conflicts", partial(counts.bank_conflicts, array, 32, direction)
-    for unit in ("instance", "subgroup", "workgroup", "launch") if space == "global" else ():
+    for unit in UNITS if space == "global" else ():
         yield f"lines {unit}", partial(counts.lines, array, 64, unit, direction)
         yield f"lines {unit} at sizes", partial(counts.lines, array, 64, unit, direction, **sizes)
 
@@ -95,9 +91,8 @@ def _answer(question: Question, sizes: Mapping[str, int]) -> Any:
     """Return a number, None, or which error there is; a bound says so."""
     try:
         count = question()
-        if not callable(count):
-            return _plain(count)
-        return _plain(count(**sizes)) if count.exact else f"at most {count(**sizes)}"
+        value = _plain(count(**sizes) if callable(count) else count)
+        return value if getattr(count, "exact", True) else f"at most {value}"
     except Exception as error:  # a defect of isl in one count shall not hide the others
         return f"{type(error).__name__}: {error}"
 
@@ -110,7 +105,7 @@ def record_predictions(folder: Path) -> Iterator[tuple[str, Numbers]]:
     for path in weights_files(folder):
         model = pm.load(path)
         for row in rows:
-            name = f"{folder.name} {path.stem} {row.kernel} {json.dumps(row.variant)} {_words(row.parameters)}"
+            name = f"{folder.name} {path.stem} {row.kernel} {dict(row.variant)} {dict(row.parameters)}"
             yield name, _prediction(model, tests.counts[row.counts_hash], row.parameters)
 
 
@@ -119,10 +114,9 @@ def _prediction(model: pm.FittedModel, counts: pm.KernelCounts, sizes: Mapping[s
         predicted = model.predict(counts, sizes, allow_unmeasured=True)
     except pm.PerfModelError as error:
         return {"refused": f"{type(error).__name__}: {error}"}
-    low, high = predicted.interval or (None, None)
-    terms = {f"term {term}": _plain(seconds) for term, seconds in predicted.terms.items()}
-    words = {"unmeasured": " ".join(predicted.unmeasured), "warnings": " ".join(predicted.warnings)}
-    return {"seconds": predicted.seconds, "low": low, "high": high, **terms, **words}
+    times = {f"term {term}": _plain(seconds) for term, seconds in predicted.terms.items()}
+    times |= {"seconds": predicted.seconds, **dict(zip(("low", "high"), predicted.interval or (), strict=False))}
+    return {**times, "unmeasured": " ".join(predicted.unmeasured), "warnings": " ".join(predicted.warnings)}
 
 
 def record_fits(folder: Path) -> Iterator[tuple[str, Numbers]]:
@@ -141,19 +135,15 @@ def weights_files(folder: Path) -> list[Path]:
 
 
 def _flat(document: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    if not isinstance(document, (dict, list)):
+    if isinstance(document, (dict, list)):
+        for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+            yield from _flat(value, f"{name}.{key}".lstrip("."))
+    else:
         yield name, document
-        return
-    for key, value in document.items() if isinstance(document, dict) else enumerate(document):
-        yield from _flat(value, f"{name}.{key}".lstrip("."))
 
 
 def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Fraction) or hasattr(value, "dtype") else value
-
-
-def _words(sizes: Mapping[str, int]) -> str:
-    return " ".join(f"{name}={size}" for name, size in sizes.items())
 
 
 def record(wanted: Sequence[str]) -> Results:
@@ -189,8 +179,8 @@ def compare(old: Results, new: Results) -> Iterator[str]:
             f"{part}: {len(both)} in both files, with {len(pairs)} values: {equal} equal, "
             f"{len(pairs) - equal - len(different)} equal to {TOLERANCE:g}, {len(different)} different"
         )
-        yield from (f"  only in the first: {name}" for name in sorted(first.keys() - both))
-        yield from (f"  only in the second: {name}" for name in sorted(second.keys() - both))
+        for where, items in (("first", first), ("second", second)):
+            yield from (f"  only in the {where}: {name}" for name in sorted(items.keys() - both))
         yield from (f"  {name}: {a} and {b}" for name, a, b in different)
 
 
@@ -204,8 +194,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     compared.add_argument("files", type=Path, nargs=2)
     options = parser.parse_args(argv)
     if options.command == "compare":
-        lines = list(compare(*(json.loads(path.read_text()) for path in options.files)))
-        print("\n".join(lines))
+        print("\n".join(lines := [*compare(*(json.loads(path.read_text()) for path in options.files))]))
         return int(any(line.startswith(" ") for line in lines))
     if os.environ.get("PYTHONHASHSEED") != "0":
         parser.error("set PYTHONHASHSEED=0: Loopy's code, and so the hash of counts, depends on it")
