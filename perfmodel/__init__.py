@@ -90,14 +90,15 @@ with suppress(OSError):  # where it fails, importing Loopy says why, and a comma
 
 _load = loader(__name__, _HOMES)
 
+if not TYPE_CHECKING:  # a type checker would believe that every name is there
 
-def __getattr__(name: str) -> Any:
-    """Load a public name; ``plot_terms`` and its like are earlier names of ``plot.terms``."""
-    if name == "plot":
-        return import_module("perfmodel.plot")
-    if name.startswith("plot_"):
-        return getattr(import_module("perfmodel.plot"), name.removeprefix("plot_"))
-    return _load(name)
+    def __getattr__(name: str) -> Any:
+        """Load a public name; ``plot_terms`` and its like are earlier names of ``plot.terms``."""
+        if name == "plot":
+            return import_module("perfmodel.plot")
+        if name.startswith("plot_") and name[5:] in dir(import_module("perfmodel.plot")):
+            return getattr(import_module("perfmodel.plot"), name[5:])
+        return _load(name)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
-"""The one way to write a file: a regular file is replaced as a whole, anything else is written into.
+"""Files are written in one way, and texts of others are shown in one way.
 
-And the one way to show text of others on a terminal: what would control it is shown as an escape.
+A regular file is replaced as a whole, anything else is written into. Control characters are shown as escapes.
 """
 
 from __future__ import annotations

@@ -23,11 +23,12 @@ _HOMES = {
 
 __all__ = ["families", "predicted_vs_measured", "roofline", "sizes", "terms"]
 
+if not TYPE_CHECKING:  # a type checker would believe that every name is there
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"perfmodel.report.{_HOMES[name]}"), f"plot_{name}")
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"perfmodel.report.{_HOMES[name]}"), f"plot_{name}")
 
 
 def __dir__() -> list[str]:

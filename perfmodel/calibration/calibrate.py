@@ -1,6 +1,6 @@
-"""Calibrate a device: probe and measure it, fit every model family, and judge the fits on test kernels.
+"""Calibrates a device: probes and measures it, fits every model family, and judges the fits on test kernels.
 
-Model families fitted to what a device's folder holds, and judged on its test kernels; needs no device.
+Fits and judgements need no device: they read what the device's folder holds.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""What a campaign measures: its settings, and the kernel classes chosen for it.
+"""What a campaign measures: its settings, its kernel classes, and classes made for features never measured.
 
-Kernel classes for features that no measurement exercised yet.
-
-The name of a feature says all that its kernel needs: the type and kind of an operation, or the size,
-direction and stride class of an access.  Operations (:data:`STEPS`) run in chains on private values; accesses
-(:data:`ACCESSES`) run over arrays of which a work-item accesses neighbouring cells.
+The name of a feature tells its kernel: the type and kind of an operation, or the size, direction and stride class
+of an access. Operations (:data:`STEPS`) run in chains on private values; accesses (:data:`ACCESSES`) run over arrays
+of which a work-item accesses neighbouring cells.
 """
 
 from __future__ import annotations

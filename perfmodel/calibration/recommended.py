@@ -1,8 +1,7 @@
-"""Which family a device's predictions should use, chosen without a look at test kernels, and the file that says so.
+"""Which fitted weights to use: the family recommended for a device, and where its weights lie.
 
-Weights of the device in use, found without a path: the user's own, then those of folders ``fitted_weights``.
-
-Which of the weights in a device's folder to use.
+The recommendation is made without a look at test kernels, and kept in a file of the device's folder. Without a path,
+weights of the device in use are searched among the user's own, then in the folders ``fitted_weights``.
 """
 
 from __future__ import annotations

@@ -48,6 +48,7 @@ from perfmodel.cli.output import (
 from perfmodel.cli.settings import table_width
 from perfmodel.display import interval_text
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
+from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
     from perfmodel.kernels.files import KernelFile as LoadedFile
@@ -114,7 +115,7 @@ def command(
 
 
 @dataclass(frozen=True)
-class Asked:
+class Asked(Lazy):
     """What is predicted, and how.
 
     Parameters

@@ -1,9 +1,4 @@
-"""All families on one device's folder, side by side on the same cases.
-
-A model family on a device, beside others on the same cases.
-
-Model families side by side: on the same measurements, folds, options and starting points.
-"""
+"""Model families side by side on one device: on the same measurements, cases, folds, options and starting points."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ All errors count as 0.1 % at least. Withheld predictions have no error; they are
 measured time of the one predicted fastest over the best one's (geometric mean), ``top1`` the share
 of choices where these are the same, ``tau`` the mean of Kendall's tau-b between both orders.
 
-The verdict on a fitted model: usable to time, to rank, both, or neither.
+From these figures :func:`judge` gives a verdict: a model is usable to time, to rank, for both, or for neither.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ package. On disk an entry is one JSON file, moved into place whole, so that proc
 folder. Counts are made again where an entry cannot be read, and not stored where the folder cannot
 be written.
 
-The libraries whose versions are pinned: which of them are installed in another version.
+:func:`pinned` and :func:`installed` tell the libraries' versions, which are part of the hash and of error messages.
 """
 
 from __future__ import annotations

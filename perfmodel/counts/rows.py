@@ -1,7 +1,4 @@
-"""The rows of a kernel's tables of counts: their values, their selection and their JSON.
-
-The counts of a kernel as rows for people: of a table in a notebook, and of a pandas table.
-"""
+"""The rows of a kernel's tables of counts: values, their selection, their JSON, and tables for notebooks and pandas."""
 
 from __future__ import annotations
 

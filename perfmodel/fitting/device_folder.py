@@ -1,7 +1,4 @@
-"""The folder of a device: measurements of the measurement kernels and of the test kernels.
-
-Facts of a device that a family's fit chooses by cross-validation.
-"""
+"""The folder of a device: its measurements, test kernels, and the facts that a fit chooses by cross-validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Latency and bandwidth of each operation, from the microbenchmarks of the SPT model.
+r"""Facts that follow from measured rows: latency and bandwidth of operations (SPT model), and measured roofs.
 
 Karsin (2018), chapter 4, varies the number of work-groups (oversubscription) and of independent chains in each
 work-item (instruction-level parallelism). Relative least squares fit
@@ -8,8 +8,6 @@ work-item (instruction-level parallelism). Relative least squares fit
 to the times T, with the operations A of the busiest core and the multiplicity M of
 :mod:`perfmodel.models.synchronous_parallel_throughput`. So the latency L and the bandwidth B are weights of
 that model. Every multiplicity is tried as the one at which latency gives way to bandwidth.
-
-Measured roofs: the highest rate of any measured row.
 
 Williams, Waterman and Patterson (2009) measure the roofs of the roofline model with kernels written for this
 purpose. Here a roof is the highest rate over these rows, without rows that have a flag:
@@ -21,8 +19,6 @@ purpose. Here a roof is the highest rate over these rows, without rows that have
 - local memory: all kernels that use it, since a tiled product may reach a higher rate than kernels that isolate it.
 
 The rate of a row is computed from the median of its times, so that one lucky run does not make a roof.
-
-Facts of a device that are derived from its measurements, joined with its other facts.
 """
 
 from __future__ import annotations

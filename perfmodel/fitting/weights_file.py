@@ -1,7 +1,4 @@
-"""The file that keeps fitted weights, ``perfmodel.weights/2``.
-
-Reading a weights file and checking it against its family.
-"""
+"""The file of fitted weights, ``perfmodel.weights/2``: its values, its reading, and checks against the family."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
 and may have ``arguments()`` and ``reference()``.
 
-Pickling what kernel files define by value: for processes, here or elsewhere, that have not run these files.
+:func:`pickled_by_value` pickles what such files define, for processes that have not run them.
 """
 
 from __future__ import annotations

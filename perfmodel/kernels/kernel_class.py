@@ -1,10 +1,6 @@
-"""A kernel class: the kernels that it builds, their sizes, and what their output must be.
+"""A kernel class: the kernels that it builds, their sizes and work-group shapes, and what their output must be.
 
-The sizes at which a kernel class can be measured, from small to large.
-
-Work-group shapes, and the assumptions on sizes that go with them.
-
-The sets of shapes are those of Stevens and Kloeckner, section 4.1.
+The sets of shapes are those of Stevens and Klöckner, section 4.1.
 """
 
 from __future__ import annotations

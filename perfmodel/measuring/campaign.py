@@ -1,6 +1,6 @@
-"""Settings of a campaign, and the campaigns that the project offers.
+"""The settings of a campaign, the campaigns that perfmodel offers, and the order in which they measure.
 
-The order of measurements: shuffled, and with a budget one of each class in turn.
+The order is shuffled; with a budget, one configuration of each class is measured in turn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A lock for each device, so that only one campaign at a time of a user measures on it.
+"""Undisturbed measuring: a lock for each device, and threads of a CPU device pinned to cores.
 
-Pinning of a CPU device's threads to cores.
+Only one campaign of a user at a time measures on a device.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from perfmodel.progress import Progress
 def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iterator[AnyBench]:
     """Give a bench for a campaign that is alone on the device.
 
-    A worker keeps its device locked between orders, but not for long: where none comes, another campaign may begin.
+    A worker keeps its device locked until the campaign leaves, or its client ends.
 
     Raises
     ------
@@ -29,8 +29,10 @@ def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iter
     """
     if isinstance(device, WorkersDevice):
         bench = WorkersBench(device, campaign, progress)
-        yield bench
-        bench.leave()
+        try:
+            yield bench
+        finally:
+            bench.leave()
     else:
         with locked(device.facts, progress, campaign.wait_s):
             yield Bench(device, campaign)
@@ -41,8 +43,10 @@ def opened_prober(device: Device, progress: Progress, wait_s: float) -> Iterator
     """Give what probes the device, and is alone on it; raises as :func:`opened_bench` does."""
     if isinstance(device, WorkersDevice):
         prober = WorkersBench(device, replace(DEFAULT, wait_s=wait_s), progress)
-        yield prober
-        prober.leave()
+        try:
+            yield prober
+        finally:
+            prober.leave()
     else:
         with locked(device.facts, progress, wait_s):
             yield OwnProber(device)

@@ -1,7 +1,4 @@
-"""The record of one visit to a configuration, whether it was measured or failed.
-
-An opened device: on it, variants are compiled, their output is checked, and they are timed.
-"""
+"""An opened device on which variants are compiled, checked and timed, and the record of one visit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""One campaign under way: what its store holds already, what is left of the budget, and which visits are to come.
+"""One campaign under way: its configurations, what its store holds, the budget that is left, the visits to come.
 
-The configurations of a campaign: sizes are chosen for every variant, and variants that fail are recorded.
-
-A campaign that measures only some of its configurations, chosen by what was measured before.
+Sizes are chosen for every variant, and variants that fail are recorded. All configurations are measured, or those
+that are chosen by what was measured before.
 """
 
 from __future__ import annotations

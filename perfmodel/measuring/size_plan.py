@@ -1,8 +1,6 @@
-"""Size plans: the sizes at which a variant, or the variants of a class that are ranked, are measured.
+"""The sizes at which a variant, or ranked variants of a class, are measured: found by trial runs, kept in a file.
 
-Size plans on disk, beside the store: a resumed campaign measures the same sizes.
-
-The search for the sizes of a ladder that are worth measuring, by the times that trial runs take.
+The file lies beside the store, so that a resumed campaign measures the same sizes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""A kernel class in one variant, which is what a campaign builds, checks and times; and how that can fail.
+"""What a campaign builds, checks and times: a variant of a kernel class, its generated code, and its arguments.
 
-The code that Loopy generates for a kernel: compiled for a device, and enqueued with its arguments set beforehand.
-
-Arguments of a kernel: sizes, scalars, and arrays with contents in [0.5, 2).
+Arrays have contents in [0.5, 2). Each stage that can fail has a name, which the record keeps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The clock: times of single runs, each from before the enqueue until the device is idle.
+"""The clock of a campaign: times of single runs, flags of suspicious visits, and versions that times depend on.
 
-Flags of a visit whose times are suspicious: each is a word, and each has a stated bound.
-
-Versions of what times depend on, in the process that measures.
+A run is timed from before the enqueue until the device is idle. Each flag is a word with a stated bound.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""Check of a device: it must build and run a kernel, in a process of its own.
+"""Check of a device: it must build and run a kernel, in a process of its own, since its driver may crash.
 
-What runs in the process in which a device is checked, since its driver may crash.
-
-``main("list")`` writes the facts of all devices as one line of JSON, ``main("0")`` the health of device 0.
+There ``main("list")`` writes the facts of all devices as one line of JSON, ``main("0")`` the health of device 0.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Facts that OpenCL reports of a device, and the operating system of a CPU's caches.
-
-What the operating system tells of a CPU's caches, to compare with what is measured.
-
-Builds OpenCL programs and silences the warnings about the compiler's output.
-"""
+"""What OpenCL reports of a device, and the operating system of a CPU's caches; compiler warnings silenced."""
 
 from __future__ import annotations
 

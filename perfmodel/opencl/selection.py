@@ -1,7 +1,4 @@
-"""Selection of a device by index, name or platform.
-
-Registers that a compiled kernel uses, which only NVIDIA's compiler reports (in its build log).
-"""
+"""Selection of a device by index, name or platform, and the registers that a kernel uses (NVIDIA's build log only)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from perfmodel.predicting.prediction import Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Variant, attempt, made
-from perfmodel.progress import Progress, shown
+from perfmodel.progress import FailedStep, Progress, shown
 from perfmodel.progress import task as reported
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Predicted:
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(Lazy):
     """Variants of a kernel at sizes.
 
     Parameters
@@ -198,6 +198,7 @@ class Predicting:
             If there are anchors, and none of a variant.
         """
         check_level(self.level)
+        sizes = _aligned(sizes)
         found = dict(self.stream(variants, sizes))
         good = {name: one for name, one in found.items() if isinstance(one, Predicted)}
         errors = {name: one for name, one in found.items() if isinstance(one, PerfModelError)}
@@ -212,6 +213,7 @@ class Predicting:
         With `rows` so many sizes are predicted at once, and terms are left out: memory for a long table is small. For
         the errors that are raised see :meth:`predicted`.
         """
+        sizes = _aligned(sizes)
         basis = self.model if self.anchors is None else to_be_anchored(self.model)
         options = {"subgroup_size": self.model.fitted.subgroup_size, **self.options}
         here = rows is None and self.jobs in (None, 1)
@@ -236,20 +238,23 @@ class Predicting:
         if self.jobs is None:
             with reported(progress := shown(self.progress), TITLE, len(variants)):
                 for name in variants:
+                    outcome: Predicted | PerfModelError
                     try:
-                        yield name, task(made(name, variants[name]))
+                        outcome = task(made(name, variants[name]))
                     except PerfModelError as error:
-                        yield name, error
-                    progress.advance(name)
+                        outcome = error
+                    progress.advance(FailedStep(name, outcome) if isinstance(outcome, PerfModelError) else name)
+                    yield name, outcome
             return
         pool = Pool(self.jobs, self.progress)
         if pool.alone or not self.model.family.definition.endswith(".py"):
             yield from pool.stream(task, variants, TITLE, most=max(1, (task.rows or ROWS) // max(1, task.length)))
             return
         # no other process can import a family that is in a user's file: they count, and this one predicts
-        for name, counts in pool.stream(Counting(task.options, here=False), variants, TITLE):
-            failed = isinstance(counts, PerfModelError)
-            yield name, counts if failed else attempt(task, name, KernelCounts.from_json(json.loads(counts)))
+        with closing(pool.stream(Counting(task.options, here=False), variants, TITLE)) as counted:
+            for name, counts in counted:
+                failed = isinstance(counts, PerfModelError)
+                yield name, counts if failed else attempt(task, name, KernelCounts.from_json(json.loads(counts)))
 
     def _anchored(self, name: str, found: Predicted) -> Predicted:
         if self.anchors is None:
@@ -257,6 +262,14 @@ class Predicting:
         if name not in self.anchors:
             raise AnchorError(name, f"there are anchors only of {', '.join(self.anchors) or 'nothing'}")
         return replace(found, prediction=self.anchors[name].applied(found.prediction))
+
+
+def _aligned(sizes: Sizes) -> Sizes:
+    """Return sizes among which an integer beside arrays stands at each of their places."""
+    lengths = [len(values) for values in sizes.values() if np.ndim(values)]
+    if not lengths:
+        return sizes
+    return {name: values if np.ndim(values) else np.full(lengths[0], values) for name, values in sizes.items()}
 
 
 @dataclass(frozen=True)
@@ -292,7 +305,7 @@ class _Task:
         if not any(np.ndim(values) for values in self.sizes.values()):
             return Predicted(self._predicted(counts, self.sizes), np.ones(1, dtype=bool), counts=kept)
         allowed, broken, parts = np.zeros(self.length, dtype=bool), None, []
-        rows = self.rows or self.length
+        rows = self.rows or max(1, self.length)
         for first in range(0, self.length, rows):
             places = np.arange(first, min(first + rows, self.length))
             try:

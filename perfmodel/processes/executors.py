@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from perfmodel.errors import EmptyClusterError
+from perfmodel.errors import EmptyClusterError, SchedulerError
 
 #: Environment variables by which libraries learn how many threads they may start.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -51,7 +51,7 @@ class OwnProcesses:
         kept = {name: os.environ[name] for name in environment if name in os.environ}
         ignoring = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}  # also in later ones
         self._executor = ProcessPoolExecutor(self.count, env={**environment, **kept}, **ignoring)
-        with _interrupts_ignored():
+        with _interrupts_held():
             first: Future[Any] = self._executor.submit(function, *arguments)
         return first
 
@@ -111,7 +111,13 @@ class ClusterProcesses(OwnProcesses):
 
     def gone(self) -> str:
         """Name the workers that ended since the beginning."""
-        names = sorted(self._before - {*self._client.nthreads()})
+        from perfmodel.cluster import asking
+
+        try:
+            with asking(self._client):
+                names = sorted(self._before - {*self._client.nthreads()})
+        except SchedulerError:  # all results are there
+            return ""
         if not names:
             return ""
         return f"{len(names)} of {len(self._before)} workers ({', '.join(names[:3])}{', ...' * (len(names) > 3)})"
@@ -139,27 +145,31 @@ def processes_for(jobs: int, most: int) -> Iterator[OwnProcesses]:
     try:
         yield processes
     except BaseException:
-        with _interrupts_ignored():
+        with _interrupts_held():
             processes.end(kill=True)
         raise
     processes.end()
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Begin or end processes undisturbed by Ctrl-C.
+def _interrupts_held() -> Iterator[None]:
+    """Begin or end processes undisturbed by Ctrl-C, which is heard afterwards.
 
-    Those that begin here ignore it, and print no tracebacks: this process ends them. A second Ctrl-C while they end
-    would leave them running.
+    Processes that begin here never hear it, and print no tracebacks: this process ends them.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # processes and threads that begin inherit it
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def is_death(error: BaseException) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from operator import index
 from typing import Any
@@ -35,8 +35,8 @@ from perfmodel.progress import task as reported
 
 SENT = 2
 """Variants sent to each process: one that it does, and one to go on with."""
-AHEAD, MOST = 8, 64
-"""Variants for each process that may be done before the one that all others wait for: at least and at most."""
+MOST = 64
+"""Most variants for each process that may be done before the one that all others wait for."""
 
 
 class Pool:
@@ -70,7 +70,7 @@ class Pool:
 
     def stream(
         self, task: Task, variants: Mapping[str, Variant], title: str, most: int = MOST
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Generator[tuple[str, Any], None, None]:
         """Do a task with each variant; yield name and value, or error, in the variants' order, as soon as it is there.
 
         Parameters
@@ -90,7 +90,7 @@ class Pool:
                     yield name, value
             elif variants:
                 with processes_for(self.jobs, len(variants)) as processes:
-                    ahead = processes.count * max(AHEAD, min(most, MOST))
+                    ahead = processes.count * max(SENT, min(most, MOST))
                     course = _SentTasks(task, variants, ahead, processes, self.progress)
                     try:
                         yield from course.results()

@@ -1,10 +1,7 @@
-"""Empty figures and axes, what is drawn on all of them alike, and figures written to files.
+"""What all pictures share: figures and axes, colours and markers, places of labels, and files.
 
-Colours, markers and maps of colours that people with any colour vision tell apart, and that survive a grey printer.
-
-Source of the colours: M. Okabe and K. Ito, *Color Universal Design*, 2008.
-
-Places for the labels of points, so that no label covers another label or a point.
+Colours are told apart with any colour vision, and in grey (M. Okabe and K. Ito, *Color Universal Design*, 2008). No
+label covers another label or a point.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Pictures of hit rates over the orders in which requests can reach the caches.
-
-What bounds a kernel, in words (:mod:`perfmodel.analyses.balance`).
-
-Tables of proofs of isolation, for a terminal and for docs/lab/isolation.md.
-"""
+"""Results of three analyses: hit rates as pictures, the balance in words, and tables of proofs of isolation."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The roofline of a device with kernels below it, as a table and as a document (:mod:`perfmodel.analyses.roofline`).
-
-The roofline drawn: roofs, and each kernel with a number that the key beside it explains.
-
-Roofs of a device and kernels below them, on axes.
-"""
+"""The roofline of a device with kernels below it: on axes, as a picture with a key, as a table and as a document."""
 
 from __future__ import annotations
 

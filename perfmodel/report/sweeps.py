@@ -1,10 +1,7 @@
-"""Predictions over several sizes, as a table, as CSV and as records for JSON.
+"""Predictions over several sizes as tables, CSV, JSON records and pictures, and rankings with their ties as text.
 
-Predicted time against size, a pair of axes for each combination of the other sizes, written to a file.
-
-One pair of axes is drawn as :func:`perfmodel.report.sizes_picture.plot_sizes` does.
-
-Rankings of variants as text, with the ties in words.
+A picture has a pair of axes for each combination of the other sizes, as
+:func:`~perfmodel.report.sizes_picture.plot_sizes` draws it.
 """
 
 from __future__ import annotations

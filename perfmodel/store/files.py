@@ -1,8 +1,6 @@
-"""The files of a store: their places, reading and writing.
+"""The files of a store: their places, reading and appending, an index of counts, and new counts for old records.
 
-An index of the counts in a file by their hash, so that the file is not read again for each record.
-
-Giving the records of a store other counts.
+With the index, the file of counts is not read again for each record.
 """
 
 from __future__ import annotations

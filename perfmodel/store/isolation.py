@@ -15,7 +15,7 @@ from perfmodel.store.lines import read_lines
 from perfmodel.store.measurement import JsonObject, Seconds, Size, Status, canonical
 
 SCHEMA: Final = "perfmodel.isolation/1"
-PROOF = Schema(SCHEMA, "prove it again: perfmodel isolate --store FOLDER")
+PROOF = Schema(SCHEMA, "prove it again: perfmodel isolate --out FOLDER")
 FILE = "isolation.jsonl"
 
 

@@ -1,8 +1,7 @@
 """JSON Lines files that stay readable if their writer is stopped at any instant.
 
-Reading JSON Lines files: whole lines are used, and damaged ones are left out with a warning.
-
-What a line of a store must be: a record of the known schema, or counts that have their hash.
+A reader uses whole lines and leaves damaged ones out with a warning. A line of a store is a record of a known schema,
+or counts that have their hash.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The records and counts of a store, as one value.
+"""The records and counts of a store as one value, and the tests by which impossible times are left out.
 
-Times that cannot be: below the launch's own overhead, or that no other size of the kernel supports.
-
-One such time moves a fit, because its relative error is beyond all others. Three tests find it, with wide margins:
+Such a time moves a fit, because its relative error is beyond all others. Three tests find it, with wide margins:
 
 - The host's clock took less than 1/20 of what an empty launch takes. (Measured launches go down to 1/8 of the overhead
   that their campaign recorded, because a device that was just busy starts the next kernel sooner.)

@@ -1,7 +1,4 @@
-"""Which variants of a kernel give the same outputs, and so which of them may be called right.
-
-Outputs of a kernel's variants, compared element by element.
-"""
+"""Outputs of a kernel's variants, compared element by element: which variants agree, and so may be called right."""
 
 from __future__ import annotations
 

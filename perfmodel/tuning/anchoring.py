@@ -4,7 +4,7 @@ A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.meas
 arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as those of the measured rows that the model was
 fitted to.
 
-Smaller sizes of a kernel, at which it does the same in less time.
+:func:`smaller_sizes` lists the sizes at which the kernel does the same in less time.
 """
 
 from __future__ import annotations

@@ -11,9 +11,7 @@ the share :math:`w`. The product takes their errors as independent. Where errors
 variants, the probability is larger than that (D. Slepian, Bell System Technical Journal 41 (1962)), so the search
 rather runs one variant more.
 
-What is believed of variants from their predictions alone.
-
-Outputs that a user's function ``reference(**arguments)`` gives, checked against those of a variant.
+:func:`belief_of` makes the first belief from predictions; :func:`expected_outputs` checks what ``reference()`` gives.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Timing of a kernel's variants in the visits of a campaign, and what that takes.
-
-Measured times of a kernel's variants beside their predicted ones, as values.
-"""
+"""Timing of a kernel's variants in the visits of a campaign, and measured beside predicted times as values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The variants of one user's kernel as kernel classes, which campaigns know how to build and to run.
-
-Arguments that a user's function ``arguments(**sizes)`` gives, checked against a kernel's own.
-"""
+"""Variants of a user's kernel as kernel classes, and checks of what its ``arguments(**sizes)`` gives."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ from perfmodel.errors import (
     UnknownStatisticWarning,
     VariantError,
 )
+from perfmodel.progress import FailedStep
 from tests.cli.program import perfmodel as program
 
 GROUP = typer.main.get_group(commands.application()).commands
@@ -221,5 +222,5 @@ def test_with_quiet_it_says_nothing(quiet, expected, capsys):
     with using(CommandSettings(quiet=quiet)):
         bar = CommandBar()
     bar.start("counting", 1)
-    bar.advance("bad: no")
+    bar.advance(FailedStep("bad", "no"))
     assert expected == capsys.readouterr().err.splitlines()

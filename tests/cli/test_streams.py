@@ -66,7 +66,7 @@ ON_A_TERMINAL = """
 import sys
 from perfmodel.cli.streams import careful_streams
 from perfmodel.cli.settings import as_notes
-from perfmodel.cli.settings import Bar
+from perfmodel.cli.settings import CommandBar
 from perfmodel.errors import SetAsideWarning
 from perfmodel.io import write_whole
 import warnings
@@ -75,7 +75,7 @@ with careful_streams(), as_notes():
     print("out", name)
     print("err", name, file=sys.stderr)
     write_whole("-", f"whole {name}\\n".encode())
-    bar = Bar()
+    bar = CommandBar()
     bar.start(f"task[/b] {name}", 2)
     warnings.warn(f"warned {name}", SetAsideWarning)
     bar.tell(f"told {name}")

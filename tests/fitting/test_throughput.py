@@ -45,7 +45,7 @@ def facts(hides, **known):
 @cache
 def counted():
     """The microbenchmarks' classes, counted, with a few sizes of each."""
-    folder = Path(__file__).parents[3] / "measurement_kernels"
+    folder = Path(__file__).parents[2] / "measurement_kernels"
     classes = {kernel.name: kernel for kernel in discover(folder)}
     found = []
     for name, exponents, shape in ((SPT, range(8, 19, 2), {}), ("barriers", (0, 4), {"work_group": (256,)}),

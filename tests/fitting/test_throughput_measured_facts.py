@@ -13,7 +13,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import throughput
 from perfmodel.fitting.throughput import with_measured_facts
 
-DATA = Path(__file__).parents[3] / "docs" / "data" / "quickstart"
+DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 TOLD = DeviceFacts("d", "p", "1", (("compute_units", Fact(2, "", "CL")), ("launch_s", Fact(3e-6, "s", "by hand"))))
 BANKS = Fact(32, "", "roof")
 READ_OFF = {"launch_s": Fact(4e-6, "s", "measured"), "local_latency_s": Fact(1e-9, "s", "measured")}

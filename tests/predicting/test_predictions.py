@@ -176,3 +176,20 @@ def test_a_suspicious_run_is_a_warning():
     flagged = replace(ANCHOR, flags=("spread", "clock"))
     found = AnchoredModel(SCORED, flagged).predict(KERNELS["add"], n=64, level=0.6)
     assert ("the run that anchors it is suspicious (spread, clock): run it again",) == found.warnings
+
+
+@pytest.mark.parametrize("jobs", [None, 1])
+def test_an_integer_beside_sizes_stands_at_each_of_them(jobs):
+    product, sizes = adding("n*m^2", parameters="n, m"), (64, 128, 256)
+    asked = Predicting(MODEL, allow_unmeasured=True, jobs=jobs)
+    found = asked.predicted({"a": product}, {"n": np.array(sizes), "m": 50})
+    each = [asked.predicted({"a": product}, {"n": n, "m": 50}).variants["a"].prediction.seconds for n in sizes]
+    assert each == [*found.variants["a"].prediction.seconds]
+    assert each[0] < each[1] < each[2]
+
+
+@pytest.mark.parametrize("jobs", [None, 1])
+def test_of_no_sizes_there_are_no_predictions(jobs):
+    sizes = {"n": np.array([], dtype=int)}
+    found = Predicting(MODEL, allow_unmeasured=True, jobs=jobs).predicted({"a": double(8)}, sizes)
+    assert 0 == len(found.variants["a"].prediction.seconds)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from concurrent.futures.process import BrokenProcessPool
 from types import SimpleNamespace
 
@@ -103,3 +106,22 @@ def test_what_a_death_is():
     assert is_death(TerminatedWorkerError())
     assert is_death(type("KilledWorker", (Exception,), {})())
     assert not is_death(RuntimeError())
+
+
+def interrupted_thrice(heard):
+    with executors._interrupts_held():
+        blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+        begun = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True)
+        for _ in range(3):
+            os.kill(os.getpid(), signal.SIGINT)
+        heard.append(begun.stdout)
+
+
+def test_an_interrupt_is_heard_after_processes_have_begun():
+    """It comes while they begin: they never hear it, and the block is not left in its middle."""
+    heard = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_thrice(heard)
+    assert ["True\n"] == heard
+    assert signal.default_int_handler is signal.getsignal(signal.SIGINT)
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -1,6 +1,6 @@
-"""Number of executed instances at each granularity, each distinct set counted once.
+"""Numbers of executed instances at each granularity, and of work-items that execute anything at all.
 
-Work-items that execute anything at all.
+Each distinct set is counted once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Hardware axes of a domain: adds missing axes, gathers lanes into sub-groups, removes lanes.
+"""The hardware axes of a domain: missing axes are added, lanes are gathered into sub-groups or removed.
 
-Sub-groups and work-groups in a domain that is a product: lanes eliminated factor by factor.
+Where the domain is a product, lanes are eliminated factor by factor.
 """
 
 from __future__ import annotations

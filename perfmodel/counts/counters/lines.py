@@ -1,12 +1,8 @@
 """Cache lines that the accesses of a kernel touch.
 
-Lines are counted row by row in index space, every row beginning on a line: isl cannot hold the
-product n*i of a flattened address. Where a stride is a number it can: with sizes fixed, or with no
-size in the array's shape, the count is that of the array as it lies in memory, its first cell on a line.
-
-Rows and cache lines of the cells that an access touches.
-
-How many cache lines a row's run of cells touches where the row may begin anywhere in a line.
+Lines are counted row by row in index space, each row beginning on a line, since isl cannot hold the product n*i of a
+flattened address. Where strides are numbers, the count is that of the array as it lies in memory. Where a row may
+begin anywhere in a line, the count is an upper bound.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the execution of one statement or barrier does to the state of a walk.
+"""The state of a walk through a kernel, and what executing a statement or meeting a barrier does to it.
 
-The state of a walk through a kernel: the value of every variable, and the paths of the whole kernel.
+The state holds the value of every variable and the longest paths of the whole kernel.
 """
 
 from __future__ import annotations

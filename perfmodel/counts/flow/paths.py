@@ -1,7 +1,4 @@
-"""Paths through a kernel's dataflow, and the values and cells of its variables.
-
-Chains of acts of one work-item, and ratios between them.
-"""
+"""Paths through a kernel's dataflow: values and cells of variables, chains of one work-item, and ratios of chains."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Trip counts: how often one work-item runs the body of a nest of sequential loops.
-
-How often an average sub-group executes a part of the schedule, as a work-flow graph needs it.
-"""
+"""How often parts of the schedule are executed: trip counts of one work-item, and averages over sub-groups."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The values of the table of nests.
-
-The address of an access as an affine form of the inames.
-"""
+"""The values of the table of nests; an access's address is an affine form of the inames."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Makes the table of nests of a program.
 
-The statements of each nest, and what is made of their domains.
-
-Divides a launch into stretches without barriers, and these into nests of sequential loops.
+A launch is divided into stretches without barriers, these into nests of sequential loops; each nest gets its
+statements and their domains.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Projection of polytopes along one variable, where the integers allow it, and unions of their products.
+"""Elimination of variables from polytopes, where the integers allow it.
 
-Changes of variables that uncouple the loops of tiled and skewed nests, point by point.
+A variable is projected out, or a change of variables uncouples the loops of tiled and skewed nests, point by point.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Partial sums of a sum over a set's points, and what they add up to as a function of parameters.
+"""Sums over a set's points as functions of parameters, and formulas for simple sets.
 
-Numbers of points by a formula: intervals, products of them, and tiles that are intervals.
+:class:`PartialSum` is a part of a sum; :class:`IntervalCounter` counts intervals, products of them, and tiles that are
+intervals.
 """
 
 from __future__ import annotations

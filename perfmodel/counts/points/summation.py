@@ -10,10 +10,8 @@ floor is summed residue by residue (Pugh, *Counting Solutions to Presburger Form
 Why*, PLDI 1994). Where that takes too many partial sums, or too large a function, a bounding box
 gives an upper bound.
 
-Whether the ``islpy`` at hand can count the points of a set (Barvinok's algorithm).
-
-Two wheels install a module called ``islpy``: the plain one, and ``islpy-barvinok``, whose sets also
-have ``card``. The one that was installed last replaces the other, and pip does not notice it.
+Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it, which
+pip does not notice; :func:`has_barvinok` tells which one is there.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
-"""What a scheduled kernel executes: frozen values that `reading` makes and the counters use.
+"""The program of a scheduled kernel as frozen values: launches, statements, schedule and dataflow.
 
-A :class:`Program` is a list of launches and of statements. A statement is a set of executed
-instances (a domain) with the operations and accesses of each. Nothing here depends on Loopy.
-
-The schedule of a kernel as a tree of nodes, in the order of execution.
-
-The dataflow of a kernel's statements: frozen values, and their JSON.
-
-Nothing here depends on Loopy. :mod:`perfmodel.counts.reading.schedule` makes these values and
-:mod:`perfmodel.counts.flow.walkthrough` follows them.
+A statement is a set of executed instances (a domain) with the operations and accesses of each. The schedule is a tree
+of nodes in the order of execution. `reading` makes these values, the counters and `flow` use them; nothing here
+depends on Loopy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Checks of the sizes at which a count is evaluated.
-
-Values of numbers that have no formula of a reasonable length, at given sizes.
-"""
+"""The sizes at which a count is evaluated: their checks, and values of counts that have no short formula."""
 
 from __future__ import annotations
 

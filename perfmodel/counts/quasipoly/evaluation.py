@@ -1,14 +1,9 @@
-"""Piecewise quasi-polynomials as plain values, and their exact value at one point.
+"""Evaluation of piecewise quasi-polynomials: exactly at one point, and with NumPy at many; nothing here knows isl.
 
-A *piece* is a guard (affine constraints) and a sum of terms ``coefficient * product of
-atoms**exponent``. An atom is a parameter or the floor of an affine form of earlier atoms. The value
-at a point is computed by Python code that is generated once. Nothing here knows isl.
-
-Evaluation of a quasi-polynomial at many points with NumPy.
-
-Integers are used where they cannot overflow and floats where cancellation does not spoil them.
-Elsewhere both are needed: 64-bit integers that wrap around give a value's low bits exactly, and
-the float, though off, says which multiple of 2**64 is to be added.
+A *piece* is a guard (affine constraints) and a sum of terms ``coefficient * product of atoms**exponent``; an atom is a
+parameter or the floor of an affine form of earlier atoms. Code is generated once. At many points integers are used
+where they cannot overflow and floats where cancellation does not spoil them; elsewhere wrapped 64-bit integers give
+the low bits, and floats say which multiple of 2**64 is to be added.
 """
 
 from __future__ import annotations

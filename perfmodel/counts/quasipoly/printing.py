@@ -1,7 +1,4 @@
-"""Readable text and LaTeX of a count.
-
-From isl's functions and sets to the values of :mod:`perfmodel.counts.quasipoly.evaluation`.
-"""
+"""A count as text and as LaTeX, and isl's functions as values of :mod:`perfmodel.counts.quasipoly.evaluation`."""
 
 from __future__ import annotations
 

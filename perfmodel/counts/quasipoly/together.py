@@ -1,6 +1,6 @@
-"""Several quasi-polynomials as one function, which is generated once: floors that they share are computed once.
+"""Several quasi-polynomials as one generated function that computes shared floors once; whether one vanishes.
 
-Whether a piecewise quasi-polynomial is zero wherever it is defined, decided exactly.
+:func:`vanishes` decides exactly whether a quasi-polynomial is zero wherever it is defined.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The sets of executed instances of a kernel's instructions.
-
-Expressions as isl's piecewise affine functions, with a fast way for those that are affine.
-"""
+"""The sets of executed instances of a kernel's instructions, and expressions as isl's piecewise affine functions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Accesses as values: index expressions become isl maps with the array's layout and lane strides.
 
-Flattened indices taken apart: ``a[n*i + j]`` is column j of row i, where rows have n cells.
-
-isl cannot represent a product of a parameter and a variable, but it can represent each digit.
+isl cannot hold a product of a parameter and a variable. So a flattened index such as ``a[n*i + j]`` is taken apart
+into its digits: column j of row i, where rows have n cells.
 """
 
 from __future__ import annotations

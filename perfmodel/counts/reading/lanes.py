@@ -1,12 +1,8 @@
-"""The distances between the addresses of neighbouring lanes.
+"""The lanes of a device kernel: its grid as Loopy computes it, and distances between addresses of neighbouring lanes.
 
-The distance of a lane is that to the next lane along local axis 0; for the last lane it is the distance
-to the lane before it. Where the distances of an access differ, it is divided into parts of one distance each.
-
-The grid of a device kernel, as Loopy computes it.
-
-Hardware ids begin at 0. Where an iname on a hardware axis begins elsewhere, the generated code adds its first value
-to the id. So does :func:`from_zero` to the kernel, before it is read.
+A lane's distance is that to the next lane along local axis 0, for the last lane that to the one before it. An access
+with several distances is divided into parts of one distance each. Hardware ids begin at 0: where an iname begins
+elsewhere, :func:`from_zero` moves it, as the generated code does.
 """
 
 from __future__ import annotations

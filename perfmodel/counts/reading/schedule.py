@@ -1,10 +1,8 @@
-"""The schedule of a kernel: Loopy makes it where it is missing, and it becomes a tree of frozen values.
+"""The schedule of a kernel as a tree of frozen values, and the dataflow of each statement.
 
-From Loopy's instructions to :class:`~perfmodel.counts.program.program.Step`: the dataflow of one statement.
-
-Beside operations and accesses, the walk over an instruction notes the path of every value that is
-read: the operations above it in the expression. The order is that of the C code: in ``a + b + c``
-two additions are above ``a`` and ``b``, and one is above ``c``.
+Loopy schedules the kernel where it is not scheduled. For the dataflow (:class:`~perfmodel.counts.program.program.Step`)
+the path of every value that is read is noted, in C's order: in ``a + b + c`` two additions are above ``a`` and ``b``,
+and one is above ``c``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Collects what the instructions of a kernel execute, by the domain at whose points they are executed.
-
-From a scheduled Loopy kernel to a :class:`~perfmodel.counts.program.program.Program`.
-"""
+"""From a scheduled Loopy kernel to a Program: what instructions execute, by the domain at whose points they do."""
 
 from __future__ import annotations
 

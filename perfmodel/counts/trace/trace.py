@@ -4,11 +4,7 @@ What a work-item accesses, and when, follows from the polyhedral domains and the
 executed. A sub-group runs in step: one access by its active lanes makes a request for each line that
 they touch. Kim et al. 2012, section 4.2.3, collect such traces with probes in the kernel's source.
 
-The requests that the accesses of one launch make, in the order in which each sub-group makes them.
-
-Where the arrays of a kernel lie in global memory, and the addresses of its accesses.
-
-The points of an isl set at fixed sizes, and the values of a function at them, as NumPy arrays.
+To make them, the points of isl's sets are listed at fixed sizes, and arrays are laid out in global memory.
 """
 
 from __future__ import annotations

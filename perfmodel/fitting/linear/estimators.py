@@ -1,10 +1,6 @@
-"""Linear estimators in scikit-learn's conventions: rows are measured cases, columns are features.
+"""Linear estimators in scikit-learn's conventions, and what these share: fitted weights, scores and tags.
 
-The matrix is called ``X`` there, and so it is here (hence the noqa: N803).
-
-What the estimators share: scikit-learn's conventions for fitted weights, scores and tags.
-
-The matrix is called ``X`` there, and so it is here (hence the noqa: N803).
+Rows are measured cases, columns are features. The matrix is called ``X``, as in scikit-learn (hence the noqa: N803).
 """
 
 from __future__ import annotations

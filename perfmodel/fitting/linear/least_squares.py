@@ -1,7 +1,4 @@
-"""The linear least-squares core: column scaling, orthogonal factorisations, what is determined.
-
-What an estimator is given, checked: rows of features, their times and their weights.
-"""
+"""The core of linear least squares: checked rows, scaled columns, orthogonal factorisations, what is determined."""
 
 from __future__ import annotations
 

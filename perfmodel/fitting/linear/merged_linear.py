@@ -1,7 +1,4 @@
-"""A linear fit of checked rows with all its options, and the diagnosis of its weights.
-
-Proportional columns share one weight.
-"""
+"""A linear fit with all its options, in which proportional columns share a weight; how its weights are known."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@ r"""How far a measured time may lie from its prediction: conformal intervals.
 
 The error of a measured row is :math:`r = |\log(t/p)|` with :math:`p` predicted by a fit without
 any row of the row's group of kernels (Protocol B): measurement kernels, and with them the test kernels where
-there are any. Its score is :math:`s = r/\sigma`, where the scale :math:`\sigma` depends on what the prediction rests on
-(:mod:`perfmodel.fitting.uncertainty.conformal`) and comes from the rows of the other groups alone. At level
+there are any. Its score is :math:`s = r/\sigma`, where the scale :math:`\sigma` depends on what the prediction
+rests on, and comes from the rows of the other groups alone. At level
 :math:`1 - \alpha` the interval of a new prediction with the scale :math:`\sigma`, from all rows, is
 :math:`[p e^{-q \sigma}, p e^{q \sigma}]` with :math:`q` the :math:`1 - \alpha` quantile of
 
@@ -24,9 +24,8 @@ Source: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hier
 E. J. Candès, A. Ramdas, R. J. Tibshirani, *Predictive inference with the jackknife+*, Annals of Statistics 49 (2021),
 for scores from fits that leave out a part each.
 
-How wrong a prediction is, compared with others, by what it rests on: the scale of its conformal score.
-
-A predicted time T rests on the weights w. The *share* of weight j is how much of the time goes with it,
+The scale of a score says how wrong a prediction is, compared with others, by what it rests on. A
+predicted time T rests on the weights w. The *share* of weight j is how much of the time goes with it,
 
 .. math:: e_j = \frac{|w_j \, \partial T / \partial w_j|}{\sum_l |w_l \, \partial T / \partial w_l|}
 

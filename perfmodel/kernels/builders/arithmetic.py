@@ -1,14 +1,8 @@
-"""Chains of operations on private values: each step of a chain needs the result of the step before.
+"""Arithmetic on private values: chains, independent terms, and N-body sums.
 
-With several chains a work-item's operations may overlap, and the time is that of their throughput. With one
-chain each operation waits for the one before, and the time is that of their latency.
-
-Terms that do not depend on each other: the device may compute many at once, and only their sum is a chain.
-
-N-body: for each point the sum of inverse distances to all points.
-
-Stevens and Kloeckner, section 5 ("N-Body"): positions are a 3 by n column-major array.  A softening keeps
-the distance of a point to itself from being zero.
+In one chain each operation waits for the one before: the time is that of latency. With several chains, or terms of
+which only the sum is a chain, operations overlap: the time is that of throughput. The N-body kernel is that of Stevens
+and Klöckner, section 5: positions are a 3 by n column-major array, and a softening keeps distances above zero.
 """
 
 from __future__ import annotations

@@ -1,21 +1,8 @@
-"""Sums over all rows of a column-major array, whose tiles a work-group holds in local memory.
+"""Kernels that move data: sums over tiles, guarded and strided accesses, and copies through local memory.
 
-Stevens and Kloeckner, section 4.1.
-
-Guards: the last place of an axis is left out, so that the code asks for each work-item whether it takes part.
-
-A guarded kernel launches as many work-items as the same kernel without the guard, at all sizes, and one lane of the
-last work-group does nothing. The guard's cost is thus that of other code, and not that of less work.
-
-Accesses with a lane stride: every work-item accesses some of the cells between itself and its neighbour.
-
-The arrays have the shape (stride, n, k) and are column-major, so that work-item i finds its cells at the
-addresses stride*i, stride*i + 1, ... of each of the k slices.
-
-Copies through a tile in local memory, with or without a halo around it.
-
-A work-group of `width` by `height` work-items copies `width` by `height*rows` cells, each work-item `rows` of them.
-Every output cell is one cell of the tile, which another work-item loaded; nothing is computed.
+Tiled sums are those of Stevens and Klöckner, section 4.1. A guard leaves out the last place of an axis, with as many
+work-items as without it. Strided arrays have the shape (stride, n, k), column-major: work-item i finds its cells at
+stride*i, stride*i + 1, ... Each cell of a copy is one of the tile, loaded by another work-item.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a probe is, and the settings that it runs with.
-
-A device on which probes run: programs from OpenCL C, buffers, and times by the campaign's clock.
-"""
+"""What a probe is, the settings that it runs with, and the device that it runs on, with the campaign's clock."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from functools import cached_property
+from math import inf
 from time import monotonic, sleep
 from typing import Any
 
@@ -43,6 +44,8 @@ from perfmodel.store import canonical
 LOOK_S = 0.5
 #: How long to wait for a worker with the device, where the last one is gone [s].
 RETURN_S = 60.0
+#: How long a worker that is busy is asked to give its device back; Dask then forgets the campaign there [s].
+LEAVE_S = 5.0
 #: A configuration over which so many workers died is not tried again.
 DEATHS = 2
 
@@ -51,8 +54,8 @@ class WorkerSide:
     """A worker's device under one campaign, and its lock from the first use until this is forgotten."""
 
     def __init__(self, slug: str, campaign: Campaign) -> None:
-        self._bench, self._lock = Bench(own_device(slug), campaign), ExitStack()
-        self._locked = False
+        self._lock, self._locked = ExitStack(), False
+        self._bench = Bench(own_device(slug), campaign)
         self._subjects: dict[bytes, Subject] = {}
 
     def done(self, method: str, kernel: str, *arguments: Any) -> Any:
@@ -65,6 +68,7 @@ class WorkerSide:
         """
         if method == "leave":
             self._lock.close()
+            self._locked = False
             return None
         if not self._locked:
             self._lock.enter_context(locked(self._bench.device.facts, Silent()))
@@ -122,7 +126,8 @@ class WorkersBench(AnyBench):
     def __init__(self, device: WorkersDevice, campaign: Campaign, progress: Progress) -> None:
         super().__init__(device, campaign)
         self._client, self._progress = device.client, progress
-        self._worker, self._there, self._told = "", None, True
+        self._worker, self._told = "", True
+        self._there: Any = None
         self._refused: set[str] = set()
         self._deaths: Counter[str] = Counter()
         self._pickles: dict[Subject, bytes] = {}
@@ -166,10 +171,12 @@ class WorkersBench(AnyBench):
 
     def leave(self) -> None:
         """Let other campaigns have the device at once; a worker that is gone need not know."""
-        with suppress(PerfModelError):
-            if self._worker in having(self._client).get(self.device.slug, ()):
-                self._answer("leave", "")
-        self._worker, self._there = "", None
+        try:
+            with suppress(PerfModelError):
+                if self._there is not None and self._worker in having(self._client).get(self.device.slug, ()):
+                    self._answer("leave", "", limit_s=LEAVE_S)
+        finally:
+            self._worker, self._there, self._told = "", None, True
 
     def _of_device(self, method: str) -> Any:
         try:
@@ -235,7 +242,7 @@ class WorkersBench(AnyBench):
 
     def _died(self, name: str) -> None:
         self._deaths[name] += 1
-        self._told = True
+        self._told, self._there = True, None
         if self._deaths[name] >= DEATHS:
             message = f"{DIED}an unknown cause (its worker was lost) while this was under way, twice"
             raise FailedError("runtime", message)
@@ -243,7 +250,7 @@ class WorkersBench(AnyBench):
 
     def _take_over(self) -> None:
         """Where the worker is gone, begin on another one with an equal device and our versions."""
-        while self._worker not in having(self._client).get(self.device.slug, ()):
+        while self._there is None or self._worker not in having(self._client).get(self.device.slug, ()):
             before, worker = self._worker, self._present()
             if problem := self._unfit(worker):
                 self._refused.add(worker)
@@ -286,8 +293,11 @@ class WorkersBench(AnyBench):
                 resources={resource(self.device.slug): 1}, pure=False,
             )  # fmt: skip
 
-    def _answer(self, method: str, kernel: str, *arguments: Any) -> tuple[Any, Exception | None] | None:
-        """Return the value or the error of a method; None if the worker died."""
+    def _answer(
+        self, method: str, kernel: str, *arguments: Any, limit_s: float = inf
+    ) -> tuple[Any, Exception | None] | None:
+        """Return the value or the error of a method; None if the worker died, or if the limit has passed."""
+        began = monotonic()
         future = self._submitted(carry_out, self._there, method, kernel, *arguments)
         try:
             while True:
@@ -296,12 +306,15 @@ class WorkersBench(AnyBench):
                     return answer
                 except (Exception, asyncio.CancelledError) as error:
                     if future.status == "error":  # raised there; a TimeoutError may also be of the line above
+                        if self._there.status == "error" and _without(self._there.exception()) is not None:
+                            raise BrokenDeviceError(self.device.slug, one_line(self._there.exception())) from error
                         return _without(future.exception())
                     if not isinstance(error, asyncio.TimeoutError | TimeoutError):
                         if problem := lost(self._client, error):
                             raise problem from error
                         return _without(error)
-                if self._worker not in having(self._client).get(self.device.slug, ()):
+                gone = self._worker not in having(self._client).get(self.device.slug, ())
+                if gone or monotonic() - began > limit_s:
                     return None
         finally:
             with suppress(Exception):  # a client whose scheduler is lost; the block above says so

@@ -95,8 +95,8 @@ def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ..
 
     Examples
     --------
-    >>> table("sizes", ("name", "size"), [("n", Cell("8"))], (1,)).rows
-    ((Cell(text='n', small='', code=''), Cell(text='8', small='', code='')),)
+    >>> table("sizes", ("name", "size"), [("n", TableCell("8"))], (1,)).rows
+    ((TableCell(text='n', small='', code=''), TableCell(text='8', small='', code='')),)
     """
     made = tuple(tuple(one if isinstance(one, TableCell) else TableCell(str(one)) for one in row) for row in rows)
     return Table(caption, head, made, frozenset(numbers), kind)
