@@ -68,6 +68,7 @@ from perfmodel.cli.streams import careful_streams
 from perfmodel.cli.settings import as_notes
 from perfmodel.cli.settings import CommandBar
 from perfmodel.errors import SetAsideWarning
+from perfmodel.progress import FailedStep
 from perfmodel.io import write_whole
 import warnings
 name = sys.argv[1]
@@ -79,7 +80,7 @@ with careful_streams(), as_notes():
     bar.start(f"task[/b] {name}", 2)
     warnings.warn(f"warned {name}", SetAsideWarning)
     bar.tell(f"told {name}")
-    bar.advance(f"failed {name}: {name}")
+    bar.advance(FailedStep(f"failed {name}", name))
     bar.advance(f"[/red] {name}")
     bar.stop()
 """

@@ -187,7 +187,7 @@ def test_a_bounded_number_is_under_way(pretend):
 
 
 def test_nothing_runs_far_ahead_of_who_takes_it(pretend, monkeypatch):
-    monkeypatch.setattr(pool, "AHEAD", 1)
+    monkeypatch.setattr(pool, "SENT", 1)
     processes = pretend(count=1)
     found = pool.Pool(2).stream(_pid, LETTERS, "asking", most=1)
     assert ("a", "a") == next(found)

@@ -32,6 +32,7 @@ class Worker:
     facts: DeviceFacts = FACTS
     lock: str = "a lock"
     described: Exception | None = None
+    opens: Exception | None = None  # what opening its device raises
 
 
 class Future:
@@ -61,6 +62,21 @@ class Future:
         pass
 
 
+@dataclass
+class Bench:
+    """The future of a bench on a worker."""
+
+    worker: str
+    error: Exception | None
+
+    @property
+    def status(self) -> str:
+        return "error" if self.error else "finished"
+
+    def exception(self) -> Exception | None:
+        return self.error
+
+
 class FakeClient:
     """Stands in for ``distributed.Client``."""
 
@@ -87,8 +103,8 @@ class FakeClient:
         worker = self.workers[name]
         assert set(resources) <= {resource(slug) for slug in worker.slugs}
         if function is WorkerSide:
-            return name  # in place of the future
-        assert name == arguments[0]
+            return Bench(name, worker.opens)
+        assert name == arguments[0].worker
         self.asked.append(name)
         answer = worker.answers.pop(0) if worker.answers else (f"by {name}", None)
         if answer is None:

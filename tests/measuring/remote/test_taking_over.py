@@ -11,7 +11,7 @@ from perfmodel.measuring.remote import bench as module
 from perfmodel.measuring.remote.bench import WorkersBench
 from perfmodel.measuring.remote.devices import workers_device
 from perfmodel.measuring.subject import FailedError
-from tests.measuring.remote.fakes import ADDRESS, SLUG, FakeClient, Worker
+from tests.measuring.remote.fakes import ADDRESS, SLUG, FakeClient, Future, Worker
 from tests.measuring.test_session import Hears
 
 BUSY = None, DeviceBusyError("H200", 0.0, "process 7", "a lock")
@@ -83,6 +83,23 @@ def test_what_the_worker_raises_is_a_failure_that_names_it(error):
     with pytest.raises(FailedError, match=f"gave no answer: {type(error).__name__}: of the device") as caught:
         ask(bench)
     assert "runtime" == caught.value.status
+
+
+def test_a_worker_whose_device_does_not_open_fails_no_configuration():
+    bench, _, _ = ready(a=Worker(answers=[ValueError("depends on it")], opens=OSError("no driver")))
+    with pytest.raises(BrokenDeviceError, match="OSError: no driver"):
+        ask(bench)
+
+
+def test_a_worker_that_is_busy_is_left_after_a_while(monkeypatch):
+    monkeypatch.setattr(module, "LEAVE_S", 0.0)
+    bench, _, _ = ready(a=Worker())
+    ask(bench)
+    monkeypatch.setattr(bench, "_submitted", lambda *arguments: Future(None))
+    bench.leave()
+    assert bench._there is None
+    monkeypatch.undo()
+    assert "by a" == ask(bench)  # another campaign may begin on it
 
 
 def test_leaving_reaches_the_worker_and_one_that_is_gone_is_not_waited_for():
