@@ -17,14 +17,7 @@ from perfmodel.analyses.kernel_bounds import bound_models
 from perfmodel.analyses.outliers import outliers_of
 from perfmodel.analyses.report_families import family_lines, weights_files
 from perfmodel.analyses.report_lines import fact_lines, how_made, weight_lines
-from perfmodel.analyses.report_values import (
-    FITTED,
-    TESTS,
-    KernelTerms,
-    ReportData,
-    Share,
-    Unmeasured,
-)
+from perfmodel.analyses.report_values import FITTED, TESTS, KernelTerms, ReportData, Share, Unmeasured
 from perfmodel.analyses.roofline import KernelPoint, kernel_point, largest, roof_values, roofline_points
 from perfmodel.compare import Comparison, compare, summarise
 from perfmodel.compare.comparison import volume

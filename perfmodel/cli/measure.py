@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import (
-    CampaignOptions,
-    Classes,
-    DeviceName,
-    Kernels,
-    Sizes,
-    counted_variants,
-    share,
-    sizes,
-)
+from perfmodel.cli.options import CampaignOptions, Classes, DeviceName, Kernels, Sizes, counted_variants, share, sizes
 from perfmodel.cli.output import print_document, print_text
 from perfmodel.cli.settings import table_width
 from perfmodel.cli.streams import supervise_command

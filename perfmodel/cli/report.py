@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import (
-    Sizes,
-    Statistics,
-    sizes,
-    statistics,
-    units_of,
-    weights_in_use,
-)
+from perfmodel.cli.options import Sizes, Statistics, sizes, statistics, units_of, weights_in_use
 from perfmodel.cli.output import one_output, print_document, print_text, text_stream
 from perfmodel.cli.settings import table_width
 from perfmodel.errors import OptionError, OutputFolderError, PerfModelError

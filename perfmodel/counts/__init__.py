@@ -14,14 +14,7 @@ if TYPE_CHECKING:
     from perfmodel.counts.counting import count
     from perfmodel.counts.kernel import KernelCounts
     from perfmodel.counts.quasipoly.count import Count
-    from perfmodel.counts.rows import (
-        AccessCount,
-        BarrierCount,
-        LaunchCount,
-        LaunchShape,
-        OperationCount,
-        Utilization,
-    )
+    from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, Utilization
 
 __all__ = [
     "AccessCount",

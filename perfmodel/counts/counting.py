@@ -27,13 +27,7 @@ from perfmodel.counts.reading.values import array_bytes, untouched_arrays
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
 from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import (
-    BudgetError,
-    PerfModelError,
-    StatisticsError,
-    SubgroupSizeError,
-    UnknownStatisticWarning,
-)
+from perfmodel.errors import BudgetError, PerfModelError, StatisticsError, SubgroupSizeError, UnknownStatisticWarning
 from perfmodel.threads import ALONE
 
 if TYPE_CHECKING:

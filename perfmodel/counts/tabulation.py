@@ -16,14 +16,7 @@ from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import Access, Domain, LaneStride, Program
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.rows import (
-    AccessCount,
-    BarrierCount,
-    LaunchCount,
-    LaunchShape,
-    OperationCount,
-    total,
-)
+from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
 
 PARAM = isl.dim_type.param
 

@@ -13,13 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.documents import LIMITS, json_document, read_file, yaml_document
-from perfmodel.errors import (
-    DocumentError,
-    FactsFileError,
-    FactsFormatError,
-    StoreFormatError,
-    UnknownDeviceNameError,
-)
+from perfmodel.errors import DocumentError, FactsFileError, FactsFormatError, StoreFormatError, UnknownDeviceNameError
 from perfmodel.facts.device_facts import DeviceFacts
 from perfmodel.facts.fact import Fact, checked_facts
 

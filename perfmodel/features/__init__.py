@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.features.evaluation import Values, evaluate, total
-from perfmodel.features.names import (
-    FEATURE_NAMES,
-    Feature,
-    feature,
-    matches,
-    nearest_names,
-    operation_feature,
-    unit,
-)
+from perfmodel.features.names import FEATURE_NAMES, Feature, feature, matches, nearest_names, operation_feature, unit
 from perfmodel.features.stride import stride_class
 
 __all__ = [

@@ -11,13 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel import features
-from perfmodel.errors import (
-    AssumptionError,
-    NoCommonSizeError,
-    ParameterError,
-    PerfModelError,
-    UnmeasuredFeatureError,
-)
+from perfmodel.errors import AssumptionError, NoCommonSizeError, ParameterError, PerfModelError, UnmeasuredFeatureError
 from perfmodel.predicting.ranking import ROUNDING, Ranking
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from perfmodel.predicting.prediction import Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Variant, attempt, made
-from perfmodel.progress import FailedStep, Progress, shown
-from perfmodel.progress import task as reported
+from perfmodel.progress import FailedStep, Progress, shown, task as reported
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

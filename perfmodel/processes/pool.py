@@ -30,8 +30,7 @@ from perfmodel.errors import (
 )
 from perfmodel.processes.executors import OwnProcesses, is_death, processes_for
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, work
-from perfmodel.progress import FailedStep, Progress, shown
-from perfmodel.progress import task as reported
+from perfmodel.progress import FailedStep, Progress, shown, task as reported
 
 SENT = 2
 """Variants sent to each process: one that it does, and one to go on with."""

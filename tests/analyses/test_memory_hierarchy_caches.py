@@ -6,8 +6,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from perfmodel.analyses.memory_hierarchy import CacheShape, hits
 from perfmodel.errors import CacheShapeError

@@ -21,8 +21,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from perfmodel import cluster as clusters
-from perfmodel import opencl
+from perfmodel import cluster as clusters, opencl
 from perfmodel.cli import application
 from perfmodel.errors import SchedulerError, TlsError
 from perfmodel.measuring.remote.devices import OWN_DEVICE, having, workers_device

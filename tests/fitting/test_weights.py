@@ -5,13 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.errors import (
-    BadTimesError,
-    MissingCountsError,
-    OutputError,
-    TooFewRowsError,
-    UnknownFamilyError,
-)
+from perfmodel.errors import BadTimesError, MissingCountsError, OutputError, TooFewRowsError, UnknownFamilyError
 from perfmodel.fitting import fit_weights
 from perfmodel.io import write_whole
 from perfmodel.predicting.model import FittedModel, fit, load

@@ -9,11 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from perfmodel.errors import (
-    ConfoundedFeaturesError,
-    MissingFactError,
-    WeightsFileError,
-)
+from perfmodel.errors import ConfoundedFeaturesError, MissingFactError, WeightsFileError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
 from perfmodel.fitting.uncertainty.anchored import Anchored

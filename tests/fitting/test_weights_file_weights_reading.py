@@ -8,11 +8,7 @@ import shutil
 
 import pytest
 
-from perfmodel.errors import (
-    UnknownFamilyError,
-    WeightsDeviceError,
-    WeightsFileError,
-)
+from perfmodel.errors import UnknownFamilyError, WeightsDeviceError, WeightsFileError
 from perfmodel.fitting import fit_weights, read_weights
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models.model import Family, Weight

@@ -9,13 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perfmodel.errors import (
-    ConfigurationError,
-    EmptySpaceError,
-    HookError,
-    KernelArgumentError,
-    MissingExtraError,
-)
+from perfmodel.errors import ConfigurationError, EmptySpaceError, HookError, KernelArgumentError, MissingExtraError
 from perfmodel.hooks import Guide
 from perfmodel.hooks.kernel_tuner import PredictedFirst
 from tests.hooks.spaces import MODEL, SIZES, SPACE, build

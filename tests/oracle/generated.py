@@ -9,8 +9,7 @@ from typing import Any
 
 import loopy as lp
 import numpy as np
-from hypothesis import reject
-from hypothesis import strategies as st
+from hypothesis import reject, strategies as st
 
 DTYPES = {"float32": np.float32, "float64": np.float64, "int32": np.int32}
 

@@ -15,10 +15,7 @@ import numpy as np
 import pyopencl as cl
 import sumpy
 from sumpy.expansion.local import LinearPDEConformingVolumeTaylorLocalExpansion, VolumeTaylorLocalExpansion
-from sumpy.expansion.multipole import (
-    LinearPDEConformingVolumeTaylorMultipoleExpansion,
-    VolumeTaylorMultipoleExpansion,
-)
+from sumpy.expansion.multipole import LinearPDEConformingVolumeTaylorMultipoleExpansion, VolumeTaylorMultipoleExpansion
 from sumpy.kernel import AxisTargetDerivative, DirectionalSourceDerivative, HelmholtzKernel, LaplaceKernel, YukawaKernel
 
 from tests.others.old_names import install

@@ -20,13 +20,7 @@ import pytest
 from joblib import parallel_config
 
 import perfmodel as pm
-from perfmodel.errors import (
-    JobsError,
-    SchedulerError,
-    UnpicklableVariantError,
-    WorkerDiedError,
-    WorkerDiedWarning,
-)
+from perfmodel.errors import JobsError, SchedulerError, UnpicklableVariantError, WorkerDiedError, WorkerDiedWarning
 from perfmodel.processes import pool
 from perfmodel.processes.pool import checked_jobs
 from perfmodel.processes.variants import Outcome, Parcel

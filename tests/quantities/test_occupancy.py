@@ -18,8 +18,7 @@ from perfmodel.quantities.occupancy import (
     scheduling_factor,
 )
 from tests.models.test_threaded_manycore import ACTIVE, GTX480, counted, device, squaring
-from tests.models.test_work_depth import case as at
-from tests.models.test_work_depth import chain, facts
+from tests.models.test_work_depth import case as at, chain, facts
 
 
 @pytest.mark.parametrize(

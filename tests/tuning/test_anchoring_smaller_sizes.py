@@ -6,8 +6,7 @@ import pytest
 
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.tuning.anchoring import smaller_sizes
-from tests.standins import Counts
-from tests.standins import count as plain
+from tests.standins import Counts, count as plain
 
 
 def kernel(assumptions: str, parameters: str = "n") -> Counts:

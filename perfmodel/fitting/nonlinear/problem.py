@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import OptimizeResult
-from scipy.optimize import least_squares as minimise
+from scipy.optimize import OptimizeResult, least_squares as minimise
 
 from perfmodel.fitting.linear.least_squares import Array, TrainingRows
 from perfmodel.fitting.nonlinear.starts import WeightBounds

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from scripts.lab.curves import Panel, Series, curves_figure
-from scripts.lab.studies import Findings, Study, StudyData
-from scripts.lab.studies import apsp as own
+from scripts.lab.studies import Findings, Study, StudyData, apsp as own
 from scripts.lab.studies.apsp_claims import SHOWN, UNITS, claims
 from scripts.lab.studies.choices import choice_records
 

@@ -9,8 +9,7 @@ from perfmodel import count, load
 from perfmodel.analyses.benefits import FAMILY
 from perfmodel.display import in_words
 from scripts.lab.curves import Panel, Series, curves_figure
-from scripts.lab.studies import Findings, Study, StudyData
-from scripts.lab.studies import fmm as own
+from scripts.lab.studies import Findings, Study, StudyData, fmm as own
 from scripts.lab.studies.choices import choice_records
 from scripts.lab.studies.fmm_claims import fmm_claims
 from scripts.lab.study_runs import kernels_of

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scripts.lab.curves import Panel, Series, curves_figure, shares_figure
-from scripts.lab.studies import Claim, Findings, Study, StudyData
-from scripts.lab.studies import gemm as forms
-from scripts.lab.studies import gemm_points as measured
+from scripts.lab.studies import Claim, Findings, Study, StudyData, gemm as forms, gemm_points as measured
 from scripts.lab.studies.choices import choice_records
 from scripts.lab.studies.gemm_claims import gemm_claims
 from scripts.lab.studies.karsin import PLATFORMS, gpu

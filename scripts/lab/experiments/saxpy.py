@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scripts.lab.curves import Panel, Series, curves_figure
-from scripts.lab.studies import Findings, Study, StudyData
-from scripts.lab.studies import saxpy_claims as claims
+from scripts.lab.studies import Findings, Study, StudyData, saxpy_claims as claims
 from scripts.lab.studies.saxpy import CACHED, Point, by_stride, families_of, saxpy_points
 from scripts.lab.studies.wang_lou import card_records
 

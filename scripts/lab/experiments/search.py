@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scripts.lab.curves import Panel, Series, curves_figure
-from scripts.lab.studies import Findings, Study, StudyData
-from scripts.lab.studies import search_points as own
+from scripts.lab.studies import Findings, Study, StudyData, search_points as own
 from scripts.lab.studies.choices import choice_records
 from scripts.lab.studies.karsin import gpu
 from scripts.lab.studies.search import FORMS

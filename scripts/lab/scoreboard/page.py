@@ -8,9 +8,7 @@ from itertools import groupby
 
 from perfmodel.compare.protocols import PROTOCOLS
 from perfmodel.display import below_marker, markdown_table, percent, seconds_text
-from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS
-from scripts.lab.scoreboard.goals import SIMULATED as SIMULATED_GOALS
-from scripts.lab.scoreboard.goals import hold
+from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS, SIMULATED as SIMULATED_GOALS, hold
 from scripts.lab.scoreboard.ideas import BLACK_BOX
 from scripts.lab.scoreboard.log import latest
 from scripts.lab.scoreboard.scored_device import ALL, MEASURED, PAPER, TESTS

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfmodel.report.drawing import empty_figure, write_figure
-from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS
-from scripts.lab.scoreboard.goals import SIMULATED as SIMULATED_GOALS
+from scripts.lab.scoreboard.goals import MEASURED as MEASURED_GOALS, SIMULATED as SIMULATED_GOALS
 from scripts.lab.scoreboard.scored_device import MEASURED, TESTS
 from scripts.lab.scoreboard.scoring import Scoring
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from perfmodel.counts.counters.lines import lines_of, most_lines
 

@@ -9,9 +9,7 @@ import numpy as np
 from measurement_kernels import matmul_naive
 from perfmodel.counts.flow.paths import Chain, ChainRow, Parallelism
 from perfmodel.counts.quasipoly.count import Count
-from tests.counts.flow.small_kernels import (
-    flow_of,
-)
+from tests.counts.flow.small_kernels import flow_of
 
 
 def test_parallelism_at_arrays_of_sizes() -> None:

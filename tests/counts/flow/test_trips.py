@@ -9,16 +9,7 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.counts.flow.trips import Span, Trips, _bound
-from tests.counts.flow.small_kernels import (
-    ADD,
-    FLOAT,
-    LOAD,
-    STORE,
-    at,
-    flow_of,
-    in_lanes,
-    kernel,
-)
+from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, STORE, at, flow_of, in_lanes, kernel
 
 
 def test_a_triangle_below_the_work_item_is_as_deep_as_its_longest_row() -> None:

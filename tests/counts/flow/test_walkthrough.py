@@ -10,19 +10,7 @@ import pytest
 
 from perfmodel.counts.flow.execution import Snapshot, State
 from perfmodel.counts.flow.paths import Path
-from tests.counts.flow.small_kernels import (
-    ADD,
-    FLOAT,
-    LOAD,
-    MUL,
-    RSQRT,
-    STORE,
-    at,
-    counted,
-    flow_of,
-    in_lanes,
-    kernel,
-)
+from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, RSQRT, STORE, at, counted, flow_of, in_lanes, kernel
 
 
 def test_dot_product_is_a_chain_of_additions() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from perfmodel.counts.points.elimination import PRODUCTS, Factors, alternating, eliminated
 from perfmodel.counts.points.polytopes import Polytope

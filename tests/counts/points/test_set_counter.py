@@ -6,8 +6,7 @@ from itertools import product
 
 import islpy as isl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from perfmodel.counts import Count, count
 from perfmodel.counts.counters.cardinality import Cardinalities

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import islpy as isl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from perfmodel.counts import Count
 from perfmodel.counts.quasipoly.together import vanishes

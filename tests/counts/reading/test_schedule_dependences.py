@@ -5,17 +5,7 @@ from __future__ import annotations
 import loopy as lp
 import pytest
 
-from tests.counts.flow.small_kernels import (
-    ADD,
-    FLOAT,
-    LOAD,
-    MUL,
-    STORE,
-    at,
-    flow_of,
-    in_lanes,
-    kernel,
-)
+from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, STORE, at, flow_of, in_lanes, kernel
 
 
 def test_sums_are_added_from_left_to_right() -> None:

@@ -7,15 +7,7 @@ from itertools import product
 
 import pytest
 
-from perfmodel.counts.traffic.boxes import (
-    BoxLines,
-    Sweep,
-    box_of,
-    chance_to_stay,
-    lines_of_run,
-    overlap,
-    sets_reached,
-)
+from perfmodel.counts.traffic.boxes import BoxLines, Sweep, box_of, chance_to_stay, lines_of_run, overlap, sets_reached
 
 LINE = 64
 

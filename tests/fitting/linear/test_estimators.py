@@ -10,11 +10,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from perfmodel.errors import NotFittedError
-from perfmodel.fitting import (
-    OrdinaryLeastSquares,
-    RelativeLeastSquares,
-    RelativeNonlinearLeastSquares,
-)
+from perfmodel.fitting import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
 
 FEW_ROWS = {
     "check_fit2d_1sample": "one row cannot determine ten weights: TooFewRowsError says so in "

@@ -9,14 +9,7 @@ import pytest
 from scripts.lab.experiments.search import STUDY
 from scripts.lab.studies.karsin import SPT, gpu
 from scripts.lab.studies.search_claims import counted_claims, measured_claims
-from scripts.lab.studies.search_points import (
-    GLOBAL,
-    LOCAL,
-    Point,
-    block_records,
-    conflict_records,
-    platform_records,
-)
+from scripts.lab.studies.search_points import GLOBAL, LOCAL, Point, block_records, conflict_records, platform_records
 from tests.lab.studies.searches import searches
 from tests.recorded import INTEL
 
