@@ -117,7 +117,15 @@ def interrupted_thrice(heard):
         heard.append(begun.stdout)
 
 
-def test_an_interrupt_is_heard_after_processes_have_begun():
+@pytest.fixture
+def interruptible():
+    """A shell's background job ignores interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_is_heard_after_processes_have_begun(interruptible):
     """It comes while they begin: they never hear it, and the block is not left in its middle."""
     heard = []
     with pytest.raises(KeyboardInterrupt):

@@ -245,8 +245,9 @@ def test_an_interrupt_leaves_no_process(group, times, tmp_path):
                       ".touch(); time.sleep(0.1)")  # fmt: skip
     command = [sys.executable, "-m", "perfmodel", "count", str(path), "--jobs", "2"]
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell's background job ignores it
+    )  # fmt: skip
     until = time.monotonic() + 60
     while not (tmp_path / "on").exists() and time.monotonic() < until:
         time.sleep(0.05)
