@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
 from perfmodel.fitting.uncertainty.cautions import SuspiciousAnchor
 from perfmodel.fitting.uncertainty.conformal import check_level
@@ -43,6 +44,23 @@ Sizes: TypeAlias = Mapping[str, Any]
 def length_of(sizes: Sizes) -> int:
     """Return how many sizes there are; a kernel without size parameters has one."""
     return max((np.size(values) for values in sizes.values()), default=1)
+
+
+def columns_of(sizes: Sizes) -> dict[str, NDArray[np.int64]]:
+    """Return the sizes as arrays of one length; an integer beside arrays stands at each of their places."""
+    for name, values in sizes.items():
+        check_exact(name, values, tuple(sizes))
+    arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in sizes.items()}
+    for name, values in arrays.items():
+        if values.size and values.dtype.kind not in "iu":  # an empty list has no integers to be told by
+            raise ParameterError(name, f"holds {values.dtype.name}, and no integers", tuple(sizes))
+    try:
+        shape = np.broadcast_shapes(*(one.shape for one in arrays.values()))
+    except ValueError:
+        several = ", ".join(f"{name} {one.shape}" for name, one in arrays.items())
+        raise ParameterError(next(iter(arrays)), f"has a shape that does not fit the others ({several})",
+                             tuple(arrays)) from None  # fmt: skip
+    return {name: np.broadcast_to(one, shape).ravel().astype(np.int64) for name, one in arrays.items()}
 
 
 def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
@@ -197,7 +215,8 @@ class Predicting:
             If there are anchors, and none of a variant.
         """
         check_level(self.level)
-        sizes = _aligned(sizes)
+        if any(map(np.ndim, sizes.values())):
+            sizes = columns_of(sizes)
         found = dict(self.stream(variants, sizes))
         good = {name: one for name, one in found.items() if isinstance(one, Predicted)}
         errors = {name: one for name, one in found.items() if isinstance(one, PerfModelError)}
@@ -209,10 +228,9 @@ class Predicting:
     ) -> Generator[tuple[str, Predicted | PerfModelError], None, None]:
         """Yield each variant with its prediction or its error, in their order, as soon as it is there.
 
-        With `rows` so many sizes are predicted at once, and terms are left out: memory for a long table is small. For
-        the errors that are raised see :meth:`predicted`.
+        Several sizes are given as :func:`columns_of` returns them. With `rows` so many sizes are predicted at once, and
+        terms are left out: memory for a long table is small. For the errors that are raised see :meth:`predicted`.
         """
-        sizes = _aligned(sizes)
         basis = self.model if self.anchors is None else to_be_anchored(self.model)
         options = {"subgroup_size": self.model.fitted.subgroup_size, **self.options}
         here = rows is None and self.jobs in (None, 1)
@@ -261,14 +279,6 @@ class Predicting:
         if name not in self.anchors:
             raise AnchorError(name, f"there are anchors only of {', '.join(self.anchors) or 'nothing'}")
         return replace(found, prediction=self.anchors[name].applied(found.prediction))
-
-
-def _aligned(sizes: Sizes) -> Sizes:
-    """Return sizes among which an integer beside arrays stands at each of their places."""
-    lengths = [len(values) for values in sizes.values() if np.ndim(values)]
-    if not lengths:
-        return sizes
-    return {name: values if np.ndim(values) else np.full(lengths[0], values) for name, values in sizes.items()}
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.counts.quasipoly.arguments import check_exact
-from perfmodel.errors import MissingExtraError, OptionError, ParameterError, PerfModelError
+from perfmodel.errors import MissingExtraError, OptionError, PerfModelError
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes, length_of
+from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes, columns_of, length_of
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
 
@@ -91,7 +90,7 @@ def table(
     if rows < 1:
         raise OptionError(f"rows={rows!r} is no number of rows", "give a positive integer, such as 50000")
     named = variants.variants if isinstance(variants, Space) else variants
-    at = _columns(sizes)
+    at = columns_of(sizes)
     finish = parquet_file(Path(path)) if path is not None else frame(library, len(named))
     asked = Predicting(
         model, level, allow_unmeasured, spared=PerfModelError, jobs=jobs, progress=progress, options=options
@@ -111,23 +110,6 @@ def _tabulated(
         yield name, TableColumns.of(one, count)
     if failed and not good:
         raise failed
-
-
-def _columns(sizes: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
-    """Return the sizes as arrays of one length."""
-    for name, values in sizes.items():
-        check_exact(name, values, tuple(sizes))
-    arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in sizes.items()}
-    for name, values in arrays.items():
-        if values.size and values.dtype.kind not in "iu":  # an empty list has no integers to be told by
-            raise ParameterError(name, f"holds {values.dtype.name}, and no integers", tuple(sizes))
-    try:
-        shape = np.broadcast_shapes(*(one.shape for one in arrays.values()))
-    except ValueError:
-        several = ", ".join(f"{name} {one.shape}" for name, one in arrays.items())
-        raise ParameterError(next(iter(arrays)), f"has a shape that does not fit the others ({several})",
-                             tuple(arrays)) from None  # fmt: skip
-    return {name: np.broadcast_to(one, shape).ravel().astype(np.int64) for name, one in arrays.items()}
 
 
 COLUMNS = ("seconds", "low_s", "high_s", "problem")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -246,13 +247,15 @@ class _Course:
             jobs=None if jobs == 1 else jobs,
         )  # fmt: skip
         failures: list[Exception] = []
-        for name, found in asked.stream(_Counts(self.trials) if jobs == 1 else self.trials.variants, self.at):
-            if isinstance(found, PerfModelError):
-                failures.append(found)
-                self.tried[name] = TunedVariant(name, status="constraint", message=str(found))
-            else:
-                self.names.append(name)
-                self.predictions.append(found.prediction)
+        variants = _Counts(self.trials) if jobs == 1 else self.trials.variants
+        with closing(asked.stream(variants, self.at)) as outcomes:
+            for name, found in outcomes:
+                if isinstance(found, PerfModelError):
+                    failures.append(found)
+                    self.tried[name] = TunedVariant(name, status="constraint", message=str(found))
+                else:
+                    self.names.append(name)
+                    self.predictions.append(found.prediction)
         if not self.names:
             raise TuningError(f"no variant can be predicted ({failures[0]})", "mend that first")
         if coordinates is not None:

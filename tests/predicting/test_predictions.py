@@ -193,3 +193,9 @@ def test_of_no_sizes_there_are_no_predictions(jobs):
     sizes = {"n": np.array([], dtype=int)}
     found = Predicting(MODEL, allow_unmeasured=True, jobs=jobs).predicted({"a": double(8)}, sizes)
     assert 0 == len(found.variants["a"].prediction.seconds)
+
+
+def test_sizes_of_different_lengths_are_refused():
+    product = adding("n*m^2", parameters="n, m")
+    with pytest.raises(ParameterError, match=r"has a shape that does not fit the others \(n \(3,\), m \(2,\)\)"):
+        Predicting(MODEL, allow_unmeasured=True).predicted({"a": product}, {"n": np.arange(3), "m": np.arange(2)})
