@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from perfmodel.analyses.report_families import weights_files
+from perfmodel.analyses.report_models import weights_files
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import (
     DocumentError,

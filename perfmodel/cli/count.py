@@ -29,8 +29,7 @@ from perfmodel.documents import MOST_LANES, json_document, read_file
 from perfmodel.errors import DocumentError, OptionError, ParameterError, PerfModelError
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.timeline import Timeline
-    from perfmodel.analyses.work_flow import WorkFlow
+    from perfmodel.analyses.work_flow import Timeline, WorkFlow
     from perfmodel.counts import AccessCount, KernelCounts
     from perfmodel.counts.nests.nest import Nest
     from perfmodel.facts import DeviceFacts
@@ -379,8 +378,7 @@ def check_pictures(graph: Path | None, memory: Path | None) -> None:
 
 def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
-    from perfmodel.analyses.timeline import Latencies, timeline
-    from perfmodel.analyses.work_flow import work_flow
+    from perfmodel.analyses.work_flow import Latencies, timeline, work_flow
     from perfmodel.display import seconds_text
     from perfmodel.report.work_flow import draw_work_flow
 

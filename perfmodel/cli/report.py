@@ -17,7 +17,7 @@ from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
 from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.report_values import ReportData
+    from perfmodel.analyses.report_data import ReportData
     from perfmodel.cli.settings import CommandBar
     from perfmodel.counts import KernelCounts
     from perfmodel.predicting.model import FittedModel

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.analyses.timeline import Timeline
-from perfmodel.analyses.work_flow import WorkFlow, WorkNode
+from perfmodel.analyses.work_flow import Timeline, WorkFlow, WorkNode
 from perfmodel.display import seconds_text
 from perfmodel.errors import PictureFormatError
 from perfmodel.io import write_whole

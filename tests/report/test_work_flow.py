@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.timeline import timeline
-from perfmodel.analyses.work_flow import WorkFlow, work_flow
+from perfmodel.analyses.work_flow import WorkFlow, timeline, work_flow
 from perfmodel.counts import count
 from perfmodel.display import seconds_text
 from perfmodel.errors import PictureFormatError

@@ -21,7 +21,7 @@ from perfmodel.report.html.values import KernelCard, LegendKey, Stat, TermBar
 if TYPE_CHECKING:
     from perfmodel.analyses.balance import Balance
     from perfmodel.analyses.benefits import Benefits
-    from perfmodel.analyses.report_values import KernelTerms, ReportData, Share
+    from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
     from perfmodel.analyses.roofline import KernelPoint
     from perfmodel.fitting.uncertainty.cautions import Caution
     from perfmodel.models import Family

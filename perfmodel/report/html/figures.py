@@ -15,8 +15,8 @@ from perfmodel.display import interval_text, percent, rate_text, seconds_text
 from perfmodel.report.html.values import Plot
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.report_families import FamilyLine
-    from perfmodel.analyses.report_values import ReportData
+    from perfmodel.analyses.report_data import ReportData
+    from perfmodel.analyses.report_models import FamilyLine
     from perfmodel.analyses.roofline import KernelPoint
     from perfmodel.compare import Comparison
     from perfmodel.predicting.ranking import Ranking

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import documents
-from perfmodel.analyses.report_values import TESTS
+from perfmodel.analyses.report_data import TESTS
 from perfmodel.errors import MissingExtraError
 from perfmodel.report import drawing
 from perfmodel.report.html import tables
@@ -37,7 +37,7 @@ from perfmodel.report.sweeps import ties_text
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from perfmodel.analyses.report_values import ReportData
+    from perfmodel.analyses.report_data import ReportData
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from perfmodel.report.html.figures import LOWEST
 from perfmodel.report.html.values import Table, TableCell, table
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.report_families import FamilyLine
-    from perfmodel.analyses.report_values import FactLine, ReportData, WeightLine
+    from perfmodel.analyses.report_data import ReportData
+    from perfmodel.analyses.report_models import FamilyLine
     from perfmodel.analyses.roofline import KernelPoint
+    from perfmodel.analyses.words import FactLine, WeightLine
     from perfmodel.compare import Comparison
     from perfmodel.predicting.ranking import Ranking
 
@@ -29,7 +30,7 @@ _MADE = {
     "folder": "data", "measured": "measured kernels", "taken": "measured on", "fitted to": "weights fitted to",
     "condition": "condition number of the fit", "libraries": "libraries and settings of the measurements",
 }  # fmt: skip
-"""Names of :func:`perfmodel.analyses.report_lines.how_made` that need more words beside those of the report."""
+"""Names of :func:`perfmodel.analyses.words.how_made` that need more words beside those of the report."""
 MOST_ROWS = 300
 """Most cases of a table."""
 GIVEN = "Given by data sheets and by users"

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import plotly.graph_objects as go
 
-from perfmodel.analyses.report_values import FITTED
+from perfmodel.analyses.report_data import FITTED
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.html.cards import MOST_CARDS
 from perfmodel.report.html.figures import MOST_VARIANTS
