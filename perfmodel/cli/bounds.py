@@ -26,8 +26,7 @@ def bounds_of(
         If the weights are of a model that has no such analysis.
     """
     from perfmodel.analyses import balance, benefits
-    from perfmodel.report.benefits_picture import benefits_text, picture_benefits
-    from perfmodel.report.memory_hierarchy import balance_text
+    from perfmodel.report.bounds import balance_text, benefits_text, picture_benefits
 
     family = model.family.name
     if family == balance.FAMILY:

@@ -367,20 +367,20 @@ def check_pictures(graph: Path | None, memory: Path | None) -> None:
         If a name ends otherwise.
     """
     if graph is not None:
-        from perfmodel.report import work_flow
+        from perfmodel.report.kernel_pictures import GRAPH_FORMATS
 
-        check_format(graph, work_flow.FORMATS)
+        check_format(graph, GRAPH_FORMATS)
     if memory is not None:
-        from perfmodel.report import memory_hierarchy
+        from perfmodel.report.drawing import FORMATS
 
-        check_format(memory, memory_hierarchy.FORMATS)
+        check_format(memory, FORMATS)
 
 
 def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
     from perfmodel.analyses.work_flow import Latencies, timeline, work_flow
     from perfmodel.display import seconds_text
-    from perfmodel.report.work_flow import draw_work_flow
+    from perfmodel.report.kernel_pictures import draw_work_flow
 
     graph = work_flow(counts, at)
     if facts is None:
@@ -399,7 +399,7 @@ def draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: D
 
 def _print_waits(graph: WorkFlow, time: Timeline) -> None:
     from perfmodel.display import columns_text, percent
-    from perfmodel.report.work_flow import title
+    from perfmodel.report.kernel_pictures import title
 
     rows = [
         (title(graph.nodes[arc.target]), f"for {title(graph.nodes[arc.source])}", percent(seconds / time.seconds))
@@ -413,7 +413,7 @@ def draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: 
     """Draw the distribution of hit rates, and print their means."""
     from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
     from perfmodel.display import columns_text
-    from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
+    from perfmodel.report.kernel_pictures import draw_memory_hierarchy
 
     hierarchy = Hierarchy.of(facts)
     rates = hit_rates(counts, at, hierarchy)

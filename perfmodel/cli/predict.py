@@ -316,7 +316,7 @@ def check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
     PictureFormatError
         If the picture's name does not end in a format.
     """
-    from perfmodel.report.sweeps import combinations, varying
+    from perfmodel.report.sizes_picture import combinations, varying
 
     check_format(picture)
     _, *others = varying(points) or [""]
@@ -330,7 +330,7 @@ def check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
 def _draw(asked: Asked, found: Predictions, points: Sequence[Ranking], picture: Path) -> None:
     """Draw predicted times against the size that varies; a pair of axes for each combination of the other sizes."""
     from perfmodel.predicting.crossovers import leads_at, leads_between
-    from perfmodel.report.sweeps import panels_of, picture_sweep
+    from perfmodel.report.sizes_picture import panels_of, picture_sweep
 
     def leads(here: Sequence[Ranking], across: str) -> tuple[Lead, ...]:
         if found.anchors:

@@ -21,10 +21,10 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.progress import Progress, Silent
 from perfmodel.tuning.anchoring import device_of
-from perfmodel.tuning.search import Race, Reference, belief_of
+from perfmodel.tuning.search import Race, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
-from perfmodel.tuning.user_kernel import Arguments, Variant
+from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit

@@ -11,7 +11,7 @@ from perfmodel.analyses.words import FactLine, WeightLine
 from perfmodel.compare import Comparison, Figures
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.html import tables
-from perfmodel.report.html.values import TableCell
+from perfmodel.report.html.tables import TableCell
 from tests.report.html.reported import reported
 
 
