@@ -77,7 +77,7 @@ def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
 
 def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
     from perfmodel.calibration.kernel_choice import chosen_campaign, discovered
-    from perfmodel.cli.settings import CommandBar
+    from perfmodel.cli.output import CommandBar
     from perfmodel.errors import PerfModelError
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find

@@ -6,10 +6,9 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -57,10 +56,6 @@ class Part:
     status: str = OK
     message: str = ""
     mend: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a document for JSON."""
-        return asdict(self)
 
 
 def diagnose() -> Iterator[Part]:
