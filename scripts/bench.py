@@ -84,7 +84,7 @@ def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParse
     from scripts.lab import repeatability
 
     try:
-        campaign, kernels = chosen_campaign(arguments.quick, False, None, None), discovered(arguments.kernels)
+        campaign, kernels = chosen_campaign(arguments.quick, False, None), discovered(arguments.kernels)
         pin_threads()
         device = find(arguments.device)
         twice = repeatability.measure_twice(kernels, device, CommandBar(), campaign)

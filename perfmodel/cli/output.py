@@ -18,15 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from perfmodel import display, documents, progress
+from perfmodel import display, documents, errors, progress
 from perfmodel.cli.streams import begin_result
-from perfmodel.errors import (
-    OptionError,
-    PerfModelError,
-    PerfModelWarning,
-    PictureFormatError,
-    UnmeasuredFeatureError,
-)  # fmt: skip
+from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import file_part, is_standard_output, visible
 
 if TYPE_CHECKING:
@@ -266,7 +260,7 @@ def anchors_document(anchors: Mapping[str, Anchor]) -> dict[str, Any]:
 def withheld_document(withheld: Mapping[str, PerfModelError]) -> dict[str, Any]:
     """Return the variants without a prediction for JSON, with features that no measurement exercised, or the error."""
     rows: list[dict[str, Any]] = [
-        {"variant": name, "unmeasured": list(error.features)} if isinstance(error, UnmeasuredFeatureError)
+        {"variant": name, "unmeasured": list(error.features)} if isinstance(error, errors.UnmeasuredFeatureError)
         else {"variant": name, "unmeasured": [], "error": str(error)}
         for name, error in withheld.items()
     ]  # fmt: skip
@@ -291,7 +285,7 @@ def terms_text(variant: RankedVariant) -> str:
 def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg")) -> None:
     """Refuse the name of a picture that ends in none of these; ``-`` does not."""
     if path is not None and path.suffix not in formats:
-        raise PictureFormatError(path, formats)
+        raise errors.PictureFormatError(path, formats)
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:
