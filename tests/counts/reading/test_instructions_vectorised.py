@@ -9,8 +9,8 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.reading.domains import Domains
+from perfmodel.counts.reading.instructions import vectorised
 from perfmodel.counts.reading.schedule import schedule
-from perfmodel.counts.reading.target.vectorised import vectorised
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 

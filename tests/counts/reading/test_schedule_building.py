@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import cache, count
-from perfmodel.counts.reading.checks import building
-from perfmodel.counts.reading.checks.building import BuildCheck
-from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading import schedule as scheduling
+from perfmodel.counts.reading.schedule import BuildCheck, schedule
 from perfmodel.errors import IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError
 
 
@@ -83,7 +82,7 @@ def test_a_refusal_of_the_scheduler_is_remembered_too(monkeypatch):
 
     found = refused()
     forget()
-    monkeypatch.setattr(building, "check", None)  # not called again
+    monkeypatch.setattr(scheduling, "check", None)  # not called again
     assert found == refused()
     assert found == refused()
 
@@ -108,7 +107,7 @@ def test_json_and_back(refusal):
 def test_a_refusal_is_raised_as_a_copy(dask):
     if dask:  # it changes how Python copies exceptions
         import distributed  # noqa: F401
-    check = building.check(lambda: schedule(double("i + 1")))
+    check = scheduling.check(lambda: schedule(double("i + 1")))
     for _ in range(2):
         with pytest.raises(IncompleteKernelError) as caught:
             check.refuse()

@@ -11,7 +11,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial, uniform_scalars
+from perfmodel.counts.reading.indexing import Lanes, Layout, quasi_polynomial, uniform_scalars
 from perfmodel.counts.reading.schedule import schedule
 
 LANE, K, N = p.Variable("l"), p.Variable("k"), p.Variable("n")
@@ -19,29 +19,29 @@ DOMAIN = Domain(0, isl.Set("[n] -> { [l, k] : 0 <= l < 32 and 0 <= k < n }"), ("
 LANES = Lanes(DOMAIN, 32, ("n",))
 
 
-def found(*indices, layout, unit_axis):
+def found(*indices, layout):
     return [
         (str(stride.distance), stride.along_unit_axis)
-        for stride in LANES.strides(indices, layout, unit_axis)
+        for stride in LANES.strides(indices, Layout(layout))
     ]
 
 
 def test_neighbours_in_a_vector() -> None:
-    assert [("{ 1 }", 1)] == found(LANE + K, layout=(1,), unit_axis=0)
-    assert [("{ 3 }", 3)] == found(K - 3 * LANE, layout=(1,), unit_axis=0)  # the absolute value
-    assert [("{ 0 }", 0)] == found(2 * K, layout=(1,), unit_axis=0)
+    assert [("{ 1 }", 1)] == found(LANE + K, layout=(1,))
+    assert [("{ 3 }", 3)] == found(K - 3 * LANE, layout=(1,))  # the absolute value
+    assert [("{ 0 }", 0)] == found(2 * K, layout=(1,))
 
 
 def test_rows_of_a_matrix() -> None:
     # a[l, k] with rows of n cells: lanes are n cells apart, and not along the unit axis
-    assert [("[n] -> { n }", None)] == found(LANE, K, layout=(N, 1), unit_axis=1)
+    assert [("[n] -> { n }", None)] == found(LANE, K, layout=(N, 1))
     # a[l, l]: one row and one column further
-    assert [("[n] -> { (1 + n) }", None)] == found(LANE, LANE, layout=(N, 1), unit_axis=1)
+    assert [("[n] -> { (1 + n) }", None)] == found(LANE, LANE, layout=(N, 1))
 
 
 def test_lanes_that_share_a_cell() -> None:
     # l // 2: lanes 0, 2, 4, ... have their neighbour in the same cell, lanes 1, 3, ... one cell ahead
-    strides = LANES.strides((p.FloorDiv(LANE, 2),), (1,), 0)
+    strides = LANES.strides((p.FloorDiv(LANE, 2),), Layout((1,)))
     by_distance = {str(stride.distance): stride.within for stride in strides}
     assert {"{ 0 }", "{ 1 }"} == set(by_distance)
     lanes = {
@@ -58,7 +58,7 @@ def test_lanes_that_share_a_cell() -> None:
 
 def test_no_lanes_is_no_distance() -> None:
     alone = Lanes(Domain(0, isl.Set("[n] -> { [k] : 0 <= k < n }"), ("",)), 1, ("n",))
-    (stride,) = alone.strides((K,), (1,), 0)
+    (stride,) = alone.strides((K,), Layout((1,)))
     assert ("{ 0 }", None, 0) == (str(stride.distance), stride.within, stride.along_unit_axis)
 
 

@@ -11,7 +11,7 @@ import pytest
 from loopy.diagnostic import LoopyError, TypeInferenceFailure
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.checks.refusals import refusal, refusals
+from perfmodel.counts.reading.schedule import refusal, refusals
 from perfmodel.errors import IncompleteKernelError, OptionError, UntypedArgumentsError
 
 SIZED = lp.GlobalArg("c", np.float32, shape="n")

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.checks.statistics import unknown_statistics
-from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.schedule import schedule, unknown_statistics
 from perfmodel.errors import UnknownStatisticWarning
 
 

@@ -10,8 +10,8 @@ from constantdict import constantdict
 
 from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.lanes import grid_and_group
 from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.statements import grid_and_group
 from perfmodel.errors import NotCountableError
 from tests import oracle
 from tests.corpus import kernels

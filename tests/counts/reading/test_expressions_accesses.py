@@ -6,8 +6,8 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts.reading.accesses import vector_iname
 from perfmodel.counts.reading.expressions import Walk
+from perfmodel.counts.reading.instructions import vector_iname
 from perfmodel.counts.reading.schedule import schedule
 from tests.counts.reading.test_expressions import walked
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfmodel.counts.reading.events import Options
+from perfmodel.counts.reading.values import Options
 from tests.counts.reading.test_expressions import amounts, walked
 
 COMPLEX = {"out": np.complex64, "a": np.complex64, "b": np.complex64}

@@ -10,9 +10,8 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.points.summation import BudgetSpentError
-from perfmodel.counts.reading.checks import bounds
-from perfmodel.counts.reading.checks.bounds import refuse_outside
-from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading import schedule as scheduling
+from perfmodel.counts.reading.schedule import refuse_outside, schedule
 from perfmodel.errors import OutOfBoundsError
 
 ROWS, COLUMNS = 8, 16
@@ -102,7 +101,7 @@ def test_what_isl_cannot_decide_passes(monkeypatch):
         raise BudgetSpentError
 
     with monkeypatch.context() as patch:
-        patch.setattr(bounds, "check_bounds", spent)
+        patch.setattr(scheduling, "check_bounds", spent)
         refuse_outside(kernel)
     refuse_outside(schedule(through("private", STORE_BY_DATA, strides=(16, 1))))
 
