@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.errors import ForeignDeviceError, OptionError
-from perfmodel.facts.documents import FACTS_FILE, read_facts
-from perfmodel.facts.fact import Fact, FactValue
+from perfmodel.facts import FACTS_FILE, Fact, FactValue, read_facts
 from perfmodel.fitting.design import build_design
 from perfmodel.fitting.heldout import Refits
 from perfmodel.fitting.options import FitOptions
