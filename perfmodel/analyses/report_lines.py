@@ -13,7 +13,7 @@ import numpy as np
 from perfmodel.analyses.report_values import FactLine, WeightLine
 from perfmodel.analyses.words import RATES, weight_words
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
-from perfmodel.facts.fact import KEYS
+from perfmodel.facts import KEYS
 from perfmodel.fitting.fit_design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 

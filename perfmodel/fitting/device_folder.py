@@ -7,8 +7,7 @@ from pathlib import Path
 
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError, OptionError
-from perfmodel.facts.documents import FACTS_FILE, read_facts
-from perfmodel.facts.fact import Fact
+from perfmodel.facts import FACTS_FILE, Fact, read_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.store import TESTS_FILE, Measurements
 

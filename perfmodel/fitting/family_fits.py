@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.errors import TooFewRowsError
-from perfmodel.facts.fact import Fact, FactValue
+from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
 from perfmodel.fitting.design import Design, Floats, Rows, build_design, measured_range, stack

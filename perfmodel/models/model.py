@@ -14,7 +14,7 @@ from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions.expression import parse, weight_units
 from perfmodel.expressions.trees import children
-from perfmodel.facts.fact import FactValue
+from perfmodel.facts import FactValue
 from perfmodel.features import matches, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed

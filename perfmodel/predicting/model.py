@@ -17,8 +17,7 @@ from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import UnmeasuredFeatureError
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.documents import FACTS_FILE, read_device, read_facts
+from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive
 from perfmodel.fitting.conformal import WIDEST, Quantiles, check_level, scaled

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.facts.probed.execution import (
-    barrier_facts,
-    barrier_slopes,
-    exponent,
-    in_step,
-    lane_facts,
-    overlap_facts,
-    together,
-)
+from perfmodel.facts.probed import barrier_facts, barrier_slopes, exponent, in_step, lane_facts, overlap_facts, together
 from tests.probed import lanes, probe
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.facts.probed.caches import cache_facts, steps
+from perfmodel.facts.probed import cache_facts, steps
 from perfmodel.measuring.probes.chase import footprints
 from perfmodel.measuring.probes.conflicts import LINES, STRIDES
 from tests.probed import chase, probe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.facts.probed.run import Point, newest, times
+from perfmodel.facts.probe_run import Point, newest, times
 from tests.probed import chase, probe
 
 

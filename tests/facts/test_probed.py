@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.fact import KEYS
+from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.facts.probed import probed_facts, with_probed_facts
-from tests.facts.probed.test_caches import capacity, conflicts, pairs
-from tests.facts.probed.test_execution import barriers, nests, overlap
+from tests.facts.test_probed_caches import capacity, conflicts, pairs
+from tests.facts.test_probed_execution import barriers, nests, overlap
 from tests.probed import lanes
 
 RUNS = (capacity(), pairs(64), conflicts(12, 4096), lanes(1), nests(8.0), barriers(1e-9, 1e-10), overlap(3.0))

@@ -9,9 +9,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.errors import FactsFileError, FactsFormatError, MissingFactError, PerfModelError, UnknownDeviceNameError
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.documents import published, published_devices, read_facts
-from perfmodel.facts.fact import KEYS
+from perfmodel.facts import KEYS, DeviceFacts, Fact, published, published_devices, read_facts
 from perfmodel.models import Family
 from perfmodel.models.binding import known_weights
 from perfmodel.models.model import Weight
