@@ -46,24 +46,23 @@ def compare_command(source: Folders = None, family: Families = None, csv: Figure
 
     It takes one to two minutes for each device.
     """
-    from perfmodel.compare import tables
-    from perfmodel.compare.contenders import contenders
+    from perfmodel.compare import contenders as compared
     from perfmodel.fitting.device_folder import measured_folders
 
     judged = []
     for folder in source or measured_folders(STORES):
         bar = output.CommandBar()
         try:
-            judged.append(contenders(folder, tuple(family or ()), begin=bar.start, advance=bar.advance))
+            judged.append(compared.contenders(folder, tuple(family or ()), begin=bar.start, advance=bar.advance))
         finally:
             bar.stop()
     every = [contender for rivals in judged for contender in rivals]
     if csv and not output.settings().json:
-        print(tables.families_csv(every), end="")
+        print(compared.families_csv(every), end="")
         return
     output.show(
-        lambda: tables.families_document(every),
-        lambda: "\n\n".join(tables.families_table(rivals, output.table_width()) for rivals in judged),
+        lambda: compared.families_document(every),
+        lambda: "\n\n".join(compared.families_table(rivals, output.table_width()) for rivals in judged),
     )
 
 # }}}

@@ -73,7 +73,7 @@ def measure_command(
     supervise_command(context)
     from perfmodel import measuring
     from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
-    from perfmodel.fitting.choice.candidates import chooser
+    from perfmodel.fitting.choice import chooser
 
     campaign = chosen_campaign(asked.quick, asked.full, asked.budget)
     if classes or wanted:
