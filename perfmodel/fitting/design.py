@@ -15,8 +15,7 @@ from perfmodel.errors import BadTimesError, MissingCountsError
 from perfmodel.expressions.expression import Expression
 from perfmodel.fitting.noise import agreement_weights, noise_weights
 from perfmodel.fitting.options import FitOptions
-from perfmodel.models.binding import bind, known_weights
-from perfmodel.models.model import Family
+from perfmodel.models.model import Family, bind, known_weights
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:

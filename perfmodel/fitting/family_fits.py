@@ -17,8 +17,7 @@ from perfmodel.fitting.uncertainty.anchored import Anchored, anchored_errors
 from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
 from perfmodel.fitting.uncertainty.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.lazy import Lazy
-from perfmodel.models.binding import weight_name
-from perfmodel.models.model import Family
+from perfmodel.models.model import Family, weight_name
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements

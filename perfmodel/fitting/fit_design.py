@@ -16,8 +16,7 @@ from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
 from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.resources.estimator import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.threads import single_threaded
-from perfmodel.models.binding import weight_name
-from perfmodel.models.model import Family
+from perfmodel.models.model import Family, weight_name
 
 _GIVEN: tuple[Mark, ...] = ("given",)
 DEFAULT_SHARPNESS = 3.0

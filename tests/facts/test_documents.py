@@ -13,8 +13,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import published, published_devices, read_facts
 from perfmodel.facts.fact import KEYS
 from perfmodel.models import Family
-from perfmodel.models.binding import known_weights
-from perfmodel.models.model import Weight
+from perfmodel.models.model import Weight, known_weights
 from tests.recorded import DEVICES
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.documents import published
 from perfmodel.models import find_family
-from perfmodel.models.binding import bind, known_weights
+from perfmodel.models.model import bind, known_weights
 from perfmodel.quantities.case import Case
 from tests.papers import karsin_2018 as spt
 
