@@ -102,7 +102,7 @@ class Family(Lazy):
         Whether a prediction is the sum of its terms.
     resources
         The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with one
-        weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources.estimator` then fits it.
+        weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources` then fits it.
     choices
         Facts of a device, with their candidates, that a fit chooses by cross-validation where they are not known.
     words, advice
