@@ -24,8 +24,7 @@ from perfmodel.counts.points.cardinality import (
     simplified,
 )
 from perfmodel.counts.points.factors import FactoredSet
-from perfmodel.counts.points.set_counter import TERMS, SetCounter, terms_of
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points.set_counter import OPERATIONS, TERMS, BudgetSpentError, SetCounter, limited, terms_of
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly.count import Count
 

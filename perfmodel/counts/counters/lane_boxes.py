@@ -10,10 +10,8 @@ from dataclasses import replace
 
 import islpy as isl
 
-from perfmodel.counts.points.affine_forms import AffineForm
-from perfmodel.counts.points.elimination import Factors, eliminated
-from perfmodel.counts.points.factors import FactoredSet, variable
-from perfmodel.counts.points.polytopes import Polytope
+from perfmodel.counts.points.factors import FactoredSet, Factors, eliminated, variable
+from perfmodel.counts.points.polytopes import AffineForm, Polytope
 from perfmodel.counts.program.program import Domain, Launch
 
 SET = isl.dim_type.set
@@ -167,7 +165,7 @@ def _projected(
     """Return the factor's values of its other variables for which some lane is in the limits."""
     rows = list(factor.inequalities)
     for name, low, high in limits:
-        lane = AffineForm.variable(name)
+        lane = AffineForm({name: 1})
         rows += [lane - low, -lane + high]
     result: Polytope | None = Polytope(factor.variables, factor.equalities, tuple(rows))
     for name in factor.variables:

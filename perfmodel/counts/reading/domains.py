@@ -25,7 +25,7 @@ from loopy.symbolic import (
 )
 from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
 
-from perfmodel.counts.points.projection import Projector
+from perfmodel.counts.points.factors import Projector
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.events import Condition
 from perfmodel.counts.reading.values import is_size, offset_argument

@@ -19,7 +19,7 @@ from loopy.diagnostic import LoopyError, LoopyIndexError
 from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.symbolic import IdentityMapper, LinearSubscript
 
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.counts.reading.checks.refusals import refusal
 from perfmodel.errors import OutOfBoundsError
 

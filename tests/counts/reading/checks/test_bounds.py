@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.points.summation import BudgetSpentError
+from perfmodel.counts.points.set_counter import BudgetSpentError
 from perfmodel.counts.reading.checks import bounds
 from perfmodel.counts.reading.checks.bounds import refuse_outside
 from perfmodel.counts.reading.schedule import schedule
