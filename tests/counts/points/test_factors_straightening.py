@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.counts.points.elimination import straightened, without_tiles
+from perfmodel.counts.points.factors import straightened, without_tiles
 from perfmodel.counts.points.polytopes import Polytope
 from tests.counts.points.forms import form, points_of
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from perfmodel.counts import Count
-from perfmodel.counts.quasipoly.together import vanishes
+from perfmodel.counts.points.summation import vanishes
 
 
 @pytest.mark.parametrize(

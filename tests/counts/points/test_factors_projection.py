@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from perfmodel.counts.points.projection import Projector
+from perfmodel.counts.points.factors import Projector
 
 SET = isl.dim_type.set
 DOMAINS = {

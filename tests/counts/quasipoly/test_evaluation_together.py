@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
-from perfmodel.counts.quasipoly.together import together
+from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, together
 
 TEXTS = (
     "[n] -> { floor(n/2) + n : n >= 5; 7 : n = 2 }",  # two pieces, zero between them
@@ -19,7 +18,7 @@ TEXTS = (
 
 def test_values_are_those_of_each_alone() -> None:
     counts = [Count.from_text(text) for text in TEXTS]
-    function, parameters = together([count.evaluator.function for count in counts])
+    function, parameters = together([count.function for count in counts])
     assert ("m", "n") == parameters
     for m, n in ((1, 1), (3, 2), (4, 3), (7, 6), (9, 5), (12, 8)):
         assert tuple(count(m=m, n=n) for count in counts) == function(m, n)
@@ -28,7 +27,7 @@ def test_values_are_those_of_each_alone() -> None:
 
 
 def test_values_are_integers_where_they_can_be() -> None:
-    thirds = Count.from_text("[n] -> { 1/3*n }").evaluator.function
+    thirds = Count.from_text("[n] -> { 1/3*n }").function
     assert [(Fraction(4, 3), 0), (2, 0)] == [
         together([thirds, QuasiPolynomial((), (), ())]).function(n) for n in (4, 6)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from perfmodel.counts.points.enumeration import enumerated
+from perfmodel.counts.points.set_counter import enumerated
 
 # The cells of a[i // 2] where i mod 3 = 1 and i = 8*i_outer + i_inner: Barvinok's algorithm takes 15 s.
 HALVED = (

@@ -8,10 +8,9 @@ import islpy as isl
 import pytest
 
 from perfmodel.counts import Count
-from perfmodel.counts.points import partial_sums
-from perfmodel.counts.points.partial_sums import PartialSum, TooHardError, joined, total_of, values_of
-from perfmodel.counts.points.polynomials import Polynomial, floor
-from perfmodel.counts.points.polytopes import Derived, Polytope
+from perfmodel.counts.points import summation
+from perfmodel.counts.points.polytopes import Derived, Polynomial, Polytope, floor
+from perfmodel.counts.points.summation import PartialSum, TooHardError, joined, total_of, values_of
 from tests.counts.points.forms import form
 
 N = Polynomial.atom("n")
@@ -46,7 +45,7 @@ def test_totals():
 
 
 def test_too_many_terms(monkeypatch):
-    monkeypatch.setattr(partial_sums, "TERMS", 1)
+    monkeypatch.setattr(summation, "TERMS", 1)
     with pytest.raises(TooHardError):
         joined({"n >= 0": N}, {"n >= 3": N})
 

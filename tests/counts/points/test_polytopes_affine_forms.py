@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
+from perfmodel.counts.points.polytopes import AffineForm, floor_rows
 from tests.counts.points.forms import form
 
 

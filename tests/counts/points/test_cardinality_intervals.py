@@ -6,8 +6,8 @@ import islpy as isl
 import pytest
 
 from perfmodel.counts import Count
+from perfmodel.counts.points.cardinality import IntervalCounter
 from perfmodel.counts.points.factors import Multiple
-from perfmodel.counts.points.partial_sums import IntervalCounter
 from perfmodel.counts.points.polytopes import Polytope
 from tests.counts.points.forms import form
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from perfmodel.counts.points.elimination import PRODUCTS, Factors, alternating, eliminated
+from perfmodel.counts.points.factors import PRODUCTS, Factors, alternating, eliminated
 from perfmodel.counts.points.polytopes import Polytope
 from tests.counts.points.forms import form, points_of
 

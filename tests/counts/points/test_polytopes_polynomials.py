@@ -8,7 +8,7 @@ from math import prod
 
 import pytest
 
-from perfmodel.counts.points.polynomials import FloorAtom, Polynomial, faulhaber, floor
+from perfmodel.counts.points.polytopes import FloorAtom, Polynomial, faulhaber, floor
 from tests.counts.points.forms import form
 
 I, N = Polynomial.atom("i"), Polynomial.atom("n")  # noqa: E741

@@ -6,7 +6,7 @@ import islpy as isl
 import pytest
 
 from perfmodel.counts import Count
-from perfmodel.counts.points.bounding_box import count_in_box
+from perfmodel.counts.points.cardinality import count_in_box
 from perfmodel.errors import InfiniteCountError
 
 

@@ -16,26 +16,26 @@ from tests.corpus import kernels
 
 
 def test_a_card_that_miscounts_is_not_barvinok(monkeypatch):
-    monkeypatch.setattr(summation.isl.Set, "card", lambda self: None)
-    assert not summation.has_barvinok()
-    assert summation.is_overwritten()
+    monkeypatch.setattr(set_counter.isl.Set, "card", lambda self: None)
+    assert not set_counter.has_barvinok()
+    assert set_counter.is_overwritten()
 
 
 @pytest.fixture
 def without_barvinok(monkeypatch):
     monkeypatch.setattr(set_counter, "can_count", lambda: False)
-    summation.warn_once.cache_clear()
+    set_counter.warn_once.cache_clear()
     yield
-    summation.warn_once.cache_clear()
+    set_counter.warn_once.cache_clear()
 
 
 def test_one_warning_with_the_mending_command(without_barvinok):
     sizes = (3, 4, 5)
-    with pytest.warns(summation.BarvinokMissingWarning) as caught:
+    with pytest.warns(set_counter.BarvinokMissingWarning) as caught:
         found = [count_points(isl.Set(f"{{ [i] : 0 <= i < {size} }}")) for size in sizes]
     assert list(sizes) == [Count(number.polynomial)() for number in found]
     assert 1 == len(caught)
-    assert summation.MENDING_COMMAND in str(caught[0].message)
+    assert set_counter.MENDING_COMMAND in str(caught[0].message)
 
 
 def test_inexactness_reaches_the_counts(without_barvinok, monkeypatch):
@@ -49,14 +49,14 @@ def test_inexactness_reaches_the_counts(without_barvinok, monkeypatch):
 
 
 def test_a_real_error_of_isl_is_not_taken_for_a_spent_budget():
-    with pytest.raises(isl.Error, match="syntax error"), summation.limited(10**6):
+    with pytest.raises(isl.Error, match="syntax error"), set_counter.limited(10**6):
         isl.Set("{ [i] : ")
 
 
 @pytest.mark.parametrize("operations", [1, 10, 200])
 def test_a_spent_budget_is_told_whatever_isl_says(operations):
     """isl says "syntax error" for a set that it had to stop reading."""
-    with pytest.raises(summation.BudgetSpentError), summation.limited(operations):
+    with pytest.raises(set_counter.BudgetSpentError), set_counter.limited(operations):
         isl.Set("[n, m] -> { [i, j, k] : 0 <= j <= i < n and 0 <= k <= j + m and i mod 3 = 0 }").card()
     assert 0 == isl.DEFAULT_CONTEXT.get_max_operations()
 
@@ -69,8 +69,8 @@ def test_a_result_that_lacks_pieces_is_not_taken(operations: int) -> None:
         "and 2 - n + 8p + 16x <= y <= n - 2 - 8p - 16x and -8p - y <= 16z < t - 8p - y }"
     )
     taken = []
-    with suppress(summation.BudgetSpentError):
-        with summation.limited(operations):
+    with suppress(set_counter.BudgetSpentError):
+        with set_counter.limited(operations):
             found = _longest(points, 3)
         taken.append(found.n_piece())
     assert taken in ([], [16])
