@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
-    from perfmodel.predicting.model import FittedModel, fit
-    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.predicting.model import FittedModel, Prediction, fit
     from perfmodel.predicting.ranking import RankedVariant, Ranking, rank
     from perfmodel.processes.counting import count_all
     from perfmodel.processes.variants import CountedVariants
@@ -39,7 +38,7 @@ _HOMES = {
     "Family": "models", "Weight": "models.model", "families": "models",
     "FittedModel": "predicting.model", "fit": "predicting.model",
     "PerfModelError": "errors",
-    "Prediction": "predicting.prediction",
+    "Prediction": "predicting.model",
     "RankedVariant": "predicting.ranking", "Ranking": "predicting.ranking", "rank": "predicting.ranking",
     "Space": "kernels.space",
     "Tuned": "tuning.tuned", "anchor": "tuning", "tune": "tuning.tuning",

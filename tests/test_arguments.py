@@ -15,7 +15,7 @@ from perfmodel.report.plots import plot_families, plot_predicted_vs_measured, pl
 from perfmodel.report.roofline import plot_roofline
 from perfmodel.report.sizes_picture import plot_sizes
 from tests.cli.conftest import KERNEL
-from tests.fitting.test_weights import measurements
+from tests.fitting.test_family_fits_weights import measurements
 from tests.fuzz.battery import no_devices
 
 namespace: dict = {}

@@ -36,16 +36,16 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.fitting.device_folder import tests_of
+from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
-from perfmodel.fitting.uncertainty.selection import Scatter
-from perfmodel.predicting.prediction import ADDS_UP
+from perfmodel.predicting.model import ADDS_UP
 from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.quantities.case import Case
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
-    from perfmodel.fitting.uncertainty.cautions import Caution
+    from perfmodel.fitting.cautions import Caution
     from perfmodel.models import Family
     from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements

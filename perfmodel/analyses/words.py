@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
-from perfmodel.facts.fact import KEYS
-from perfmodel.fitting.linear.diagnosis import MEANING, intervals
-from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.weights import rows_hash
+from perfmodel.facts import KEYS
+from perfmodel.fitting.fit_design import rows_hash
+from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 from perfmodel.quantities import advice
 from perfmodel.quantities.bottleneck import QUANTITIES
 

@@ -25,8 +25,7 @@ from perfmodel.features.names import PLAIN_KINDS
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.counts.flow.flow import Flow
-    from perfmodel.counts.flow.graph import FlowNode
+    from perfmodel.counts.flow.flow import Flow, FlowNode
     from perfmodel.facts import DeviceFacts
 
 LOADS = (("global", "load"), ("local", "load"))

@@ -1,8 +1,11 @@
-"""The facts of a device: a value that is looked up by key, written as JSON, and named safely for files.
+"""The facts of a device: a value that is looked up by key, written as JSON and YAML, and named safely for files.
 
 Also what tells two devices apart, and the facts that no device tells and no kernel measures: these are assumed where
 nobody has written them, since a family that needs one could not be fitted. Each says in its source that it is assumed,
 why, and where to write a better one.
+
+A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``; that of a published
+device also has ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
 """
 
 from __future__ import annotations
@@ -11,16 +14,23 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from perfmodel.documents import Schema, one_line
-from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
+from perfmodel import errors
+from perfmodel.documents import LIMITS, Schema, json_document, one_line, read_file, yaml_document
+from perfmodel.errors import DocumentError
 from perfmodel.facts.fact import Fact, checked_facts
 from perfmodel.lazy import Lazy, cached_property
 
 SCHEMA = "perfmodel.device/1"
 _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
+
+FACTS_FILE = "facts.yaml"
+"""Name of the file in a store's folder with the facts that a user writes."""
+_PUBLISHED = Path(__file__).parent / "published"
 
 #: Facts that differ from run to run: PoCL reports the memory that is free at the moment, and the clock of a processor
 #: depends on its load.
@@ -125,10 +135,9 @@ class DeviceFacts(Lazy):
         UnknownFactError
             If the device has no fact under this key.
         """
-        found = self._by_key.get(key)
-        if found is None:
-            raise UnknownFactError(key, self.name, tuple(self))
-        return found
+        if key not in self._by_key:
+            raise errors.UnknownFactError(key, self.name, tuple(self))
+        return self._by_key[key]
 
     def value(self, key: str) -> Any:
         """Look up the value of one fact; raises as :meth:`fact` does."""
@@ -146,21 +155,12 @@ class DeviceFacts(Lazy):
 
     def to_json(self) -> dict[str, Any]:
         """Return a document for JSON, with schema ``perfmodel.device/1``."""
-        return {
-            "schema": SCHEMA,
-            "name": self.name,
-            "platform": self.platform,
-            "driver": self.driver,
-            "slug": self.slug,
-            "facts": {
-                key: {
-                    "value": list(fact.value) if isinstance(fact.value, tuple) else fact.value,
-                    "unit": fact.unit,
-                    "source": fact.source,
-                }
-                for key, fact in self.facts
-            },
-        }
+        rows = {}
+        for key, fact in self.facts:
+            value = list(fact.value) if isinstance(fact.value, tuple) else fact.value
+            rows[key] = {"value": value, "unit": fact.unit, "source": fact.source}
+        head = {"schema": SCHEMA, "name": self.name, "platform": self.platform, "driver": self.driver}
+        return {**head, "slug": self.slug, "facts": rows}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> DeviceFacts:
@@ -179,14 +179,14 @@ class DeviceFacts(Lazy):
                 raise DocumentError("lacks 'facts', or they are no object")
             return cls.from_mapping(name, platform, driver, checked_facts(rows))
         except DocumentError as error:
-            raise FactsFormatError(error.problem, SCHEMA) from error
+            raise errors.FactsFormatError(error.problem, SCHEMA) from error
 
 
 def _word(document: Mapping[str, Any], part: str) -> str:
-    found = document.get(part)
-    if not isinstance(found, str):
+    word = document.get(part)
+    if not isinstance(word, str):
         raise DocumentError(f"lacks '{part}', or it is no text")
-    return found
+    return word
 
 
 def _words(text: str) -> list[str]:
@@ -202,9 +202,9 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
     ("driver '570.1', here '580.2'",)
     """
     words = [(part, getattr(known, part), getattr(used, part)) for part in ("name", "platform", "driver")]
-    found = [f"{part} '{one}', here '{other}'" for part, one, other in words if one and other and one != other]
+    differ = [f"{part} '{there}', here '{here}'" for part, there, here in words if there and here and there != here]
     both = [(key, known.value(key), used.value(key)) for key in TELLING if key in known and key in used]
-    return (*found, *(f"{key} {one}, here {other}" for key, one, other in both if one != other))
+    return (*differ, *(f"{key} {there}, here {here}" for key, there, here in both if there != here))
 
 
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
@@ -231,14 +231,94 @@ def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     groups, over = (1, 1) if cpu else (GROUPS_OF_A_GPU, ITEMS_OVER_GROUP)
     why = "a core of a CPU runs one work-group at a time" if cpu else "as most GPUs do"
     advice = f"{ASSUMED}: {why}; no query tells it, so write it into facts.yaml where you know better"
-    found = {"max_groups_per_unit": Fact(groups, "", advice)}
+    assumed = {"max_groups_per_unit": Fact(groups, "", advice)}
     if "max_work_group_size" in known:
         largest = int(known["max_work_group_size"].value)  # type: ignore[arg-type]  # checked where it was read
         items = f"{advice} ({over} x CL_DEVICE_MAX_WORK_GROUP_SIZE)"
-        found["max_items_per_unit"] = Fact(over * largest, "work-items", items)
-    return {key: fact for key, fact in found.items() if key not in known}
+        assumed["max_items_per_unit"] = Fact(over * largest, "work-items", items)
+    return {key: fact for key, fact in assumed.items() if key not in known}
 
 
 def with_assumed_facts(facts: DeviceFacts) -> DeviceFacts:
     """Return a device with the facts that are assumed of it (:func:`assumed_facts`)."""
     return facts.updated(assumed_facts(facts))
+
+
+def published_devices() -> tuple[str, ...]:
+    """Return the names of all published devices, sorted.
+
+    Examples
+    --------
+    >>> "gtx-480" in published_devices()
+    True
+    """
+    return tuple(sorted(path.stem for path in _PUBLISHED.glob("*.yaml")))
+
+
+def published(name: str) -> DeviceFacts:
+    """Return the facts of a published device, each number with its source.
+
+    Raises
+    ------
+    UnknownDeviceNameError
+        If no published device has this name; the message lists all names.
+    """
+    if name not in published_devices():
+        raise errors.UnknownDeviceNameError(name, published_devices())
+    document = _mapping((_PUBLISHED / f"{name}.yaml").read_bytes(), name)
+    facts = _facts(document, name)
+    return DeviceFacts.from_mapping(document["name"], document["platform"], document.get("driver", ""), facts)
+
+
+def read_facts(path: Path | str) -> Mapping[str, Fact]:
+    """Read the facts of a YAML file that a user wrote, by key.
+
+    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family, and may
+    have any unit of :data:`~perfmodel.facts.fact.UNITS`.
+
+    Raises
+    ------
+    FactsFileError
+        If the file cannot be read or is not YAML, or if a fact lacks a part or has not the unit of its key.
+    """
+    name = str(path)
+    try:
+        return _facts(_mapping(read_file(path, LIMITS.yaml_bytes), name), name)
+    except DocumentError as error:
+        raise errors.FactsFileError(name, error.problem) from error
+
+
+def read_device(path: Path) -> DeviceFacts:
+    """Read the facts that a device reports, from ``device.json``.
+
+    Raises
+    ------
+    StoreFormatError
+        If the file is no description of a device.
+    """
+    try:
+        return DeviceFacts.from_json(json_document(read_file(path)))
+    except (DocumentError, errors.FactsFormatError) as error:
+        raise errors.StoreFormatError(path, 1, error.problem) from error
+
+
+def _mapping(content: bytes, where: str) -> dict[str, Any]:
+    document = yaml_document(content)
+    if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
+        raise errors.FactsFileError(where, "has no mapping 'facts'")
+    return document
+
+
+def _facts(document: Mapping[str, Any], where: str) -> dict[str, Fact]:
+    try:
+        return checked_facts({key: _with_number(row) for key, row in document["facts"].items()})
+    except DocumentError as error:
+        raise errors.FactsFileError(where, error.problem) from error
+
+
+def _with_number(row: Any) -> Any:
+    """Return a fact with its value as a number where YAML reads it, as 1e-7 without a point, as a word."""
+    if isinstance(row, dict) and isinstance(row.get("value"), str):
+        with suppress(ValueError):
+            return {**row, "value": float(row["value"])}
+    return row

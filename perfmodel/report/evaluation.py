@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.analyses.outliers import SPOILED
 from perfmodel.analyses.words import term_words
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
-from perfmodel.compare.comparison import kernels, time_cells
+from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
 from perfmodel.compare.protocols import Judged
-from perfmodel.compare.tables import unranked_note, withheld_note
 from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
 
 if TYPE_CHECKING:

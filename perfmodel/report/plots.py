@@ -12,7 +12,7 @@ from perfmodel.compare.contenders import COMPARED
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import is_number, require
 from perfmodel.errors import PictureError
-from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report import drawing
 from perfmodel.report.drawing import FILLS, axes_or_new, empty_figure, finished, ink, members, write_figure

@@ -10,10 +10,23 @@ import numpy as np
 
 from perfmodel.display import fitted_text, in_words, seconds_text
 from perfmodel.errors import OptionError
-from perfmodel.facts.probed import probed_facts
-from perfmodel.facts.probed.caches import CHASE, CONFLICTS, LEVELS, LINE, bytes_text, capacities
-from perfmodel.facts.probed.execution import BARRIERS, DTYPES, LANES, NESTS, barrier_facts, together, triples
-from perfmodel.facts.probed.run import ProbeRun, newest, times
+from perfmodel.facts.probe_run import ProbeRun, newest, times
+from perfmodel.facts.probed import (
+    BARRIERS,
+    CHASE,
+    CONFLICTS,
+    DTYPES,
+    LANES,
+    LEVELS,
+    LINE,
+    NESTS,
+    barrier_facts,
+    bytes_text,
+    capacities,
+    probed_facts,
+    together,
+    triples,
+)
 from perfmodel.report import drawing
 from perfmodel.report.drawing import COLOURS
 from perfmodel.store.isolation import Isolation

@@ -10,7 +10,7 @@ from perfmodel.display import csv_text, finite, fitted_text, interval_text, perc
 from perfmodel.predicting.ranking import Ranking
 
 if TYPE_CHECKING:
-    from perfmodel.fitting.uncertainty.selection import Scatter
+    from perfmodel.fitting.selection import Scatter
     from perfmodel.predicting.ranking import RankedVariant
 
 MOST_NAMES = 8

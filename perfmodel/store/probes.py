@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from perfmodel.documents import Schema, value_of
-from perfmodel.facts.probed.run import SCHEMA, ProbeRun
+from perfmodel.facts.probe_run import SCHEMA, ProbeRun
 from perfmodel.store.lines import append_line, read_lines
 
 FILE = "probes.jsonl"

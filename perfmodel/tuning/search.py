@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.fitting.uncertainty.selection import Floats
+from perfmodel.fitting.selection import Floats
 from perfmodel.tuning.belief import Belief, Outlook
 
 if TYPE_CHECKING:
-    from perfmodel.fitting.uncertainty.selection import Scatter
-    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.fitting.selection import Scatter
+    from perfmodel.predicting.model import Prediction
 
 
 UNKNOWN_DEVIATION = 0.3

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from perfmodel.display import below_marker, markdown_table
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans

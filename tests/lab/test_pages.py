@@ -10,7 +10,7 @@ from perfmodel.store import read
 from perfmodel.store.isolation import FILE
 from perfmodel.store.probes import append_probe
 from scripts.lab.pages import BEGIN, draw_isolation, draw_probes, trial_seconds
-from tests.facts.probed.test_caches import capacity
+from tests.facts.test_probed_caches import capacity
 from tests.recorded import DEVICES, POCL
 from tests.store.test_isolation import isolation, keep
 

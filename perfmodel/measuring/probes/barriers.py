@@ -1,4 +1,4 @@
-"""The cost of barriers: one group loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probed.execution`)."""
+"""The cost of barriers: one group loops over a body with 0 to 32 of them (:mod:`perfmodel.facts.probed`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probed.execution import BARRIERS
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import BARRIERS
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 HEAD = """

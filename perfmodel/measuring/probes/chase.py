@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.facts.probed.caches import CHASE
-from perfmodel.facts.probed.run import Point, newest, times
+from perfmodel.facts.probe_run import Point, newest, times
+from perfmodel.facts.probed import CHASE
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 SOURCE = """

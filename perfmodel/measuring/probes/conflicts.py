@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probed.caches import CONFLICTS
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import CONFLICTS
 from perfmodel.measuring.probes.chase import CELL, SOURCE, follow, launch
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 

@@ -1,4 +1,4 @@
-"""The order of lanes: two loops, and each lane makes all its trips in one (:mod:`perfmodel.facts.probed.execution`)."""
+"""The order of lanes: two loops, and each lane makes all its trips in one (:mod:`perfmodel.facts.probed`)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probed.execution import LANES
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import LANES
 from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, ProbeSettings
 
 SOURCE = """

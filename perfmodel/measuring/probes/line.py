@@ -7,8 +7,8 @@ from math import sqrt
 
 import numpy as np
 
-from perfmodel.facts.probed.caches import LINE, capacities
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import LINE, capacities
 from perfmodel.measuring.probes.chase import CELL, SOURCE, follow, launch, linked
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.facts.probed.execution import NESTS
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import NESTS
 from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, ProbeSettings
 
 HEAD = """

@@ -1,4 +1,4 @@
-"""Memory and arithmetic, alone and together (:mod:`perfmodel.facts.probed.execution`).
+"""Memory and arithmetic, alone and together (:mod:`perfmodel.facts.probed`).
 
 Each work-item loads one number, takes it through a chain of operations and stores it in a cell that neighbouring
 groups share, so that it stays in the cache of a core. In ``compute`` these groups load the same numbers; in ``memory``
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from perfmodel.facts.probed.execution import OVERLAP, triples
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
+from perfmodel.facts.probed import OVERLAP, triples
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 HEAD = """

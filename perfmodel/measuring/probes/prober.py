@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Protocol
 
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.measuring.probes.visit import points_of
 from perfmodel.measuring.timing import versions

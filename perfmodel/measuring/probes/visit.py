@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
 from perfmodel.measuring.probes import barriers, chase, conflicts, lanes, line, nests, overlap
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 

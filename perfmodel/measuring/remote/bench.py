@@ -25,7 +25,7 @@ from perfmodel.errors import (
     PerfModelError,
     SchedulerError,
 )
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.files import pickled_by_value
 from perfmodel.measuring.campaign import Campaign

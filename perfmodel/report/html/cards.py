@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 from perfmodel.analyses import balance, benefits
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import percent, rate_text, seconds_text
-from perfmodel.fitting.uncertainty.cautions import FarOutside
+from perfmodel.fitting.cautions import FarOutside
 from perfmodel.report.bounds import balance_words, benefit_lines, roof_words
 
 if TYPE_CHECKING:
     from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
     from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.fitting.uncertainty.cautions import Caution
+    from perfmodel.fitting.cautions import Caution
     from perfmodel.models import Family
 
 
