@@ -87,19 +87,12 @@ SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones
 class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
     """One value that a statement needs, and the acts between it and the statement's result.
 
-    Attributes
-    ----------
-    variable : str
-        A temporary or an array.
-    cell : tuple of Index
-        Where in it; empty for a scalar.
-    path : tuple of Act
-        From the arrival of the value to the statement's result: the load from memory if there is one, then each
-        operation above the operand in the expression as C evaluates it.
+    The path begins with the load from memory, if there is one; then follows each operation above the operand in the
+    expression as C evaluates it.
     """
 
-    variable: str
-    cell: Cell
+    variable: str  # a temporary or an array
+    cell: Cell  # where in it; empty for a scalar
     path: tuple[Act, ...]
 
 
@@ -113,46 +106,22 @@ class Writing(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """One statement: what it reads and writes, and all the acts of one execution.
+    """One statement: what it reads and writes, and all the acts of one execution."""
 
-    Attributes
-    ----------
-    name : str
-        Identifier of the instruction, as in the schedule.
-    readings : tuple of Reading
-        The values that it needs, also for its guards and data-dependent indices.
-    writings : tuple of Writing
-        What it assigns.
-    acts : tuple of (Act, int)
-        Operations and accesses to global and local memory, with their number.
-    guarded : bool
-        Whether a test decides if it is executed.
-    """
-
-    name: str
-    readings: tuple[Reading, ...]
-    writings: tuple[Writing, ...]
-    acts: tuple[tuple[Act, int], ...]
-    guarded: bool = False
+    name: str  # identifier of the instruction, as in the schedule
+    readings: tuple[Reading, ...]  # the values that it needs, also for its guards and data-dependent indices
+    writings: tuple[Writing, ...]  # what it assigns
+    acts: tuple[tuple[Act, int], ...]  # operations and accesses to global and local memory, with their number
+    guarded: bool = False  # whether a test decides if it is executed
 
 
 @dataclass(frozen=True)
 class Dataflow(Lazy):
-    """All statements of a kernel in the order of the schedule.
-
-    Attributes
-    ----------
-    steps : tuple of Step
-        The statements.
-    unrolled : tuple of str
-        Inames of loops that the generated code writes out, or that are lanes of a vector.
-    parallel : tuple of str
-        Inames on hardware axes.
-    """
+    """All statements of a kernel in the order of the schedule."""
 
     steps: tuple[Step, ...]
-    unrolled: tuple[str, ...] = ()
-    parallel: tuple[str, ...] = ()
+    unrolled: tuple[str, ...] = ()  # inames of loops that the generated code writes out, or that are lanes of a vector
+    parallel: tuple[str, ...] = ()  # inames on hardware axes
 
     @cached_property
     def by_name(self) -> Mapping[str, Step]:
@@ -162,24 +131,12 @@ class Dataflow(Lazy):
 
 @dataclass(frozen=True)
 class Launch:
-    """One device kernel of the launch sequence.
+    """One device kernel of the launch sequence."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the device kernel in the generated code.
-    group_shape : tuple of int
-        Work-items along the local axes 0, 1, ....
-    grid : tuple of islpy.PwAff
-        Work-groups along the group axes 0, 1, ..., as functions of the parameters.
-    repeats : islpy.Set
-        Values of the host's loops around the launch.
-    """
-
-    name: str
-    group_shape: tuple[int, ...]
-    grid: tuple[isl.PwAff, ...]
-    repeats: isl.Set
+    name: str  # of the device kernel in the generated code
+    group_shape: tuple[int, ...]  # work-items along the local axes 0, 1, ...
+    grid: tuple[isl.PwAff, ...]  # work-groups along the group axes 0, 1, ..., as functions of the parameters
+    repeats: isl.Set  # values of the host's loops around the launch
 
     @property
     def group_size(self) -> int:

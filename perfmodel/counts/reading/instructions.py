@@ -38,24 +38,13 @@ Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above i
 
 @dataclass
 class PathWalk(Walk):
-    """The walk over an instruction that also notes each value's path to the result.
-
-    Attributes
-    ----------
-    leaves : list
-        The values read so far.
-    frames : list of list of int
-        For each expression being walked, how many leaves there were before it and before each of its operands.
-    writings : list of Writing
-        What is assigned.
-    touched : list of Act
-        The accesses to global and local memory.
-    """
+    """The walk over an instruction that also notes each value's path to the result."""
 
     leaves: list[Leaf] = field(default_factory=list)
+    #: For each expression being walked, how many leaves there were before it and before each of its operands.
     frames: list[list[int]] = field(default_factory=lambda: [[0]])
     writings: list[Writing] = field(default_factory=list)
-    touched: list[Act] = field(default_factory=list)
+    touched: list[Act] = field(default_factory=list)  # the accesses to global and local memory
 
     def rec(self, expr: Any, scope: Scope) -> Any:
         """Walk an expression; operations noted meanwhile are above the leaves in it."""
@@ -255,18 +244,11 @@ UNKNOWN = p.Variable("an index that is not declared")
 class Declaration:
     """What one execution of a C instruction does.
 
-    Attributes
-    ----------
-    operations : mapping of (str, str) to int
-        Operations by type and kind.
-    accesses : tuple of AccessEvent
-        Loads and stores, without the instruction's own conditions.
-    exact : bool
-        False where the accesses are not declared. Each array that Loopy knows to be read or written is then accessed
-        once.
+    It is not exact where the accesses are not declared. Each array that Loopy knows to be read or written is then
+    accessed once.
     """
 
-    operations: Operations = field(default_factory=dict)
+    operations: Operations = field(default_factory=dict)  # by type and kind
     accesses: tuple[AccessEvent, ...] = ()
     exact: bool = True
 
@@ -292,15 +274,7 @@ class Declaration:
 def declaration(
     kernel: lp.LoopKernel, instruction: CInstruction, declared: Declared, conditions: tuple[Condition, ...]
 ) -> Declaration:
-    """Return what is declared about an instruction; nothing about one whose code is empty.
-
-    Raises
-    ------
-    NotCountableError
-        Nothing is declared, or a part that there is not, or it names what is no array, or the code is empty.
-    DeclarationError
-        It is not in one of the forms above.
-    """
+    """Return what is declared about an instruction; nothing about one whose code is empty."""
     name = f"the C instruction '{instruction.id}'"
     is_empty = not IDLE.sub("", instruction.code)
     if is_empty and instruction.id not in declared:
