@@ -284,27 +284,22 @@ def declaration(
         if any(amount for amounts in parts.values() for amount in amounts.values()):
             raise NotCountableError(name, "its code is empty, and so executes nothing", "declare nothing for it")
         return Declaration()
-    operations = parts.get("operations", {})
-    if "loads" in parts or "stores" in parts:
-        accesses = tuple(
-            AccessEvent(*_accessed(kernel, instruction, text), direction, conditions)
-            for part, direction in DIRECTIONS.items() for text, amount in parts.get(part, {}).items()
-            for _ in range(amount)
-        )
-        return Declaration(operations, accesses)
-    accesses = tuple(  # one load of each array that is read and one store of each that is written, at unknown indices
-        AccessEvent(*_accessed(kernel, instruction, array), direction, conditions)
-        for arrays, direction in ((instruction.read_dependency_names(), "load"),
-                                  (instruction.assignee_var_names(), "store"))
-        for array in sorted(arrays) if _is_array(kernel, array)
-    )  # fmt: skip
-    if accesses:
+    given = {part: parts.get(part, {}) for part in DIRECTIONS}
+    exact = not given.keys().isdisjoint(parts)
+    if not exact:  # one load of each array that is read and one store of each that is written, at unknown indices
+        arrays = {"loads": instruction.read_dependency_names(), "stores": instruction.assignee_var_names()}
+        given = {part: {name: 1 for name in sorted(arrays[part]) if _is_array(kernel, name)} for part in DIRECTIONS}
+    accesses = tuple(
+        AccessEvent(*_accessed(kernel, instruction, text), direction, conditions)
+        for part, direction in DIRECTIONS.items() for text, amount in given[part].items() for _ in range(amount)
+    )
+    if accesses and not exact:
         names = ", ".join(sorted({event.array for event in accesses}))
         warnings.warn(
             f"the accesses of {name} to {names} are not declared: one of each kind is counted, which is not exact; "
             "declare its 'loads' and 'stores'", AssumedAccessWarning, stacklevel=2,
         )
-    return Declaration(operations, accesses, not accesses)
+    return Declaration(parts.get("operations", {}), accesses, exact or not accesses)
 
 
 def _declared_parts(instruction: CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:

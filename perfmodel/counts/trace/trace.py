@@ -214,7 +214,7 @@ class LaunchRequests:
         number, (sub_group, *values, lines) = _distinct(
             [lane // self.subgroup_size, *(np.repeat(column, spread) for column in at), np.repeat(line, spread)]
         )
-        key = self._key(placed.place, values[:len(around)], values[len(around):], number)
+        key = self._key(placed.place, values[:len(around)], values[len(around):])
         array = list(self.first_lines).index(access.array)
         store = access.direction == "store"
         return _rows(number, sub_group, *key, placed.number, lines, array, store)
@@ -227,11 +227,10 @@ class LaunchRequests:
             columns, count = enumerate_points(self._points(site.points, site.axes, held))
             number = len(sub_groups) * count
             loops = [np.tile(columns[loop], len(sub_groups)) for loop in loops_of(place)]
-            key = self._key(place, loops[:self.depth], [], number)
-            chunks.append(_rows(number, np.repeat(sub_groups, count), *key, 0, 0, BARRIER, 0))
+            chunks.append(_rows(number, np.repeat(sub_groups, count), *self._key(place, loops), 0, 0, BARRIER, 0))
         return np.concatenate(chunks)
 
-    def _key(self, place: Place, loops: Sequence[Ints], copies: Sequence[Ints], count: int) -> list[Ints | int]:
+    def _key(self, place: Place, loops: Sequence[Ints], copies: Sequence[Ints] = ()) -> list[Ints | int]:
         """Return the columns by which requests of one sub-group are ordered."""
         key: list[Ints | int] = []
         for level in range(self.depth + 1):
@@ -286,41 +285,24 @@ def _distinct(columns: list[Ints]) -> tuple[int, list[Ints]]:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The requests of the sampled work-groups of one launch.
+    """The requests of the sampled work-groups of one launch: int64 arrays of shape (requests,).
 
-    Attributes
-    ----------
-    launch : str
-        Name of the device kernel.
-    groups : tuple of int
-        Linear numbers of the work-groups, axis 0 fastest.
-    line_bytes : int
-        Size of a line.
-    arrays, first : tuple of str, tuple of int
-        The arrays in global memory, and the number of each one's first line.
-    group, subgroup, phase : int64 arrays of shape (requests,)
-        Position of the work-group in ``groups``, number of the sub-group in it, and how many barriers it has met.
-        Requests are sorted by group, then sub-group, then in program order.
-    line, array, store : int64 arrays of shape (requests,)
-        The line's number in memory, the array's position in ``arrays``, and 1 for a store.
-    drawn : tuple of str
-        Arrays with an index that data give: its cells are drawn evenly from the whole array.
-    exact : bool
-        False where something was drawn, or a test on data was taken to let everything through.
+    Requests are sorted by group, then sub-group, then in program order. They are not exact where cells were drawn, or a
+    test on data was taken to let everything through.
     """
 
-    launch: str
-    groups: tuple[int, ...]
+    launch: str  # name of the device kernel
+    groups: tuple[int, ...]  # linear numbers of the work-groups, axis 0 fastest
     line_bytes: int
-    arrays: tuple[str, ...]
-    first: tuple[int, ...]
-    group: Ints
-    subgroup: Ints
-    phase: Ints
-    line: Ints
-    array: Ints
-    store: Ints
-    drawn: tuple[str, ...] = ()
+    arrays: tuple[str, ...]  # those in global memory
+    first: tuple[int, ...]  # the number of each array's first line
+    group: Ints  # position of the work-group in `groups`
+    subgroup: Ints  # number of the sub-group in the work-group
+    phase: Ints  # how many barriers it has met
+    line: Ints  # the line's number in memory
+    array: Ints  # position in `arrays`
+    store: Ints  # 1 for a store, 0 for a load
+    drawn: tuple[str, ...] = ()  # arrays whose index data give: cells are drawn evenly from the whole array
     exact: bool = True
 
     def __len__(self) -> int:
