@@ -19,7 +19,7 @@ from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.kernel.data import GroupInameTag, LocalInameTag
 from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
 
-from perfmodel.counts.points.projection import Projector
+from perfmodel.counts.points.factors import Projector
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.values import Condition, is_size, offset_argument
 from perfmodel.errors import ProbabilityError, StatisticsNeededError

@@ -29,7 +29,7 @@ from loopy.symbolic import IdentityMapper, LinearSubscript
 from pytools.graph import CycleError
 
 from perfmodel import errors
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
 from perfmodel.errors import IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError
 from perfmodel.threads import redirected
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.points.summation import BudgetSpentError
+from perfmodel.counts.points.set_counter import BudgetSpentError
 from perfmodel.counts.reading import schedule as scheduling
 from perfmodel.counts.reading.schedule import refuse_outside, schedule
 from perfmodel.errors import OutOfBoundsError
