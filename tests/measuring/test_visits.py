@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.facts import KEYS, DeviceFacts, Fact
-from perfmodel.fitting.choice.candidates import chooser
+from perfmodel.fitting.choice import chooser
 from perfmodel.measuring import Campaign, measure, session
 from perfmodel.measuring.record import Bench
 from perfmodel.measuring.subject import FailedError

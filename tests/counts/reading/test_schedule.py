@@ -9,7 +9,8 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.program.program import DeviceKernel, Loop, Run, Wait
-from perfmodel.counts.reading.schedule import refuse_unbounded, schedule_tree
+from perfmodel.counts.reading.schedule import refuse_unbounded
+from perfmodel.counts.reading.statements import schedule_tree
 from perfmodel.errors import IncompleteKernelError, NotCountableError, UnboundedLoopError
 
 
@@ -28,6 +29,10 @@ def test_loops_without_an_end(domain, inames):
         refuse_unbounded([isl.BasicSet("[n] -> { [h] : 0 <= h < n }"), isl.BasicSet(domain)])
     assert inames == caught.value.inames
     assert isl.BasicSet(domain) == isl.BasicSet(caught.value.domain)
+    assert str(caught.value) == (
+        f"cannot count the loop over {', '.join(inames)}: its domain {caught.value.domain} has no bound; "
+        f"give {inames[0]} a lower and an upper bound, such as 0 <= {inames[0]} < n."
+    )
     assert isinstance(caught.value, NotCountableError)
 
 
