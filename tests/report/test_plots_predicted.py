@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.compare.test_tables_errors import ROWS
 
 import perfmodel as pm
 from perfmodel.compare import Evaluation
 from perfmodel.errors import OutputError
 from perfmodel.report.drawing import empty_figure
 from perfmodel.report.plots import picture_predicted_measured, plot_predicted_vs_measured
+from tests.compare.test_comparison_errors import ROWS
 from tests.report.drawn import check_legible, labels, new_axes
 
 
