@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
 from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper, origin
 from perfmodel.measuring.campaign import SHORT_S, Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.record import Bench, origin
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.measuring.timing import sample
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.isolation import Isolation, isolation_path, read_isolations

@@ -18,12 +18,11 @@ import numpy.typing as npt
 
 from perfmodel import store
 from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper, outcome
 from perfmodel.measuring.campaign import Configuration, Team, teams
-from perfmodel.measuring.record import AnyBench, outcome
 from perfmodel.measuring.size_plan import Plan, PlanError, append_plan, plan_key, plan_path, plan_sizes, read_plans
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import died, recorded_before, spent_s, under_way
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.progress import Progress, task
 from perfmodel.store import Key, Measurement
 
@@ -41,7 +40,7 @@ class Session:
 
     Parameters
     ----------
-    bench : AnyBench
+    bench : Bench
         The opened device, and the campaign's settings.
     path : Path
         The store.
@@ -59,7 +58,7 @@ class Session:
         Start of the campaign on this process's clock, the time of earlier processes included [s].
     """
 
-    bench: AnyBench
+    bench: Bench
     path: Path
     progress: Progress
     timekeeper: Timekeeper
@@ -69,7 +68,7 @@ class Session:
     _ended_s: dict[Key, float] = field(default_factory=dict)
 
     @classmethod
-    def begun(cls, bench: AnyBench, path: Path, progress: Progress) -> Session:
+    def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
         found = store.read(path)
         known = (*(row for row in found.rows if row.kernel_hash), *recorded_before(path))

@@ -14,10 +14,9 @@ from typing import TypeVar
 from perfmodel.documents import Schema, value_of
 from perfmodel.errors import DocumentError
 from perfmodel.kernels import Ladder, Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign, Team
-from perfmodel.measuring.record import AnyBench
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.store import Measurement, append_line, canonical, paths, read_lines
 from perfmodel.store.measurement import Seconds, Size
 
@@ -217,7 +216,7 @@ def plan_path(store: Path | str) -> Path:
     return rows.with_name(f"{rows.stem}.plan.jsonl")
 
 
-def plan_key(bench: AnyBench, team: Team) -> str:
+def plan_key(bench: Bench, team: Team) -> str:
     """Key of a plan: the device, the code of the team, and the settings on which sizes depend."""
     facts = bench.device.facts
     device = [facts.name, facts.platform, facts.driver]

@@ -285,8 +285,12 @@ def stage(status: str) -> Iterator[None]:
     except FailedError:
         raise
     except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())
-        raise FailedError(status, message[:500]) from error
+        raise FailedError(status, one_line(error)) from error
+
+
+def one_line(error: BaseException) -> str:
+    """Return in one line what an exception says."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
 
 
 @dataclass(frozen=True, eq=False)

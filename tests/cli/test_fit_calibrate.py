@@ -18,7 +18,7 @@ from perfmodel.cli import application
 from perfmodel.facts.documents import read_device
 from perfmodel.opencl import find
 from perfmodel.predicting.model import load
-from perfmodel.store.probes import read_probes
+from perfmodel.store.files import read_probes
 from tests.measuring.probes.devices import SHORT
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.fact import KEYS
 from perfmodel.fitting.choice.candidates import chooser
 from perfmodel.measuring import Campaign, measure, session
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.opencl import Device

@@ -17,19 +17,12 @@ from perfmodel.opencl import quiet_compiler
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
-
 DTYPES = {"float32": "float", "float64": "double"}
 """Types of OpenCL C by the names of NumPy."""
 
 
 class Instrument:
-    """An opened device.
-
-    Parameters
-    ----------
-    device
-        The device; programs are kept until this value is gone.
-    """
+    """An opened device; programs are kept until this value is gone."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -82,8 +75,8 @@ class Instrument:
 
     def times(self, kernel: Any, groups: int, items: int, runs: int) -> tuple[float, ...]:
         """Return the times of runs of a kernel with its arguments set [s], in so many groups of so many work-items."""
-        found = sample(self.queue, (Enqueue(kernel, (groups,), (items,)),), runs)
-        return tuple(round(seconds, 9) for seconds in found.host_s)
+        samples = sample(self.queue, (Enqueue(kernel, (groups,), (items,)),), runs)
+        return tuple(round(seconds, 9) for seconds in samples.host_s)
 
     def amount(self, kernel: Any, place: int, items: int, aim_s: float, most: int = 2**24) -> int:
         """Return how much work takes about a time, and set it as the integer argument at a place.
@@ -161,3 +154,16 @@ class Probe:
     def visits(self, settings: ProbeSettings) -> int:
         """Return how many visits a series has."""
         return settings.visits + (self.more if settings.visits > 1 else 0)
+
+    def timed(
+        self, instrument: Instrument, settings: ProbeSettings, earlier: Earlier
+    ) -> tuple[tuple[Point, ...], str]:
+        """Time its configurations, and say what went wrong; those before that stay."""
+        import pyopencl as cl
+
+        points: list[Point] = []
+        try:
+            points.extend(self.points(instrument, settings, earlier))
+        except (cl.Error, MemoryError, ArithmeticError) as error:
+            return tuple(points), " ".join(f"{type(error).__name__}: {error}".split())
+        return tuple(points), ""
