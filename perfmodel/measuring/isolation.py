@@ -47,16 +47,9 @@ def prove_isolation(
 ) -> tuple[Isolation, ...]:
     """Prove what `path` does not hold yet, and give the newest proof of each variant.
 
-    Raises
-    ------
-    OutputError
-        The store cannot be written.
-    ForeignDeviceError
-        The store belongs to another device.
-    BrokenDeviceError
-        The device runs nothing, or nothing any more.
-    DeviceBusyError
-        Another campaign on the device does not end within `campaign.wait_s`.
+    Raises ForeignDeviceError where the store belongs to another device, DeviceBusyError where another campaign on the
+    device does not end within `campaign.wait_s`, and BrokenDeviceError or OutputError where device or store do not
+    work.
     """
     progress, file, facts = progress or Silent(), isolation_path(path), device.facts
     known = read_isolations(path) if file.is_file() else ()

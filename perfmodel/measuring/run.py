@@ -31,10 +31,9 @@ def measure(
 ) -> Measurements:
     """Measure what the store does not hold yet.
 
-    Each visit to a configuration gets one record, also if it fails.  A campaign may be stopped at
-    any instant: called again with the same arguments, it goes on and ends with the same set of
-    records, since the chosen sizes are kept beside the store.  While another campaign uses
-    the device, it waits.
+    Each visit to a configuration gets one record, also if it fails. A campaign may be stopped at any instant: called
+    again with the same arguments, it goes on and ends with the same set of records, since the chosen sizes are kept
+    beside the store. While another campaign uses the device, it waits.
 
     Parameters
     ----------

@@ -50,19 +50,9 @@ COMES_S = 10.0
 
 
 class Pool:
-    """Spreads variants over processes, or does them in this one.
+    """Spreads variants over so many processes as `jobs`, or does them in this one; -1 is one for each core, 1 this one.
 
-    Parameters
-    ----------
-    jobs
-        Number of processes; -1 is one for each core. With 1 there are none. There are never more than variants.
-    progress
-        Is told of each variant that is done; True for a bar on standard error.
-
-    Raises
-    ------
-    JobsError
-        If `jobs` is 0 or no integer.
+    There are never more than variants. `progress` is told of each variant that is done; True shows a bar.
     """
 
     def __init__(self, jobs: int, progress: reports.Progress | bool | None = None) -> None:

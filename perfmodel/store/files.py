@@ -196,14 +196,9 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
 
 
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
-    """Add counts under their hash, unless they are there.
+    """Add counts under their hash, unless they are there, or raise OutputError.
 
     Only what was added to the file since the last call is read.
-
-    Raises
-    ------
-    OutputError
-        The store cannot be written.
     """
     _, counts_path = paths(path)
     with opened(counts_path) as file:
@@ -281,16 +276,9 @@ Place = tuple[str, str, str, str]
 def rename_counts(path: Path | str, new: Mapping[Place, KernelCounts]) -> int:
     """Let records name other counts; return the number of records that were changed.
 
-    The new counts are added first, and the file of records is then replaced whole, so that a kill at any instant
-    leaves a store that can be read. The old counts stay. Meanwhile the file is locked: a campaign that appends to it
-    waits, and appends to the new one.
-
-    Raises
-    ------
-    StoreFormatError
-        No line of the store can be read. Damaged lines stay as they are.
-    OutputError
-        The store cannot be written.
+    The new counts are added first, and the file of records is then replaced whole, so that a kill at any instant leaves
+    a store that can be read. The old counts stay, and so do damaged lines. Meanwhile the file is locked: a campaign
+    that appends to it waits, and appends to the new one.
     """
     rows_path, _ = paths(path)
     with opened(rows_path):
@@ -315,13 +303,7 @@ PROBE = Schema(SCHEMA, "probe again: perfmodel calibrate --probes")
 
 
 def probes_path(path: Path | str) -> Path:
-    """Return the file of probes in the folder of a store (a folder, or a ``.jsonl`` file in it).
-
-    Examples
-    --------
-    >>> probes_path("fitted_weights/pocl/test.jsonl").as_posix()
-    'fitted_weights/pocl/probes.jsonl'
-    """
+    """Return the file of probes in the folder of a store (a folder, or a ``.jsonl`` file in it)."""
     path = Path(path)
     return (path.parent if path.suffix == ".jsonl" else path) / PROBES_FILE
 

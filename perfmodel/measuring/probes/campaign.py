@@ -41,29 +41,10 @@ def measure_probes(
 ) -> tuple[ProbeRun, ...]:
     """Probe a device as far as its folder does not hold the probes yet, and return all that the folder holds.
 
-    Parameters
-    ----------
-    device
-        A device that works.
-    folder
-        Folder of the device's store.
-    progress
-        Receives a report of each step.
-    settings
-        How thoroughly; what was probed thoroughly is not probed briefly again.
-    again
-        Begin a new series where the last one is complete. Its facts replace those of the last series.
-    wait_s
-        How long to wait for another campaign on the device to end [s].
-
-    Raises
-    ------
-    OutputError
-        The folder cannot be written.
-    ForeignDeviceError
-        It belongs to another device.
-    DeviceBusyError
-        Another campaign on the device does not end in time.
+    What was probed thoroughly is not probed briefly again. With `again` a new series begins where the last one is
+    complete; its facts replace those of the last. Raises DeviceBusyError where another campaign on the device does not
+    end within `wait_s` [s], ForeignDeviceError where the folder is another device's, OutputError where it cannot be
+    written.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)

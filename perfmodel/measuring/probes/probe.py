@@ -97,22 +97,9 @@ class Instrument:
 class ProbeSettings:
     """How thoroughly a device is probed.
 
-    Parameters
-    ----------
-    name
-        Name in the records.
-    visits
-        Visits to each probe; all other probes lie between two visits to one.
-    runs, dropped
-        Runs of each configuration in a visit, and how many of the first do not count.
-    run_s
-        Time that a run aims at [s].
-    most_s
-        A visit begins no further configuration after this time [s].
-    most_bytes
-        The largest footprint [B].
-    only
-        Names of the probes; all of them if empty.
+    All other probes lie between two of the `visits` to one. A visit makes so many `runs` of each configuration, of
+    which the first `dropped` do not count; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and
+    no footprint is larger than `most_bytes`. Probes that are not in `only` are left out, if it is not empty.
     """
 
     name: str
@@ -135,16 +122,9 @@ Earlier: TypeAlias = tuple[ProbeRun, ...]
 
 @dataclass(frozen=True)
 class Probe:
-    """One probe.
+    """A probe: `points` times its configurations one after another; it also gets the visits of this series so far.
 
-    Parameters
-    ----------
-    name
-        Name in the records.
-    points
-        Times its configurations on a device, one after another; it also gets the visits of this series so far.
-    more
-        Visits after those that the settings ask for, unless there is only one.
+    There are so many `more` visits than the settings ask for, unless there is only one.
     """
 
     name: str
