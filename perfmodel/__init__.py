@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from perfmodel.models import Family, families
     from perfmodel.models.model import Weight
     from perfmodel.opencl import devices
-    from perfmodel.predicting.model import FittedModel, fit
-    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.predicting.model import FittedModel, Prediction, fit
     from perfmodel.predicting.ranking import RankedVariant, Ranking, rank
     from perfmodel.processes.counting import count_all
     from perfmodel.processes.variants import CountedVariants
@@ -40,7 +39,7 @@ _HOMES = {
     "FittedModel": "predicting.model",
     "KernelCounts": "counts",
     "PerfModelError": "errors",
-    "Prediction": "predicting.prediction",
+    "Prediction": "predicting.model",
     "RankedVariant": "predicting.ranking",
     "Ranking": "predicting.ranking",
     "Space": "kernels.space",

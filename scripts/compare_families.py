@@ -10,8 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.compare.contenders import contenders
-from perfmodel.compare.tables import families_csv, families_table
+from perfmodel.compare.contenders import contenders, families_csv, families_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders, simulated_folders
 from perfmodel.io import write_whole

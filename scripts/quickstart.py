@@ -16,7 +16,7 @@ from perfmodel import measuring
 from perfmodel.calibration.calibrate import QUICK_S, calibrate
 from perfmodel.calibration.recommended import data_folder
 from perfmodel.cli.settings import CommandBar
-from perfmodel.compare.tables import error_table
+from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.opencl import find
 from perfmodel.report import picture_predicted_measured

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare
-from perfmodel.compare.tables import error_table
+from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.model import fit, load

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tempfile
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,15 @@ def pytest_collection_finish() -> None:
 def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """No width of a terminal: pytest sets one for its worker processes, and output would be cut to it."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Temporary files, devices' locks among them, are each process's own: no test waits for a campaign of another."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("t")))
+        patch.setattr(tempfile, "tempdir", None)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

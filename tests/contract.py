@@ -21,8 +21,7 @@ import numpy as np
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError, UnknownFeatureError
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.fact import KEYS
+from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
 from perfmodel.models import Family

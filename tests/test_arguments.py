@@ -17,7 +17,7 @@ from perfmodel.report.roofline import plot_roofline
 from perfmodel.report.sizes_picture import plot_sizes
 from perfmodel.report.terms_picture import plot_terms
 from tests.cli.conftest import KERNEL
-from tests.fitting.test_weights import measurements
+from tests.fitting.test_family_fits_weights import measurements
 from tests.fuzz.battery import no_devices
 
 namespace: dict = {}

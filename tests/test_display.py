@@ -10,8 +10,7 @@ from io import StringIO
 import pytest
 
 from perfmodel.display import MOST_ROWS, cell_text, csv_text, data_frame, html_table, interval_text
-from perfmodel.documents import one_line
-from perfmodel.documents.texts import WIDTH
+from perfmodel.documents import WIDTH, one_line
 from perfmodel.errors import MissingExtraError
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import perfmodel as pm
 from perfmodel.calibration import recommended
 from perfmodel.cli import application
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import read_device
 from perfmodel.features import evaluate
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK

@@ -19,8 +19,7 @@ import pytest
 import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import IncompleteKernelError
-from perfmodel.facts import DeviceFacts
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import DeviceFacts, read_device
 from perfmodel.lazy import Lazy, loader
 from perfmodel.opencl import Device
 from perfmodel.store import Measurements

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from perfmodel.calibration import recommended
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import read_device
 from perfmodel.opencl import Device
 
 README = Path(__file__).parents[1] / "README.md"

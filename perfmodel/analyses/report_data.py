@@ -32,7 +32,7 @@ from perfmodel.errors import (
 )
 from perfmodel.fitting.device_folder import tests_of
 from perfmodel.fitting.throughput import with_measured_facts
-from perfmodel.predicting.prediction import ADDS_UP
+from perfmodel.predicting.model import ADDS_UP
 from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.predicting.ranking import rankings
 from perfmodel.quantities.case import Case

@@ -13,10 +13,9 @@ import numpy as np
 from perfmodel.analyses.report_values import FactLine, WeightLine
 from perfmodel.analyses.words import RATES, weight_words
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
-from perfmodel.facts.fact import KEYS
-from perfmodel.fitting.linear.diagnosis import MEANING, intervals
-from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.weights import rows_hash
+from perfmodel.facts import KEYS
+from perfmodel.fitting.fit_design import rows_hash
+from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts, Fact

@@ -12,11 +12,11 @@ from perfmodel.analyses.report_families import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.compare.figures import Verdict
-from perfmodel.fitting.uncertainty.selection import Scatter
+from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.ranking import Ranking
 
 if TYPE_CHECKING:
-    from perfmodel.fitting.uncertainty.cautions import Caution
+    from perfmodel.fitting.cautions import Caution
     from perfmodel.models import Family
 
 TESTS = "test kernels, none of which is in the fit"

@@ -16,10 +16,10 @@ from perfmodel import measuring, store
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered
 from perfmodel.calibration.recommended import CANDIDATES, RECOMMENDED_FILE, Recommended, candidates, recommended
 from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
-from perfmodel.compare.contenders import contenders
+from perfmodel.compare.comparison import error_table
+from perfmodel.compare.contenders import contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import UNASKED, Judged
-from perfmodel.compare.tables import error_table, families_table
 from perfmodel.errors import NothingMeasuredError, OptionError, PerfModelError
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.device_folder import measured_folder, tests_of, with_given_facts

@@ -122,17 +122,17 @@ def barvinok_part() -> Part:
     from perfmodel.errors import PerfModelError
 
     try:
-        from perfmodel.counts.points import summation
+        from perfmodel.counts.points import set_counter
     except (ImportError, PerfModelError) as error:
         return Part("Barvinok", "", WRONG, f"cannot be checked: {error}", "scripts/setup")
-    if summation.has_barvinok():
+    if set_counter.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
-    if summation.is_overwritten():
+    if set_counter.is_overwritten():
         status, message = WRONG, "islpy was reinstalled on top of islpy-barvinok"
     else:
         status, message = NOTE, "islpy-barvinok is not installed"
     message += ": counting is slower, and some counts may be upper bounds"
-    return Part("Barvinok", "not in islpy", status, message, summation.MENDING_COMMAND)
+    return Part("Barvinok", "not in islpy", status, message, set_counter.MENDING_COMMAND)
 
 
 def device_parts() -> Iterator[Part]:

@@ -27,8 +27,7 @@ from perfmodel.errors import (
     StoreMissingError,
     WeightsFileError,
 )
-from perfmodel.facts import DeviceFacts, differences
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import DeviceFacts, differences, read_device
 from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family

@@ -45,7 +45,7 @@ def compare_command(
 
     It takes one to two minutes for each device.
     """
-    from perfmodel.compare.tables import families_csv, families_document, families_table
+    from perfmodel.compare.contenders import families_csv, families_document, families_table
     from perfmodel.fitting.device_folder import measured_folders
 
     found = [_judged(folder, tuple(family or ())) for folder in source or measured_folders(STORES)]

@@ -35,7 +35,7 @@ Picture = Annotated[
 
 def devices_command(folder: Folder = None, picture: Picture = None, json: bool = False) -> None:
     """List the OpenCL devices, with what they report of themselves and what is assumed of them."""
-    from perfmodel.facts.device_facts import with_assumed_facts
+    from perfmodel.facts import with_assumed_facts
     from perfmodel.opencl import devices
 
     if folder is not None:
@@ -67,7 +67,7 @@ def _show_folder(folder: Path, picture: Path | None, json: bool) -> None:
 
 def _print_table(found: tuple[Device, ...]) -> None:
     from perfmodel.display import fitted_text
-    from perfmodel.facts.device_facts import assumed_facts
+    from perfmodel.facts import assumed_facts
 
     rows = [HEADER, *map(_cells, found)]
     print_text(fitted_text(rows, 3, LESS, table_width()))

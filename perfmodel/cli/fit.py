@@ -202,7 +202,7 @@ def _calibrate_device(
 
 def fitted_document(found: FittedDevice) -> dict[str, Any]:
     """Return what was fitted to a device, and how good it is, as one document."""
-    from perfmodel.compare.tables import families_document
+    from perfmodel.compare.contenders import families_document
 
     verdict = found.verdict
     return {

@@ -88,7 +88,7 @@ def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:
     """Run the campaign, on a share of its configurations if that is given."""
     from perfmodel import measuring
     from perfmodel.cli.settings import CommandBar
-    from perfmodel.fitting.choice.candidates import chooser
+    from perfmodel.fitting.choice import chooser
 
     began = monotonic()
     choice = None if part is None else chooser(part)

@@ -305,8 +305,7 @@ def facts_of(name: str | None) -> DeviceFacts | None:
     FactsFileError
         If the file is not what it should be.
     """
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.facts.documents import published, read_facts
+    from perfmodel.facts import DeviceFacts, published, read_facts
 
     if name is None:
         return None

@@ -16,39 +16,15 @@ if TYPE_CHECKING:
     from perfmodel.compare.protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
 
 __all__ = [
-    "PROTOCOLS",
-    "Choice",
-    "Comparison",
-    "Comparisons",
-    "Contender",
-    "Contenders",
-    "Evaluation",
-    "Figures",
-    "choices",
-    "compare",
-    "compare_families",
-    "evaluate",
-    "fit_and_evaluate",
-    "on_common_cases",
-    "summarise",
-]
+    "PROTOCOLS", "Choice", "Comparison", "Comparisons", "Contender", "Contenders", "Evaluation", "Figures", "choices",
+    "compare", "compare_families", "evaluate", "fit_and_evaluate", "on_common_cases", "summarise",
+]  # fmt: skip
 
 _HOMES = {
-    "Choice": "figures",
-    "Comparison": "comparison",
-    "Comparisons": "comparison",
-    "Contender": "contenders",
-    "Contenders": "contenders",
-    "Evaluation": "protocols",
-    "Figures": "figures",
-    "PROTOCOLS": "protocols",
-    "choices": "figures",
-    "compare": "comparison",
-    "compare_families": "contenders",
-    "evaluate": "protocols",
-    "fit_and_evaluate": "protocols",
-    "on_common_cases": "contenders",
-    "summarise": "figures",
+    **dict.fromkeys(("Comparison", "Comparisons", "compare"), "comparison"),
+    **dict.fromkeys(("Contender", "Contenders", "compare_families", "on_common_cases"), "contenders"),
+    **dict.fromkeys(("Choice", "Figures", "choices", "summarise"), "figures"),
+    **dict.fromkeys(("PROTOCOLS", "Evaluation", "evaluate", "fit_and_evaluate"), "protocols"),
 }
 
 __getattr__ = loader(__name__, _HOMES)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.display import data_frame, html_table, in_words, percent, seconds_text
+from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
@@ -199,3 +199,38 @@ def time_cells(row: Comparison) -> tuple[str, str, str]:
 def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
     """Return the names of the kernels in the order in which they first occur."""
     return tuple(dict.fromkeys(row.kernel for row in rows))
+
+
+def error_table(rows: Sequence[Comparison]) -> str:
+    """Return predicted against measured times with the geometric means of the relative error.
+
+    Variants are named where a kernel has several. The mean is given for each kernel and over all; relative errors below
+    0.1 % count as 0.1 %. A withheld prediction has its row, and their number is given at the end.
+    """
+    table = [("kernel", "sizes", "measured", "predicted", "error")]
+    for kernel in kernels(rows):
+        own = [row for row in rows if row.kernel == kernel]
+        several = len({row.form for row in own}) > 1
+        table += [(kernel, f"{row.form} {row.sizes}" if several else row.sizes, *time_cells(row)) for row in own]
+        table.append((kernel, "geometric mean", "", "", percent(Comparisons(own).error)))
+    table.append(("all", "geometric mean", "", "", percent(Comparisons(rows).error)))
+    return "\n".join([columns_text(table, left=2), *withheld_note(rows)])
+
+
+
+def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Return a line on the predictions that were withheld, if there are any."""
+    withheld = sum(row.predicted is None for row in rows)
+    if not withheld:
+        return ()
+    needs = ", ".join(sorted({name for row in rows for name in row.needs}))
+    return (f"{withheld} of {len(rows)} predictions withheld; never measured: {needs}",)
+
+
+
+def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
+    """Name the cases that are left out of choices, if there are any."""
+    left = dict.fromkeys(f"{row.kernel} {row.sizes}" for row in rows if not row.ranked)
+    if not left:
+        return ()
+    return (f"not ranked, since launches fill too few work-groups for each compute unit: {', '.join(left)}",)

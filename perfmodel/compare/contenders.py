@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.compare.comparison import Comparison, Comparisons, kernels
+from perfmodel.compare.comparison import Comparison, Comparisons, kernels, unranked_note
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import Evaluation, evaluate_fits
-from perfmodel.display import data_frame, finite, html_table, percent
+from perfmodel.display import csv_text, data_frame, finite, fitted_text, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.fit_design import fit_to_design
-from perfmodel.fitting.options import FitOptions
 from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import families, find_family
 from perfmodel.progress import FailedStep
 
@@ -258,3 +259,72 @@ def has_measured_weight(family: Family, plain: Measurements, measured: Measureme
     """Return whether a family has a weight whose fact only the measurements give."""
     derived = set(measured.facts or ()) - set(plain.facts or ())
     return any(weight.fact in derived for weight in family.weights)
+
+
+SCHEMA = "perfmodel.comparison/1"
+BEST = "*"
+LESS = ("predict", "fit", "weights", "tau", "regret", "factor - 1")
+
+
+def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
+    """Return one table of a device's families: two rows each, by protocol A and by B.
+
+    Test kernels go across. The best of each column is marked, for each protocol by itself. On a narrow terminal the
+    kernels are left out, the last one first, then the columns of :data:`LESS`.
+    """
+    judged = [one for one in contenders if one.evaluations]
+    if not judged:
+        return _problems(contenders)
+    names = kernels(judged[0].by(COMPARED[0]).rows)
+    columns: list[tuple[str, Callable[[Contender, str], float], Callable[[float], str], int]] = [
+        *((name, _error_of(name), percent, 1) for name in names),
+        ("all", lambda one, by: one.figures(by).error, percent, 1),
+        ("factor - 1", lambda one, by: one.figures(by).factor, percent, 1),
+        ("regret", lambda one, by: one.figures(by).regret, lambda x: f"{x:.3f}", 1),
+        ("tau", lambda one, by: one.figures(by).tau, lambda x: f"{x:.2f}", -1),
+        ("weights", lambda one, by: one.weights, lambda x: f"{x:.0f}", 1),
+        ("fit", lambda one, by: one.fit_s, seconds_text, 1),
+        ("predict", lambda one, by: one.predict_s, seconds_text, 1),
+    ]
+    table = [("family", "by", *(name for name, *_ in columns))]
+    cells: dict[tuple[str, str], list[str]] = {(one.family, by): [] for one in judged for by in COMPARED}
+    for _, value, text, sign in columns:
+        for by in COMPARED:
+            found = {one.family: value(one, by) for one in judged}
+            best = min((sign * x for x in found.values() if math.isfinite(x)), default=math.nan)
+            for family, x in found.items():
+                cells[family, by].append(text(x) + (BEST if sign * x == best else " "))
+    table += [(family, by, *row) for (family, by), row in cells.items()]
+    problems = [_problems(contenders)] * (len(judged) < len(contenders))
+    return "\n".join([fitted_text(table, 2, (*reversed(names), *LESS), width), *_notes(judged), *problems])
+
+
+def _error_of(kernel: str) -> Callable[[Contender, str], float]:
+    return lambda one, by: one.figures(by, kernel).error
+
+
+def _notes(judged: Sequence[Contender]) -> list[str]:
+    first = judged[0]
+    counts = ", ".join(f"{len(first.by(by).rows)} by {by}" for by in COMPARED)
+    withheld = [f"{one.family} {one.withheld}" for one in judged if one.withheld]
+    return [
+        f"{first.device}: cases that every family predicts: {counts}; {BEST} best of its column and protocol.",
+        "kernels, all: geometric mean of |p - t|/t; factor: of max(p/t, t/p); regret: time of the variant chosen "
+        "over the best one's; tau: Kendall's; weights: fitted ones; fit, predict: seconds on this machine, now.",
+        *([f"withheld by A: {', '.join(withheld)}"] if withheld else []),
+        *unranked_note(first.by(COMPARED[0]).rows),
+    ]
+
+
+def _problems(contenders: Sequence[Contender]) -> str:
+    return "\n".join(f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem)
+
+
+def families_csv(contenders: Sequence[Contender]) -> str:
+    """Return :func:`perfmodel.compare.contenders.records` as CSV."""
+    return csv_text(COLUMNS, list(records(contenders)))
+
+
+def families_document(contenders: Sequence[Contender]) -> dict[str, Any]:
+    """Return :func:`perfmodel.compare.contenders.records` as one document for programs."""
+    return {"schema": SCHEMA, "rows": list(records(contenders))}

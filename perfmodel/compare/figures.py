@@ -94,8 +94,8 @@ class Figures:
 def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
     """Choices in predicted cases, in the order in which they first occur.
 
-    A withheld alternative is left out of its choice; :attr:`Figures.coverage` counts it. One that is not to be
-    ranked (:attr:`Comparison.ranked`) is left out too.
+    A withheld alternative is left out of its choice; :attr:`Figures.coverage` counts it. One that is not to be ranked
+    (:attr:`Comparison.ranked`) is left out too.
     """
     jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
     for row in rows:

@@ -5,7 +5,7 @@
 - ``sizes`` (leave one size out): of each measured kernel that has several sizes one is left out of
   the fit and predicted: first the smallest of each, then the second smallest of each, and so on.
 - ``C`` (anchored): as B, and one visit to the smallest measured size of each test kernel's variant scales the
-  predictions at its other sizes (:mod:`perfmodel.fitting.uncertainty.anchored`). The smallest sizes are not
+  predictions at its other sizes (:mod:`perfmodel.fitting.anchored`). The smallest sizes are not
   predicted, so C has fewer cases. ``A/C`` and ``B/C`` are A and B over the cases of C, for a fair comparison.
 
 Features are evaluated once for each row, whatever the number of fits.
@@ -25,12 +25,11 @@ from perfmodel.compare.comparison import Comparison, Comparisons, in_order, volu
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.display import html_table, in_words
 from perfmodel.documents import one_line
+from perfmodel.fitting.anchored import anchor_rows
+from perfmodel.fitting.conformal import Conformal, Unseen, check_level, scaled
 from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.heldout import Unseen
-from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.uncertainty.anchored import anchor_rows
-from perfmodel.fitting.uncertainty.conformal import Conformal, check_level, scaled
+from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel, fitted_model

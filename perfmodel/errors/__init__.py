@@ -8,6 +8,5 @@ from perfmodel.errors.base import *
 from perfmodel.errors.counts import *
 from perfmodel.errors.devices import *
 from perfmodel.errors.files import *
-from perfmodel.errors.kernel_files import *
+from perfmodel.errors.inputs import *
 from perfmodel.errors.models import *
-from perfmodel.errors.options import *

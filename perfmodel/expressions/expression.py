@@ -3,11 +3,10 @@ r"""The language of formulas that compute seconds from features and weights.
 An expression is text: numbers, features, weights (names that begin with ``w_``), ``+ - * / **``,
 ``where(condition, a, b)`` (or ``a if condition else b``) and the functions of
 :data:`perfmodel.expressions.functions.FUNCTIONS`. It may use *parts*, named steps defined before it,
-and *sums*: a sum stands for :math:`\sum_f w_f f` over features that it names, with a weight ``w_``
-+ feature for each. An expression is checked before use: every name is known; it is differentiable
-by every weight (``max`` and ``where`` have the derivative of the branch taken; functions that jump
-are for features only); and it cannot be negative, as far as the ranges of its pieces show, while
-features and weights are not.
+and *sums*: a sum stands for :math:`\sum_f w_f f` over features that it names, with a weight ``w_`` + feature for each.
+An expression is checked before use: every name is known; it is differentiable by every weight (``max`` and ``where``
+have the derivative of the branch taken; functions that jump are for features only); and it cannot be negative, as far
+as the ranges of its pieces show, while features and weights are not.
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ import numpy.typing as npt
 from pymbolic.primitives import Call, If, Power, Product, Quotient, Sum, Variable
 
 from perfmodel.errors import UnknownFeatureError
-from perfmodel.expressions.code_generation import function_of
 from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES
 from perfmodel.expressions.parsing import Parser, Subexpression
-from perfmodel.expressions.trees import Derivative, children, variables
+from perfmodel.expressions.trees import Derivative, children, function_of, variables
 from perfmodel.features import unit
 from perfmodel.lazy import Lazy, cached_property
 
@@ -71,8 +69,8 @@ class Expression(Lazy):
     def slopes(self, features: Mapping[str, Any], weights: Sequence[float]) -> tuple[Any, ...]:
         """Return the derivatives by the weights as :meth:`jacobian`, one for each, without an array that holds all.
 
-        They are floats where all features are numbers, which is much quicker; else each broadcasts to the
-        features' shape.
+        They are floats where all features are numbers, which is much quicker; else each broadcasts to the features'
+        shape.
         """
         given = [features.get(name, 0.0) for name in self.features]
         columns = self._columns if any(isinstance(value, np.ndarray) for value in given) else self._float_columns

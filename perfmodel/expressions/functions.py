@@ -19,8 +19,8 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call.
 
-    ``derivatives`` gives for each argument a function from the arguments to the derivative, as expressions. It is
-    None for a function that jumps; the arguments of such a function must not hold a weight.
+    ``derivatives`` gives for each argument a function from the arguments to the derivative, as expressions. It is None
+    for a function that jumps; the arguments of such a function must not hold a weight.
     """
 
     arguments: int  # their number; with ``more`` at least that number, taken from left to right two at a time

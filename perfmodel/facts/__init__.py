@@ -1,10 +1,24 @@
 """What is known of a device, each number with its unit and its source.
 
-A model reads numbers of the device only from here, so that a prediction can say where each number
-comes from.
+A model reads numbers of the device only from here, so that a prediction can say where each number comes from.
 """
 
-from perfmodel.facts.device_facts import SCHEMA, VARYING, DeviceFacts, differences
-from perfmodel.facts.fact import Fact, FactValue
+from perfmodel.facts.device_facts import (
+    FACTS_FILE,
+    SCHEMA,
+    VARYING,
+    DeviceFacts,
+    assumed_facts,
+    differences,
+    published,
+    published_devices,
+    read_device,
+    read_facts,
+    with_assumed_facts,
+)
+from perfmodel.facts.fact import KEYS, UNITS, Fact, FactValue
 
-__all__ = ["SCHEMA", "VARYING", "DeviceFacts", "Fact", "FactValue", "differences"]
+__all__ = [
+    "FACTS_FILE", "KEYS", "SCHEMA", "UNITS", "VARYING", "DeviceFacts", "Fact", "FactValue", "assumed_facts",
+    "differences", "published", "published_devices", "read_device", "read_facts", "with_assumed_facts",
+]  # fmt: skip

@@ -1,8 +1,11 @@
-"""The facts of a device: a value that is looked up by key, written as JSON, and named safely for files.
+"""The facts of a device: a value that is looked up by key, written as JSON and YAML, and named safely for files.
 
 Also what tells two devices apart, and the facts that no device tells and no kernel measures: these are assumed where
 nobody has written them, since a family that needs one could not be fitted. Each says in its source that it is assumed,
 why, and where to write a better one.
+
+A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``; that of a published
+device also has ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
 """
 
 from __future__ import annotations
@@ -11,16 +14,23 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from perfmodel.documents import Schema, one_line
-from perfmodel.errors import DocumentError, FactsFormatError, UnknownFactError
+from perfmodel import errors
+from perfmodel.documents import LIMITS, Schema, json_document, one_line, read_file, yaml_document
+from perfmodel.errors import DocumentError
 from perfmodel.facts.fact import Fact, checked_facts
 from perfmodel.lazy import Lazy, cached_property
 
 SCHEMA = "perfmodel.device/1"
 _SCHEMA = Schema(SCHEMA, "write it again: perfmodel measure --store FOLDER")
+
+FACTS_FILE = "facts.yaml"
+"""Name of the file in a store's folder with the facts that a user writes."""
+_PUBLISHED = Path(__file__).parent / "published"
 
 #: Facts that differ from run to run: PoCL reports the memory that is free at the moment, and the clock of a processor
 #: depends on its load.
@@ -127,7 +137,7 @@ class DeviceFacts(Lazy):
         """
         found = self._by_key.get(key)
         if found is None:
-            raise UnknownFactError(key, self.name, tuple(self))
+            raise errors.UnknownFactError(key, self.name, tuple(self))
         return found
 
     def value(self, key: str) -> Any:
@@ -179,7 +189,7 @@ class DeviceFacts(Lazy):
                 raise DocumentError("lacks 'facts', or they are no object")
             return cls.from_mapping(name, platform, driver, checked_facts(rows))
         except DocumentError as error:
-            raise FactsFormatError(error.problem, SCHEMA) from error
+            raise errors.FactsFormatError(error.problem, SCHEMA) from error
 
 
 def _word(document: Mapping[str, Any], part: str) -> str:
@@ -242,3 +252,84 @@ def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
 def with_assumed_facts(facts: DeviceFacts) -> DeviceFacts:
     """Return a device with the facts that are assumed of it (:func:`assumed_facts`)."""
     return facts.updated(assumed_facts(facts))
+
+
+def published_devices() -> tuple[str, ...]:
+    """Return the names of all published devices, sorted.
+
+    Examples
+    --------
+    >>> "gtx-480" in published_devices()
+    True
+    """
+    return tuple(sorted(path.stem for path in _PUBLISHED.glob("*.yaml")))
+
+
+def published(name: str) -> DeviceFacts:
+    """Return the facts of a published device, each number with its source.
+
+    Raises
+    ------
+    UnknownDeviceNameError
+        If no published device has this name; the message lists all names.
+    """
+    if name not in published_devices():
+        raise errors.UnknownDeviceNameError(name, published_devices())
+    document = _mapping((_PUBLISHED / f"{name}.yaml").read_bytes(), name)
+    facts = _facts(document, name)
+    return DeviceFacts.from_mapping(document["name"], document["platform"], document.get("driver", ""), facts)
+
+
+def read_facts(path: Path | str) -> Mapping[str, Fact]:
+    """Read the facts of a YAML file that a user wrote, by key.
+
+    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family,
+    and may have any unit of :data:`~perfmodel.facts.fact.UNITS`.
+
+    Raises
+    ------
+    FactsFileError
+        If the file cannot be read or is not YAML, or if a fact has no value, unit or source, or not the unit
+        of its key.
+    """
+    name = str(path)
+    try:
+        return _facts(_mapping(read_file(path, LIMITS.yaml_bytes), name), name)
+    except DocumentError as error:
+        raise errors.FactsFileError(name, error.problem) from error
+
+
+def read_device(path: Path) -> DeviceFacts:
+    """Read the facts that a device reports, from ``device.json``.
+
+    Raises
+    ------
+    StoreFormatError
+        If the file is no description of a device.
+    """
+    try:
+        return DeviceFacts.from_json(json_document(read_file(path)))
+    except (DocumentError, errors.FactsFormatError) as error:
+        raise errors.StoreFormatError(path, 1, error.problem) from error
+
+
+def _mapping(content: bytes, where: str) -> dict[str, Any]:
+    document = yaml_document(content)
+    if not isinstance(document, dict) or not isinstance(document.get("facts"), dict):
+        raise errors.FactsFileError(where, "has no mapping 'facts'")
+    return document
+
+
+def _facts(document: Mapping[str, Any], where: str) -> dict[str, Fact]:
+    try:
+        return checked_facts({key: _with_number(row) for key, row in document["facts"].items()})
+    except DocumentError as error:
+        raise errors.FactsFileError(where, error.problem) from error
+
+
+def _with_number(row: Any) -> Any:
+    """Return a fact with its value as a number where YAML reads it, as 1e-7 without a point, as a word."""
+    if isinstance(row, dict) and isinstance(row.get("value"), str):
+        with suppress(ValueError):
+            return {**row, "value": float(row["value"])}
+    return row

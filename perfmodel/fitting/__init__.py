@@ -1,5 +1,11 @@
 """From measured rows to weights in seconds per unit of a feature.
 
+Rows become a matrix (`design`), from which weights are fitted (`fit_design`), by linear least squares (`least_squares`,
+`linear`), from several starting points (`nonlinear`), or for a maximum of resources (`resources`); `estimators` has
+the first two in scikit-learn's conventions. `family_fits` has all fits of a family to a device's rows: from its
+predictions of rows that a fit has not seen come intervals (`conformal`), ties (`selection`) and the errors of
+predictions that one run scales (`anchored`). `weights_file` is what is kept of them.
+
 Names are loaded at their first use: a prediction reads weights, and needs no scikit-learn.
 """
 
@@ -10,60 +16,34 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
-    from perfmodel.fitting.design import Design, build_design
-    from perfmodel.fitting.family_fits import FamilyFits
+    from perfmodel.fitting.design import Design, build_design, noise_weights
+    from perfmodel.fitting.estimators import OrdinaryLeastSquares, RelativeLeastSquares, RelativeNonlinearLeastSquares
+    from perfmodel.fitting.family_fits import FamilyFits, fit_weights
     from perfmodel.fitting.fit_design import DesignFit, fit_to_design
-    from perfmodel.fitting.linear.estimators import OrdinaryLeastSquares, RelativeLeastSquares
-    from perfmodel.fitting.linear.least_squares import Solution, solve_least_squares
-    from perfmodel.fitting.metrics import geometric_mean_error, relative_errors
-    from perfmodel.fitting.noise import noise_weights
-    from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
-    from perfmodel.fitting.options import FitOptions
-    from perfmodel.fitting.weights import fit_weights
-    from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals, read_weights
+    from perfmodel.fitting.least_squares import Solution, solve_least_squares
+    from perfmodel.fitting.weights_file import (
+        FitOptions,
+        FittedWeight,
+        FittedWeights,
+        Residuals,
+        geometric_mean_error,
+        read_weights,
+        relative_errors,
+    )
 
 __all__ = [
-    "Design",
-    "DesignFit",
-    "FamilyFits",
-    "FitOptions",
-    "FittedWeight",
-    "FittedWeights",
-    "OrdinaryLeastSquares",
-    "RelativeLeastSquares",
-    "RelativeNonlinearLeastSquares",
-    "Residuals",
-    "Solution",
-    "build_design",
-    "fit_to_design",
-    "fit_weights",
-    "geometric_mean_error",
-    "noise_weights",
-    "read_weights",
-    "relative_errors",
-    "solve_least_squares",
-]
+    "Design", "DesignFit", "FamilyFits", "FitOptions", "FittedWeight", "FittedWeights", "OrdinaryLeastSquares",
+    "RelativeLeastSquares", "RelativeNonlinearLeastSquares", "Residuals", "Solution", "build_design", "fit_to_design",
+    "fit_weights", "geometric_mean_error", "noise_weights", "read_weights", "relative_errors", "solve_least_squares",
+]  # fmt: skip
 
 _HOMES = {
-    "Design": "design",
-    "DesignFit": "fit_design",
-    "FamilyFits": "family_fits",
-    "FitOptions": "options",
-    "FittedWeight": "weights_file",
-    "FittedWeights": "weights_file",
-    "OrdinaryLeastSquares": "linear.estimators",
-    "RelativeLeastSquares": "linear.estimators",
-    "RelativeNonlinearLeastSquares": "nonlinear.estimator",
-    "Residuals": "weights_file",
-    "Solution": "linear.least_squares",
-    "build_design": "design",
-    "fit_to_design": "fit_design",
-    "fit_weights": "weights",
-    "geometric_mean_error": "metrics",
-    "noise_weights": "noise",
-    "read_weights": "weights_file",
-    "relative_errors": "metrics",
-    "solve_least_squares": "linear.least_squares",
+    **dict.fromkeys(__all__, "weights_file"),
+    **dict.fromkeys(("Design", "build_design", "noise_weights"), "design"),
+    **dict.fromkeys(("FamilyFits", "fit_weights"), "family_fits"),
+    **dict.fromkeys(("DesignFit", "fit_to_design"), "fit_design"),
+    **dict.fromkeys(("OrdinaryLeastSquares", "RelativeLeastSquares", "RelativeNonlinearLeastSquares"), "estimators"),
+    **dict.fromkeys(("Solution", "solve_least_squares"), "least_squares"),
 }
 
 __getattr__ = loader(__name__, _HOMES)

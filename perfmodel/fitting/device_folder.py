@@ -1,25 +1,15 @@
-"""The folder of a device: its measurements, test kernels, and the facts that a fit chooses by cross-validation."""
+"""The folder of a device: its measurements, its test kernels, and whether a simulator counted their times."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-
+from perfmodel import store
 from perfmodel.errors import ForeignDeviceError, OptionError
-from perfmodel.facts.documents import FACTS_FILE, read_facts
-from perfmodel.facts.fact import Fact, FactValue
-from perfmodel.fitting.design import build_design
-from perfmodel.fitting.heldout import Refits
-from perfmodel.fitting.options import FitOptions
-from perfmodel.models.model import Family
-from perfmodel.store import TESTS_FILE
-
-if TYPE_CHECKING:
-    from perfmodel.store import Measurements
+from perfmodel.facts import FACTS_FILE, Fact, read_facts
+from perfmodel.fitting.throughput import with_measured_facts
+from perfmodel.store import TESTS_FILE, Measurements
 
 
 def measured_folder(
@@ -37,9 +27,6 @@ def measured_folder(
     ForeignDeviceError
         If the test kernels were measured on another device.
     """
-    from perfmodel import store
-    from perfmodel.fitting.throughput import with_measured_facts
-
     measured = store.read(folder)
     if measured_facts:
         measured = with_measured_facts(measured)
@@ -62,8 +49,6 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
     StoreMissingError, ForeignDeviceError
         If there are none, or if they were measured on another device.
     """
-    from perfmodel import store
-
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
         raise ForeignDeviceError(folder / file, f"'{tests.device}'", f"'{measured.device}'")
@@ -125,53 +110,3 @@ def refuse_mixture(folders: Sequence[Path]) -> None:
             f"--from names '{simulated[0]}', whose times are a simulator's, together with devices",
             "evaluate it by itself; its figures are not comparable with those of devices",
         )
-
-
-SOURCE = "chosen by cross-validation over groups of measured kernels"
-
-
-def with_chosen_facts(
-    measurements: Measurements, family: Family, options: FitOptions | None = None
-) -> Measurements:
-    r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
-
-    They are chosen one after the other, in the family's order: each is the candidate with the smallest mean over
-    kernels of :math:`|\log(t/p)|`, each row predicted by a fit without its group, with the facts that are chosen
-    already and with the first candidate of those that are not. Facts that are known already stay.
-    """
-    open_ = {key: some for key, some in family.choices.items() if not _knows(measurements, key)}
-    groups = [row.group for row in measurements] if open_ else []
-    if not groups:
-        return measurements
-    chosen = {key: some[0] for key, some in open_.items()}
-    known: dict[tuple[FactValue, ...], float] = {}
-
-    def loss(values: Mapping[str, FactValue]) -> float:
-        found = tuple(values.values())
-        if found not in known:
-            known[found] = _loss(_with(measurements, values), family, options, groups)
-        return known[found]
-
-    if len(set(groups)) > 1:
-        for key, some in open_.items():
-            chosen[key] = min(some, key=lambda one: loss({**chosen, key: one}))
-    return _with(measurements, chosen)
-
-
-def _loss(measurements: Measurements, family: Family, options: FitOptions | None, groups: list[str]) -> float:
-    table = build_design(measurements, family, options)
-    found = Refits(table, family, options).left_out(groups)
-    by_kernel: dict[str, list[float]] = defaultdict(list)
-    for row, seconds, time in zip(measurements, found.seconds, table.times, strict=True):
-        if np.isfinite(seconds) and seconds > 0:
-            by_kernel[row.kernel].append(abs(float(np.log(time / seconds))))
-    return float(np.mean([np.mean(errors) for errors in by_kernel.values()])) if by_kernel else np.inf
-
-
-def _knows(measurements: Measurements, key: str) -> bool:
-    return measurements.facts is not None and key in measurements.facts
-
-
-def _with(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
-    chosen = {key: Fact(value, "", SOURCE) for key, value in values.items()}
-    return measurements.with_facts(measurements.known_facts.updated(chosen))

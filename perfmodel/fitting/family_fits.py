@@ -1,27 +1,164 @@
-"""A family on a device's measurements: one design for the fit, its cross-fits and its evaluation."""
+"""Fits of a family to some of a device's measured rows, and their predictions of rows that they have not seen.
+
+Feature values are evaluated once, in one :class:`~perfmodel.fitting.Design` for all rows; every fit uses some of its
+rows. A row is predicted only if each feature that it exercises is exercised by a row of the fit too; otherwise the
+missing features are named.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from perfmodel.fitting.design import Design, Floats, Rows, build_design, stack
-from perfmodel.fitting.device_folder import with_chosen_facts
-from perfmodel.fitting.fit_design import DesignFit
-from perfmodel.fitting.heldout import Refits, Unseen
-from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.uncertainty.anchored import Anchored, anchored_errors
-from perfmodel.fitting.uncertainty.conformal import Conformal, calibrate
-from perfmodel.fitting.uncertainty.selection import Scatter, cells_of, estimate_scatter
+from perfmodel.errors import TooFewRowsError
+from perfmodel.facts import Fact, FactValue
+from perfmodel.fitting.anchored import Anchored, anchored_errors
+from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
+from perfmodel.fitting.design import Design, Floats, Rows, build_design, measured_range, stack
+from perfmodel.fitting.fit_design import DesignFit, fit_to_design, fitted_weights
+from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
+from perfmodel.fitting.weights_file import FitOptions, FittedWeights
 from perfmodel.lazy import Lazy
+from perfmodel.models import Family, find_family
 from perfmodel.models.binding import weight_name
-from perfmodel.models.model import Family
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements
+
+
+# {{{ predictions of unseen rows
+
+class Refits:
+    """Fits of a family to some rows of a design, each made once, and their predictions of other rows.
+
+    `groups` are those of the rows, for the support of the weights; without them all rows are of one group.
+    """
+
+    def __init__(
+        self, table: Design, family: Family, options: FitOptions | None = None, groups: Sequence[str] | None = None
+    ) -> None:
+        self.table = table
+        self.family = family
+        self.options = options
+        self.groups = np.array(groups if groups is not None else [""] * len(table.times))
+        self._made: dict[bytes, DesignFit] = {}
+
+    def fit(self, seen: Rows) -> DesignFit:
+        """Return the fit to the rows at some positions; raise TooFewRowsError for fewer rows than weights."""
+        key = np.sort(seen).tobytes()
+        if key not in self._made:
+            self._made[key] = fit_to_design(self.table.select(seen), self.family, self.options)
+        return self._made[key]
+
+    def support(self, seen: Rows) -> Floats:
+        """Return the support of each weight in the fit to the rows at some positions, shape (n_weights,)."""
+        return support_of(self.fit(seen).by_weight(self.table.select(seen)), self.groups[seen].tolist())
+
+    def predict(self, seen: Rows, unseen: Rows) -> Unseen:
+        """Predict rows by the fit to others; everything is withheld where these are too few for their features."""
+        table = self.table
+        free = () if self.family.resources else self.family.units
+        charged = np.array([name not in free for name in table.names], dtype=np.bool_)
+        exercised = (table.matrix != 0) & charged
+        lacking = exercised[unseen] & ~np.any(exercised[seen], axis=0)
+        predictable = ~np.any(lacking, axis=1)
+        seconds, by_weight, lack = self._nothing(len(unseen))
+        if predictable.any():
+            try:
+                fit, rows = self.fit(seen), table.select(unseen[predictable])
+                seconds[predictable], by_weight[predictable] = fit.predict(rows), fit.by_weight(rows)
+                lack[predictable] = lack_of_support(by_weight[predictable], self.support(seen))
+            except TooFewRowsError:
+                lacking = exercised[unseen]
+        needs = (tuple(table.names[i] for i in np.flatnonzero(row)) for row in lacking)
+        return Unseen(seconds, tuple(needs), by_weight, lack)
+
+    def left_out(self, folds: Sequence[object], fitted: Rows | None = None, asked: Rows | None = None) -> Unseen:
+        """Predict each row by a fit without the rows of its own fold, such as its group.
+
+        Rows with the fold None are in every fit and are not predicted. Fits use only the rows at the positions
+        `fitted`, and only rows at the positions `asked` are predicted (the others are NaN); by default all.
+        """
+        labels = np.array([-1 if fold is None else folds.index(fold) for fold in folds], dtype=np.int64)
+        fits, wanted = _flags(len(labels), fitted), _flags(len(labels), asked) & (labels >= 0)
+        seconds, by_weight, lack = self._nothing(len(labels))
+        needs: list[tuple[str, ...]] = [()] * len(labels)
+        for label in np.unique(labels[wanted]):
+            fold = np.flatnonzero(wanted & (labels == label))
+            unseen = self.predict(np.flatnonzero(fits & (labels != label)), fold)
+            seconds[fold], by_weight[fold], lack[fold] = unseen.seconds, unseen.by_weight, unseen.lack
+            for i, row in zip(fold, unseen.needs, strict=True):
+                needs[i] = row
+        return Unseen(seconds, tuple(needs), by_weight, lack)
+
+    def _nothing(self, rows: int) -> tuple[Floats, Floats, Floats]:
+        """Return seconds, those by weight, and the lack of support, of so many rows that are not predicted yet."""
+        return np.full(rows, np.nan), np.full((rows, len(self.table.model.weights)), np.nan), np.full(rows, np.nan)
+
+
+def _flags(count: int, places: Rows | None) -> npt.NDArray[np.bool_]:
+    flags = np.zeros(count, dtype=np.bool_)
+    flags[slice(None) if places is None else places] = True
+    return flags
+
+# }}}
+
+
+# {{{ facts that a fit chooses
+
+SOURCE = "chosen by cross-validation over groups of measured kernels"
+
+
+def with_chosen_facts(
+    measurements: Measurements, family: Family, options: FitOptions | None = None
+) -> Measurements:
+    r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
+
+    They are chosen one after the other, in the family's order: each is the candidate with the smallest mean over
+    kernels of :math:`|\log(t/p)|`, each row predicted by a fit without its group, with the facts that are chosen
+    already and with the first candidate of those that are not. Facts that are known already stay.
+    """
+    facts = measurements.facts
+    choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
+    groups = [row.group for row in measurements] if choices else []
+    if not groups:
+        return measurements
+    chosen = {key: values[0] for key, values in choices.items()}
+    losses: dict[tuple[FactValue, ...], float] = {}
+
+    def loss(candidate: Mapping[str, FactValue]) -> float:
+        key = tuple(candidate.values())
+        if key not in losses:
+            losses[key] = _loss(_with(measurements, candidate), family, options, groups)
+        return losses[key]
+
+    if len(set(groups)) > 1:
+        for key, values in choices.items():
+            chosen[key] = min(values, key=lambda value: loss({**chosen, key: value}))
+    return _with(measurements, chosen)
+
+
+def _loss(measurements: Measurements, family: Family, options: FitOptions | None, groups: list[str]) -> float:
+    table = build_design(measurements, family, options)
+    unseen = Refits(table, family, options).left_out(groups)
+    by_kernel: dict[str, list[float]] = defaultdict(list)
+    for row, seconds, time in zip(measurements, unseen.seconds, table.times, strict=True):
+        if np.isfinite(seconds) and seconds > 0:
+            by_kernel[row.kernel].append(abs(float(np.log(time / seconds))))
+    return float(np.mean([np.mean(errors) for errors in by_kernel.values()])) if by_kernel else np.inf
+
+
+def _with(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
+    chosen = {key: Fact(value, "", SOURCE) for key, value in values.items()}
+    return measurements.with_facts(measurements.known_facts.updated(chosen))
+
+# }}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +192,26 @@ class FamilyFits(Lazy):
 
     def design_of(self, others: Measurements) -> Design:
         """Return the design of other rows of the device."""
-        found = others.with_facts(self.known.facts) if self.family.choices else others
-        return build_design(found, self.family, self.options)
+        known = others.with_facts(self.known.facts) if self.family.choices else others
+        return build_design(known, self.family, self.options)
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
         """Return the same fits with other tests; facts are not chosen and designs not made again."""
-        found = FamilyFits(self.measured, self.family, self.options, tests)
-        vars(found).update(known=self.known, design=self.design)  # where the cached properties keep them
-        return found
+        fits = FamilyFits(self.measured, self.family, self.options, tests)
+        vars(fits).update(known=self.known, design=self.design)  # where the cached properties keep them
+        return fits
+
+    @property
+    def weights(self) -> FittedWeights:
+        """The weights fitted to the measured rows, with what intervals and ties need from all rows."""
+        fitted = fitted_weights(self.known, self.family, self.options, self.design)
+        update = {
+            "conformal": self.scores,
+            "measured": measured_range(self.design),
+            "scatter": self.scatter,
+            "anchored": self.anchored,
+        }
+        return fitted.model_copy(update=update)
 
     @cached_property
     def rows(self) -> tuple[Measurement, ...]:
@@ -104,30 +253,31 @@ class FamilyFits(Lazy):
         """Conformal scores of all rows, each by a fit without its group."""
         return self._calibrated(np.arange(len(self.rows)))
 
+    def scores_without(self, group: str) -> Conformal:
+        """Return the scores of the other groups' rows, with scales that rest on these rows alone."""
+        return self._calibrated(np.array([i for i, row in enumerate(self.rows) if row.group != group], dtype=np.int64))
+
     @cached_property
     def scatter(self) -> Scatter | None:
         """Errors between variants of one measurement kernel at the same sizes; None where none has two variants."""
-        found, count = self._without_group, len(self.seen)
-        return estimate_scatter(cells_of(self.rows[:count], self.refits.table.times, found.seconds[:count]))
+        count = len(self.seen)
+        seconds = self._without_group.seconds[:count]
+        return estimate_scatter(cells_of(self.rows[:count], self.refits.table.times, seconds))
 
     @cached_property
     def anchored(self) -> Anchored | None:
         """Errors of predictions that are scaled at the smallest size; None where no kernel has two sizes."""
         return anchored_errors(self.rows, self.refits.table.times, self._without_group, measured=len(self.seen))
 
-    def scores_without(self, group: str) -> Conformal:
-        """Return the scores of the other groups' rows, with scales that rest on these rows alone."""
-        return self._calibrated(np.array([i for i, row in enumerate(self.rows) if row.group != group], dtype=np.int64))
-
-    def by_weight(self, found: Unseen) -> dict[str, Floats]:
+    def by_weight(self, unseen: Unseen) -> dict[str, Floats]:
         """Return the seconds that rest on each fitted weight in predictions, by the weight's name."""
-        return {} if found.by_weight is None else {name: found.by_weight[:, i] for name, i in self._columns.items()}
+        return {} if unseen.by_weight is None else {name: unseen.by_weight[:, i] for name, i in self._columns.items()}
 
     def _calibrated(self, rows: Rows) -> Conformal:
-        found, columns = self._without_group.of(rows), [*self._columns.values()]
-        own = replace(found, by_weight=None if found.by_weight is None else found.by_weight[:, columns])
+        unseen, columns = self._without_group.of(rows), [*self._columns.values()]
+        by_weight = None if unseen.by_weight is None else unseen.by_weight[:, columns]
         groups = [self.rows[i].group for i in rows]
-        return calibrate(own, self.refits.table.times[rows], groups, self._support)
+        return calibrate(replace(unseen, by_weight=by_weight), self.refits.table.times[rows], groups, self._support)
 
     @cached_property
     def _without_group(self) -> Unseen:
@@ -142,5 +292,30 @@ class FamilyFits(Lazy):
     @cached_property
     def _support(self) -> dict[str, float]:
         """Support of each of these weights in the fit to all measured rows."""
-        found = self.refits.support(self.seen)
-        return {name: float(found[i]) for name, i in self._columns.items()}
+        support = self.refits.support(self.seen)
+        return {name: float(support[i]) for name, i in self._columns.items()}
+
+
+def fit_weights(measurements: Measurements, family: str | Family, options: FitOptions | None = None) -> FittedWeights:
+    """Fit a family's weights to the measurements of one device by relative least squares, without intervals.
+
+    Raises
+    ------
+    UnknownFamilyError
+        If there is no such family.
+    BadTimesError, BadFeatureValuesError
+        If the measurements cannot be fitted to.
+    TooFewRowsError
+        If there are fewer usable measurements than features they exercise.
+    ConfoundedFeaturesError
+        If the rows cannot tell features apart and the options forbid to merge them.
+    MissingFactError
+        If the family needs an unknown fact of the device, and the options do not say that it is fitted.
+
+    Warns
+    -----
+    MixedDriversWarning
+        The measurements are of several versions of the driver.
+    """
+    fits = FamilyFits(measurements, find_family(family), options or FitOptions())
+    return fitted_weights(fits.known, fits.family, fits.options, fits.design)

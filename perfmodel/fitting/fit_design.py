@@ -1,23 +1,47 @@
-"""A family's weights from a design, linear or not."""
+"""A family's weights from a design, linear or not, and the value of them that a weights file keeps."""
 
 from __future__ import annotations
 
+import hashlib
+import math
+import warnings
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
-from perfmodel.errors import TooFewRowsError
+from perfmodel.errors import MixedDriversWarning, TooFewRowsError
 from perfmodel.expressions.expression import Expression
-from perfmodel.fitting.design import Design
-from perfmodel.fitting.linear.diagnosis import Mark
-from perfmodel.fitting.linear.estimators import RelativeLeastSquares
-from perfmodel.fitting.linear.least_squares import Array
-from perfmodel.fitting.nonlinear.estimator import RelativeNonlinearLeastSquares
-from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.resources.estimator import ResourceFit, ResourceModel, fit_resources
-from perfmodel.fitting.threads import single_threaded
+from perfmodel.fitting import weights_file
+from perfmodel.fitting.design import Design, label
+from perfmodel.fitting.estimators import RelativeLeastSquares, RelativeNonlinearLeastSquares
+from perfmodel.fitting.least_squares import Array
+from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
+from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, Mark
 from perfmodel.models.binding import weight_name
 from perfmodel.models.model import Family
+
+if TYPE_CHECKING:
+    from perfmodel.store import Measurements
+
+
+def single_threaded() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS and LAPACK run in the calling thread alone.
+
+    How sums are split over threads changes their last bits; and two threads on cores that others use as well wait for
+    each other far longer than the work takes.
+    """
+    limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limits
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
 
 _GIVEN: tuple[Mark, ...] = ("given",)
 DEFAULT_SHARPNESS = 3.0
@@ -43,20 +67,10 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
-    """Weights and what is known of them.
+    """Weights by their names, with what is known of them, and the estimator that found them.
 
-    Parameters
-    ----------
-    names
-        The weights' names.
-    coefficients, errors
-        Their values and standard errors, infinite where there is none, shape (n_weights,).
-    marks
-        Their marks (:data:`~perfmodel.fitting.linear.diagnosis.MEANING`).
-    confounded
-        Groups of weights that the rows cannot tell apart.
-    estimator
-        What found them; where the device's facts give them all, what evaluates the model.
+    `coefficients` and their standard `errors`, infinite where there is none, have the shape (n_weights,). Weights in a
+    group of `confounded` ones cannot be told apart by the rows.
     """
 
     names: tuple[str, ...]
@@ -83,8 +97,7 @@ class DesignFit:
             order = [table.names.index(weight.removeprefix("w_")) for weight in table.model.weights]
             return np.asarray(self.estimator.by_weight(table.matrix)[:, order])
         columns = dict(zip(table.names, table.matrix.T, strict=True))
-        found: Array = table.model.jacobian(columns, values) * values
-        return found
+        return np.asarray(table.model.jacobian(columns, values) * values)
 
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
@@ -102,12 +115,11 @@ def fit_to_design(table: Design, family: Family, options: FitOptions | None = No
 def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
     if not table.names or not len(table.times):
         raise TooFewRowsError(len(table.times), table.names)
-    found = RelativeLeastSquares(
-        nonnegative=options.nonnegative, ridge=options.ridge, loss=options.loss,
-        merge=options.merge, names=table.names,
-    ).fit(table.matrix, table.times, table.row_weights)  # fmt: skip
-    groups = tuple(tuple(table.names[i] for i in group) for group in found.confounded_)
-    return DesignFit(table.names, found.coef_, found.standard_errors_, found.marks_, groups, found)
+    fit = RelativeLeastSquares(
+        nonnegative=options.nonnegative, ridge=options.ridge, loss=options.loss, merge=options.merge, names=table.names
+    ).fit(table.matrix, table.times, table.row_weights)
+    groups = tuple(tuple(table.names[i] for i in group) for group in fit.confounded_)
+    return DesignFit(table.names, fit.coef_, fit.standard_errors_, fit.marks_, groups, fit)
 
 
 def _take_given(table: Design) -> DesignFit:
@@ -123,14 +135,12 @@ def _fit_resources(table: Design, family: Family) -> DesignFit:
         raise TooFewRowsError(len(table.times), table.model.weights)
     places = {name: k for k, name in enumerate(table.names)}
     sharpness = next(iter(table.known.values()), DEFAULT_SHARPNESS)
-    form = ResourceModel(
-        {name: tuple(places[own] for own in some) for name, some in family.resources.items()}, sharpness
-    )
-    found = fit_resources(form, table.matrix, table.times, table.row_weights)
+    columns = {name: tuple(places[part] for part in parts) for name, parts in family.resources.items()}
+    fit = fit_resources(ResourceModel(columns, sharpness), table.matrix, table.times, table.row_weights)
     known = tuple(table.known) or ("w_sharpness",)
     return DesignFit(
-        (*(f"w_{name}" for name in table.names), *known), np.append(found.coef_, sharpness),
-        np.append(found.standard_errors_, 0.0), (*found.marks_, _GIVEN), (), found,
+        (*(f"w_{name}" for name in table.names), *known), np.append(fit.coef_, sharpness),
+        np.append(fit.standard_errors_, 0.0), (*fit.marks_, _GIVEN), (), fit,
     )  # fmt: skip
 
 
@@ -138,19 +148,80 @@ def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> Design
     model, given = table.model, table.known
     if not 0 < len(model.weights) <= len(table.times):
         raise TooFewRowsError(len(table.times), model.weights)
-    own = {weight.name: weight for weight in family.weights if weight.name in model.weights}
-    found = RelativeNonlinearLeastSquares(
+    bounded = [weight for weight in family.weights if weight.name in model.weights]
+    fit = RelativeNonlinearLeastSquares(
         expression=model,
         nonnegative=True,
-        start={name: weight.start for name, weight in own.items() if weight.start is not None},
-        bounds={name: (weight.lower, weight.upper) for name, weight in own.items()},
+        start={weight.name: weight.start for weight in bounded if weight.start is not None},
+        bounds={weight.name: (weight.lower, weight.upper) for weight in bounded},
         starts=options.starts, loss=options.loss, random_state=options.seed, names=table.names,
     ).fit(table.matrix, table.times, table.row_weights)  # fmt: skip
     names = tuple(weight_name(family, name) for name in model.weights)
-    groups = tuple(tuple(names[i] for i in group) for group in found.confounded_)
+    groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
     return DesignFit(
-        (*names, *given),
-        np.append(found.coef_, list(given.values())),
-        np.append(found.standard_errors_, np.zeros(len(given))),
-        (*found.marks_, *(_GIVEN,) * len(given)), groups, found,
+        (*names, *given), np.append(fit.coef_, list(given.values())),
+        np.append(fit.standard_errors_, np.zeros(len(given))), (*fit.marks_, *(_GIVEN,) * len(given)), groups, fit,
     )  # fmt: skip
+
+
+def fitted_weights(measurements: Measurements, family: Family, options: FitOptions, table: Design) -> FittedWeights:
+    """Fit a family to the design of the measurements, and return what a weights file keeps of it, without intervals."""
+    if measurements.mixture:
+        warnings.warn(measurements.mixture, MixedDriversWarning, stacklevel=3)
+    fit = fit_to_design(table, family, options)
+    errors = weights_file.relative_errors(fit.predict(table), table.times)
+    facts = None if family.plain_sum else measurements.facts
+    return FittedWeights(
+        family=family.name,
+        definition=family.definition,
+        definition_sha256=family.sha256,
+        facts=facts.to_json() if facts else None,
+        device=measurements.device,
+        subgroup_size=table.subgroup_size,
+        options=options,
+        rows=len(table.times),
+        measurements=rows_hash(measurements),
+        rank=fit.estimator.rank_,
+        condition=fit.estimator.condition_,
+        degrees_of_freedom=fit.estimator.degrees_of_freedom_,
+        converged=fit.estimator.converged_,
+        residuals=weights_file.Residuals(
+            geometric_mean=weights_file.geometric_mean_error(errors),
+            median=float(np.median(errors)),
+            largest=float(errors.max()),
+        ),
+        notes=(*measurements.notes, *_notes(fit)),
+        features=tuple(sorted(fit.names)),
+        weights=_weights(fit, family),
+    )
+
+
+def rows_hash(measurements: Measurements) -> str:
+    """Return the SHA-256 of the rows of measurements, whatever their order.
+
+    Of each row it covers the kernel, the variant, the sizes, the hash of the counts and the time.
+    """
+    lines = (f"{label(row)} {row.counts_hash} {row.seconds!r}" for row in measurements)
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+
+
+def _weights(fit: DesignFit, family: Family) -> dict[str, FittedWeight]:
+    """Return the weights by their names, in the order of these."""
+    rows = zip(fit.names, fit.coefficients, fit.errors, fit.marks, strict=True)
+    return {
+        name: FittedWeight(
+            value=float(value),
+            unit=family.weight_unit(name),
+            standard_error=float(error) if math.isfinite(error) else None,
+            marks=marks,
+        )
+        for name, value, error, marks in sorted(rows, key=lambda row: row[0])
+    }
+
+
+def _notes(fit: DesignFit) -> tuple[str, ...]:
+    apart = "not told apart by the measurements (only what they cost together is known)"
+    notes = [f"{apart}: {', '.join(group)}" for group in fit.confounded]
+    if not fit.estimator.converged_:
+        notes.append("the fit did not come to rest; its weights are the best that were met")
+    return tuple(notes)

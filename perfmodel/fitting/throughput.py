@@ -36,7 +36,7 @@ from scipy.optimize import nnls
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
 from perfmodel.facts import Fact
 from perfmodel.fitting.design import label
-from perfmodel.fitting.linear.least_squares import Array
+from perfmodel.fitting.least_squares import Array
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
@@ -345,9 +345,9 @@ def with_measured_facts(measurements: Measurements) -> Measurements:
     """Return measurements of one device whose facts include those that the measurements themselves give.
 
     A fact that the device reports, or that ``facts.yaml`` gives, replaces a measured one, and a measured roof
-    (:mod:`perfmodel.fitting.throughput`) replaces the result of the regression
-    (:mod:`perfmodel.fitting.throughput`). Each fact keeps its source. Facts that cannot be derived,
-    for example because counts of an earlier version hold no dataflow, are left out.
+    (:mod:`perfmodel.fitting.throughput`) replaces the result of the regression (:mod:`perfmodel.fitting.throughput`).
+    Each fact keeps its source. Facts that cannot be derived, for example because counts of an earlier version hold no
+    dataflow, are left out.
     """
     if not len(measurements):
         return measurements

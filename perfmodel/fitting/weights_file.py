@@ -6,27 +6,20 @@ import math
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
+from perfmodel import errors
 from perfmodel.documents import MOST_LANES, Schema, json_text, one_line, read_file, reading, require, value_of
-from perfmodel.errors import (
-    DocumentError,
-    FactsFormatError,
-    FamilyDiffersError,
-    FamilyUnaskedError,
-    UnknownFeatureError,
-    WeightsDeviceError,
-    WeightsFileError,
-)
+from perfmodel.errors import WeightsFileError
 from perfmodel.facts import DeviceFacts
-from perfmodel.fitting.linear.diagnosis import Mark
-from perfmodel.fitting.options import FitOptions
-from perfmodel.fitting.uncertainty.anchored import Anchored
-from perfmodel.fitting.uncertainty.conformal import Conformal
-from perfmodel.fitting.uncertainty.measured_range import Measured
-from perfmodel.fitting.uncertainty.selection import Scatter
+from perfmodel.fitting.anchored import Anchored
+from perfmodel.fitting.cautions import Measured
+from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.selection import Scatter
 from perfmodel.io import is_standard_output, write_whole
 from perfmodel.models import named_family
 from perfmodel.models.model import EXPRESSION, Family, Weight
@@ -35,6 +28,55 @@ SCHEMA = "perfmodel.weights/2"
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 STRICT = ConfigDict(frozen=True, extra="forbid")
+
+
+class FitOptions(BaseModel):
+    """How a fit is made; see :class:`~perfmodel.fitting.RelativeLeastSquares`.
+
+    Parameters
+    ----------
+    nonnegative
+        Whether weights below zero are ruled out. In a family with an expression they always are, and its own weights
+        keep their own bounds.
+    ridge
+        How strongly weights are drawn to zero (linear families).
+    loss
+        ``linear``, ``huber``, ``soft_l1`` or ``cauchy``.
+    merge
+        Whether features that the rows cannot tell apart share one cost, with a note, instead of being refused (linear
+        families).
+    weighting
+        ``equal`` for every row whose visits agree (:func:`~perfmodel.fitting.design.agreement_weights`), or by
+        measured ``noise`` (:func:`~perfmodel.fitting.noise_weights`).
+    fit_facts
+        Whether a weight is fitted where the device's facts do not give it; otherwise a family that needs such a fact
+        is refused.
+    starts, seed
+        Number of starting points, and the seed they are drawn with (families with an expression).
+    """
+
+    model_config = STRICT
+    nonnegative: bool = False
+    ridge: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    loss: str = "linear"
+    merge: bool = True
+    weighting: Literal["equal", "noise"] = "equal"
+    fit_facts: bool = True
+    starts: int = 8
+    seed: int = 0
+
+
+Mark: TypeAlias = Literal["barely", "one row", "at bound", "merged", "undetermined", "given"]
+
+MEANING: dict[Mark, str] = {
+    "barely": "its standard error is larger than itself",
+    "one row": "more than 90 % of what is known of it comes from one measurement",
+    "at bound": "it lies at its bound: zero, where weights below zero are ruled out",
+    "merged": "it shares what features that always occur together cost",
+    "given": "a fact of the device, not fitted",
+    "undetermined": "the measurements do not tell it from others; of all that fit the least is taken",
+}
+"""What each mark says of a weight."""
 
 
 class FittedWeight(BaseModel):
@@ -49,7 +91,7 @@ class FittedWeight(BaseModel):
     standard_error
         Of the value, in ``unit``; None where the measurements give none.
     marks
-        Warnings about it (:data:`perfmodel.fitting.linear.diagnosis.MEANING`).
+        Warnings about it (:data:`MEANING`).
     """
 
     model_config = STRICT
@@ -57,6 +99,44 @@ class FittedWeight(BaseModel):
     unit: str
     standard_error: Annotated[Finite, Field(ge=0)] | None = None
     marks: tuple[Mark, ...] = ()
+
+
+def intervals(coefficients: Any, standard_errors: Any, freedom: float, level: float = 0.9) -> npt.NDArray[np.float64]:
+    r"""Return :math:`w_i \pm t_\nu s_i` with Student's quantile at the level, shape (n, 2)."""
+    if freedom < 0.5:
+        return np.column_stack([np.full_like(coefficients, -np.inf), np.full_like(coefficients, np.inf)])
+    from scipy.special import stdtrit
+
+    half = stdtrit(freedom, (1 + level) / 2) * standard_errors
+    return np.column_stack([coefficients - half, coefficients + half])
+
+
+LEAST_ERROR = 1e-3
+"""Relative errors below this count as this, so that one lucky hit does not make a mean."""
+
+
+def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return :math:`|p - t| / t` for predicted and measured times of one shape [s].
+
+    Examples
+    --------
+    >>> relative_errors([1.5, 3.0], [1.0, 4.0]).tolist()
+    [0.5, 0.25]
+    """
+    p, t = np.asarray(predicted, dtype=np.float64), np.asarray(measured, dtype=np.float64)
+    return np.asarray(np.abs(p - t) / t)
+
+
+def geometric_mean_error(relative: npt.ArrayLike) -> float:
+    """Return the geometric mean of relative errors, each at least 0.1 %; NaN of none.
+
+    Examples
+    --------
+    >>> round(geometric_mean_error([0.1, 0.4]), 12), round(geometric_mean_error([0.0, 0.1]), 12)
+    (0.2, 0.01)
+    """
+    floored = np.maximum(np.asarray(relative, dtype=np.float64), LEAST_ERROR)
+    return float(np.exp(np.mean(np.log(floored)))) if floored.size else float("nan")
 
 
 class Residuals(BaseModel):
@@ -84,7 +164,7 @@ class FittedWeights(BaseModel):
     rows
         Measurements that went into the fit.
     measurements
-        SHA-256 of these measurements (:func:`perfmodel.fitting.weights.rows_hash`).
+        SHA-256 of these measurements (:func:`perfmodel.fitting.fit_design.rows_hash`).
     rank, condition, degrees_of_freedom, converged
         As of :class:`~perfmodel.fitting.RelativeLeastSquares`.
     residuals
@@ -162,7 +242,7 @@ def folder_of(path: str | Path) -> Path:
     return Path(os.path.realpath(path)).parent
 
 
-def family_of(found: FittedWeights, path: str | Path = "") -> Family:
+def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
     """Return the family that weights belong to; no file is run for it.
 
     Raises
@@ -174,12 +254,12 @@ def family_of(found: FittedWeights, path: str | Path = "") -> Family:
     ExpressionError
         If it is an expression that cannot be used.
     """
-    if found.family_file:
-        raise FamilyUnaskedError(path, found.family_file)
-    if not found.definition:
-        return named_family(found.family)
-    units = (Weight(name, weight.unit) for name, weight in found.weights.items())
-    return Family.from_expression(found.definition.removeprefix(EXPRESSION), found.family, weights=units)
+    if fitted.family_file:
+        raise errors.FamilyUnaskedError(path, fitted.family_file)
+    if not fitted.definition:
+        return named_family(fitted.family)
+    units = (Weight(name, weight.unit) for name, weight in fitted.weights.items())
+    return Family.from_expression(fitted.definition.removeprefix(EXPRESSION), fitted.family, weights=units)
 
 
 WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDER -o FILE)")
@@ -207,72 +287,67 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
     """
     try:
         with reading(path):
-            found = value_of(FittedWeights, read_file(path), WEIGHTS)
-        if found.facts is not None:
-            DeviceFacts.from_json(found.facts)
-    except DocumentError as error:
+            fitted = value_of(FittedWeights, read_file(path), WEIGHTS)
+        if fitted.facts is not None:
+            DeviceFacts.from_json(fitted.facts)
+    except errors.DocumentError as error:
         raise WeightsFileError(str(path), error.problem) from error
-    except FactsFormatError as error:
+    except errors.FactsFormatError as error:
         raise WeightsFileError(str(path), f"has facts of a device that cannot be used: it {error.problem}") from error
-    _check_names(path, found)
-    if found.family_file:
-        file = os.path.normpath(folder_of(path) / found.family_file)
-        found = found.model_copy(update={"definition": file})
+    _check_names(path, fitted)
+    if fitted.family_file:
+        file = os.path.normpath(folder_of(path) / fitted.family_file)
+        fitted = fitted.model_copy(update={"definition": file})
     if family is None:
-        family = family_of(found, path)
+        family = family_of(fitted, path)
     else:
-        _check_family(path, found, family)
-    for name, weight in found.weights.items():
+        _check_family(path, fitted, family)
+    for name, weight in fitted.weights.items():
         _check_weight(path, family, name, weight)
-    _check_complete(path, family, found)
-    if device is not None and device != found.device:
-        raise WeightsDeviceError(str(path), found.device, device)
-    return found
-
-
-def _check_family(path: str | Path, found: FittedWeights, given: Family) -> None:
-    """Check that a given family is that of the fit. A value without a source is the caller's own code."""
-    if given.name != found.family:
-        raise FamilyDiffersError(str(path), f"was fitted with the family '{found.family}', not with '{given.name}'")
-    then, now = found.definition_sha256 or found.definition, given.sha256 or given.definition
-    if not then or not now or then == now:
-        return
-    if found.family_file and not found.definition_sha256:
-        raise FamilyDiffersError(str(path), "does not keep the SHA-256 of its family's file")
-    raise FamilyDiffersError(
-        str(path), f"was fitted with another version of the family '{given.name}' ({then:.60}, now {now:.60})"
-    )
-
-
-def _check_names(path: str | Path, found: FittedWeights) -> None:
-    missing = sorted(set(found.features) - set(found.weights))
-    extra = sorted(set(found.weights) - set(found.features))
-    if missing or extra:
-        said = [f"lacks {', '.join(missing)}"] * bool(missing)
-        said += [f"has {', '.join(extra)}, which its own list of features does not"] * bool(extra)
-        raise WeightsFileError(str(path), " and ".join(said))
-
-
-def _check_complete(path: str | Path, family: Family, found: FittedWeights) -> None:
-    """Refuse a file without a weight of a family of resources: an older version of the family did not have it."""
-    missing = [one.name for one in family.weights if one.name not in found.weights] if family.resources else []
+    missing = [one.name for one in family.weights if one.name not in fitted.weights] if family.resources else []
     if missing:
         problem = f"lacks {', '.join(missing)}: it is of an older version of {family.name}; fit the weights again"
         raise WeightsFileError(str(path), problem)
+    if device is not None and device != fitted.device:
+        raise errors.WeightsDeviceError(str(path), fitted.device, device)
+    return fitted
+
+
+def _check_family(path: str | Path, fitted: FittedWeights, given: Family) -> None:
+    """Check that a given family is that of the fit. A value without a source is the caller's own code."""
+    if given.name != fitted.family:
+        problem = f"was fitted with the family '{fitted.family}', not with '{given.name}'"
+        raise errors.FamilyDiffersError(str(path), problem)
+    then, now = fitted.definition_sha256 or fitted.definition, given.sha256 or given.definition
+    if not then or not now or then == now:
+        return
+    problem = f"was fitted with another version of the family '{given.name}' ({then:.60}, now {now:.60})"
+    if fitted.family_file and not fitted.definition_sha256:
+        problem = "does not keep the SHA-256 of its family's file"
+    raise errors.FamilyDiffersError(str(path), problem)
+
+
+def _check_names(path: str | Path, fitted: FittedWeights) -> None:
+    missing = sorted(set(fitted.features) - set(fitted.weights))
+    extra = sorted(set(fitted.weights) - set(fitted.features))
+    problems = [f"lacks {', '.join(missing)}"] * bool(missing)
+    problems += [f"has {', '.join(extra)}, which its own list of features does not"] * bool(extra)
+    if problems:
+        raise WeightsFileError(str(path), " and ".join(problems))
 
 
 def _check_weight(path: str | Path, family: Family, name: str, weight: FittedWeight) -> None:
-    own = {one.name: one for one in family.weights}
-    if name not in own and not family.takes(name):
+    declared = {one.name: one for one in family.weights}.get(name)
+    if declared is None and not family.takes(name):
         raise WeightsFileError(str(path), f"has '{name}', no weight of {family.name}")
     low, high = -math.inf if family.plain_sum else 0.0, math.inf
-    if name in own:
-        low, high = own[name].lower, own[name].upper
+    if declared is not None:
+        low, high = declared.lower, declared.upper
     if not low <= weight.value <= high:
         raise WeightsFileError(str(path), f"has '{name}' = {weight.value!r}, not from {low} to {high}")
     try:
         unit = family.weight_unit(name)
-    except UnknownFeatureError as error:
+    except errors.UnknownFeatureError as error:
         raise WeightsFileError(str(path), f"has '{name}', which is no feature") from error
     if weight.unit != unit:
         raise WeightsFileError(str(path), f"has '{name}' in {weight.unit}, not {unit}")

@@ -15,7 +15,7 @@ import numpy as np
 
 from perfmodel.counts.launch_limits import check_launch
 from perfmodel.errors import BrokenDeviceError
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
 from perfmodel.kernels import Parameters
 from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration

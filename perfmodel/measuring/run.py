@@ -49,7 +49,7 @@ def measure(
         The settings: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
     choose : Chooser, optional
         Chooses batch by batch which configurations are measured, as
-        :func:`perfmodel.fitting.choice.candidates.chooser` does; by default all are.
+        :func:`perfmodel.fitting.choice.chooser` does; by default all are.
     client : distributed.Client, optional
         Measure on the device of this Dask scheduler's workers (``perfmodel worker``); the store stays here.
 

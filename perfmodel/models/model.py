@@ -14,7 +14,7 @@ from perfmodel.documents import one_line, require
 from perfmodel.errors import ExpressionError
 from perfmodel.expressions.expression import parse, weight_units
 from perfmodel.expressions.trees import children
-from perfmodel.facts.fact import FactValue
+from perfmodel.facts import FactValue
 from perfmodel.features import matches, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
@@ -94,7 +94,7 @@ class Family(Lazy):
         Whether a prediction is the sum of its terms.
     resources
         The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with one
-        weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources.estimator` then fits it.
+        weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources` then fits it.
     choices
         Facts of a device, with their candidates, that a fit chooses by cross-validation where they are not known.
     words, advice

@@ -18,10 +18,10 @@ import numpy as np
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import check_exact
 from perfmodel.errors import AnchorError, AssumptionError, ParameterError, PerfModelError, VariantError
-from perfmodel.fitting.uncertainty.cautions import SuspiciousAnchor
-from perfmodel.fitting.uncertainty.conformal import check_level
+from perfmodel.fitting.cautions import SuspiciousAnchor
+from perfmodel.fitting.conformal import check_level
 from perfmodel.lazy import Lazy
-from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.model import Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Variant, attempt, made
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
     from numpy.typing import NDArray
 
-    from perfmodel.fitting.uncertainty.selection import Scatter
+    from perfmodel.fitting.selection import Scatter
     from perfmodel.predicting.model import FittedModel
 
 ROWS = 50_000

@@ -11,8 +11,8 @@ import numpy as np
 from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ParameterError, PerfModelError
-from perfmodel.fitting.uncertainty.conformal import check_level
-from perfmodel.fitting.uncertainty.selection import difference_quantile, probabilities_of_best, smallest_set
+from perfmodel.fitting.conformal import check_level
+from perfmodel.fitting.selection import difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.predictions import Anchor, Predicted, Predicting, Predictions
 from perfmodel.processes.variants import Variant
@@ -20,8 +20,8 @@ from perfmodel.processes.variants import Variant
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from perfmodel.fitting.uncertainty.cautions import Caution
-    from perfmodel.fitting.uncertainty.selection import Scatter
+    from perfmodel.fitting.cautions import Caution
+    from perfmodel.fitting.selection import Scatter
     from perfmodel.predicting.model import FittedModel
     from perfmodel.progress import Progress
 
@@ -40,7 +40,7 @@ class RankedVariant:
     name
         Name of the variant.
     seconds, interval, cautions, terms, unmeasured
-        As of :class:`perfmodel.predicting.prediction.Prediction`, at one size.
+        As of :class:`perfmodel.predicting.model.Prediction`, at one size.
     fastest
         Probability that it is the fastest of all [1]; None where the model cannot tell ties
         (:func:`perfmodel.predicting.ranking.with_ties`).
@@ -258,7 +258,7 @@ def with_ties(
     Of independent errors :math:`\sigma e_i` of the log times, a variant is *tied* with the one predicted fastest if it
     is faster in truth with a probability above one minus the level: :math:`\log(p_i/p_1) < \sigma q` with :math:`q` the
     quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order that hold the
-    fastest with the probability `level` (:mod:`perfmodel.fitting.uncertainty.selection`).
+    fastest with the probability `level` (:mod:`perfmodel.fitting.selection`).
 
     Without a scatter, or where a predicted time is not above zero or not finite, nothing is said of ties.
 

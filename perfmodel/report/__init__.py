@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from perfmodel.lazy import loader
 
 if TYPE_CHECKING:
+    from perfmodel.compare.comparison import error_table
+    from perfmodel.compare.contenders import families_csv, families_document, families_table
     from perfmodel.compare.protocols import Judged
-    from perfmodel.compare.tables import error_table, families_csv, families_document, families_table
     from perfmodel.display import columns_text, percent, seconds_text
     from perfmodel.report.evaluation import (
         document,
@@ -49,11 +50,11 @@ _HOMES = {
     "Judged": ".compare.protocols",
     "columns_text": ".display",
     "document": "evaluation",
-    "error_table": ".compare.tables",
+    "error_table": ".compare.comparison",
     "evaluation_text": "evaluation",
-    "families_csv": ".compare.tables",
-    "families_document": ".compare.tables",
-    "families_table": ".compare.tables",
+    "families_csv": ".compare.contenders",
+    "families_document": ".compare.contenders",
+    "families_table": ".compare.contenders",
     "figures_table": "evaluation",
     "percent": ".display",
     "picture_families": "families_picture",

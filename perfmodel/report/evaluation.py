@@ -13,9 +13,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
-from perfmodel.compare.comparison import kernels, time_cells
+from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
 from perfmodel.compare.protocols import Judged
-from perfmodel.compare.tables import unranked_note, withheld_note
 from perfmodel.display import csv_text, finite, fitted_text, percent
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.outliers import SPOILED
 from perfmodel.analyses.words import term_words
-from perfmodel.compare.tables import withheld_note
+from perfmodel.compare.comparison import withheld_note
 from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
 
 if TYPE_CHECKING:

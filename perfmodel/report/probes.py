@@ -9,10 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfmodel.errors import OptionError, PictureFormatError
-from perfmodel.facts.probed import probed_facts
-from perfmodel.facts.probed.caches import CHASE, CONFLICTS, LEVELS, LINE, bytes_text, capacities
-from perfmodel.facts.probed.execution import BARRIERS, DTYPES, LANES, NESTS, barrier_facts, together, triples
-from perfmodel.facts.probed.run import ProbeRun, newest, times
+from perfmodel.facts.probe_run import ProbeRun, newest, times
+from perfmodel.facts.probed import (
+    BARRIERS,
+    CHASE,
+    CONFLICTS,
+    DTYPES,
+    LANES,
+    LEVELS,
+    LINE,
+    NESTS,
+    barrier_facts,
+    bytes_text,
+    capacities,
+    probed_facts,
+    together,
+    triples,
+)
 from perfmodel.report.drawing import COLOURS, empty_figure, write_figure
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from perfmodel.display import in_words
 from perfmodel.documents import require
 from perfmodel.errors import PictureError
 from perfmodel.predicting.crossovers import Lead
-from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.model import Prediction
 from perfmodel.report.drawing import (
     COLOURS,
     LINES,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from perfmodel.fitting.uncertainty.selection import Scatter
+    from perfmodel.fitting.selection import Scatter
     from perfmodel.predicting.crossovers import Lead
     from perfmodel.predicting.ranking import RankedVariant
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import is_number, require
 from perfmodel.errors import PictureError
-from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report.drawing import FILLS, REST, axes_or_new, ink, legend_beside, members, quiet_grid, show_literally
 

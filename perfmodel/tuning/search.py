@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from perfmodel.errors import ReferenceOutputError
-from perfmodel.fitting.uncertainty.selection import Floats
+from perfmodel.fitting.selection import Floats
 from perfmodel.tuning.agreement import all_nan
 from perfmodel.tuning.belief import Belief, Outlook
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-    from perfmodel.fitting.uncertainty.selection import Scatter
-    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.fitting.selection import Scatter
+    from perfmodel.predicting.model import Prediction
 
 
 UNKNOWN_DEVIATION = 0.3

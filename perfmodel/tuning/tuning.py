@@ -15,7 +15,7 @@ from perfmodel import store
 from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
 from perfmodel.errors import PerfModelError, TuningError
-from perfmodel.fitting.uncertainty.conformal import check_level
+from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.predicting.predictions import Predicting
@@ -29,8 +29,7 @@ from perfmodel.tuning.user_kernel import Arguments, Variant
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.predicting.model import FittedModel, Prediction
     from perfmodel.store import Measurement
 
 #: One visit to each variant; those near the best are visited again in the end.

@@ -14,10 +14,9 @@ from typing import Any
 
 from perfmodel.calibration.recommended import find_weights
 from perfmodel.display import columns_text, seconds_text
-from perfmodel.fitting.uncertainty.selection import Scatter
+from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.model import load
-from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.model import Prediction, load
 from perfmodel.tuning.search import Race, belief_of
 from scripts.benchmarks.tuner_rivals import RANDOM, STRATEGIES, Run, rivals, space_table, summary
 from scripts.benchmarks.tuner_spaces import BENCHMARKS

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans

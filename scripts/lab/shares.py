@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from perfmodel.fitting.choice.candidates import candidates, measuring_s
-from perfmodel.fitting.choice.choice import Candidates, choose
+from perfmodel.fitting.choice import Candidates, candidates, choose, measuring_s
 from perfmodel.fitting.design import Design, Floats, Rows
-from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.heldout import Refits
-from perfmodel.fitting.metrics import geometric_mean_error, relative_errors
+from perfmodel.fitting.family_fits import FamilyFits, Refits
+from perfmodel.fitting.weights_file import geometric_mean_error, relative_errors
 from perfmodel.models import Family, find_family
 from perfmodel.store import Key
 

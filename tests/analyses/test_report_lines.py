@@ -10,7 +10,7 @@ from scipy.stats import t as student
 from perfmodel import store
 from perfmodel.analyses.report_lines import fact_lines, how_made, weight_lines
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.predicting.model import fit
 
 QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"

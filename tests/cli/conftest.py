@@ -12,7 +12,7 @@ from perfmodel.calibration import recommended
 from perfmodel.cli import application
 from perfmodel.errors import NoDeviceError
 from perfmodel.predicting.model import fit
-from tests.fitting.test_weights import measurements
+from tests.fitting.test_family_fits_weights import measurements
 
 SCALE = '''
 import loopy as lp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.fitting.test_weights import PLANTED
+from tests.fitting.test_family_fits_weights import PLANTED
 
 
 def document(result) -> dict:

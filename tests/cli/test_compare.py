@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 
 from perfmodel.compare.contenders import contenders
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 from tests.cli.test_compare_evaluate import DATA, run
 
 

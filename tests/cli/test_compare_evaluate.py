@@ -23,7 +23,7 @@ from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.models import find_family
 from perfmodel.report import predictions_csv
 from perfmodel.store import read
-from tests.fitting.uncertainty import by_hand
+from tests.fitting import by_hand
 from tests.recorded import POCL, SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.store.test_probes import CPU
 from typer.testing import CliRunner
 
 from perfmodel import store
 from perfmodel.cli import application
 from perfmodel.store.files import append_probe
-from tests.facts.probed.test_caches import capacity
+from tests.facts.test_probed_caches import capacity
+from tests.store.test_files_probes import CPU
 
 
 @pytest.fixture

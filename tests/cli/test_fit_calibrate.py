@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from perfmodel import store
 from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import read_device
 from perfmodel.opencl import find
 from perfmodel.predicting.model import load
 from perfmodel.store.files import read_probes

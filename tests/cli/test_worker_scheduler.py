@@ -18,7 +18,7 @@ from perfmodel import store
 from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
 from perfmodel.cli.worker import _Children, run_in_turns
-from perfmodel.facts.documents import read_device
+from perfmodel.facts import read_device
 from perfmodel.measuring import lock
 from perfmodel.measuring.remote.bench import resource
 from tests.cluster import cluster

@@ -8,7 +8,7 @@ from perfmodel.compare import compare
 from perfmodel.errors import MissingCountsError
 from perfmodel.predicting.model import fit
 from tests.compare.test_protocols import MEASURED
-from tests.fitting.test_weights import KERNELS, SIZES
+from tests.fitting.test_family_fits_weights import KERNELS, SIZES
 from tests.standins import Rows
 
 

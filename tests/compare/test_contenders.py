@@ -12,8 +12,7 @@ from perfmodel.compare import contenders as module
 from perfmodel.compare.contenders import contenders
 from perfmodel.errors import MissingFactError, UnknownFamilyError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.heldout import Refits
+from perfmodel.fitting.family_fits import FamilyFits, Refits
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from tests.compare.test_protocols import MEASURED, TESTS

@@ -11,7 +11,7 @@ from perfmodel import features
 from perfmodel.compare import evaluate
 from perfmodel.compare.protocols import ranks_of_sizes
 from perfmodel.errors import LevelError, UnknownFamilyError
-from tests.fitting.test_weights import KERNELS, measurements, seconds
+from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
 from tests.standins import Row, Rows
 
 GROUPS = {"empty": "empty", "add": "sums", "load": "copies", "tile": "tiles"}

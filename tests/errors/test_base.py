@@ -50,7 +50,7 @@ from perfmodel.errors import (
     WeightsDeviceError,
     WeightsFileError,
 )
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 
 
 def test_the_base_takes_a_text():

@@ -8,9 +8,7 @@ import re
 import pytest
 
 from perfmodel.errors import FactsFormatError, PerfModelError, UnknownFactError
-from perfmodel.facts import DeviceFacts, Fact, differences
-from perfmodel.facts.device_facts import assumed_facts, with_assumed_facts
-from perfmodel.facts.fact import KEYS
+from perfmodel.facts import KEYS, DeviceFacts, Fact, assumed_facts, differences, with_assumed_facts
 
 POCL = "Portable Computing Language"
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.errors import FactsFileError, FactsFormatError
-from perfmodel.facts import DeviceFacts
-from perfmodel.facts.documents import read_facts
-from perfmodel.facts.fact import KEYS, UNITS
+from perfmodel.facts import KEYS, UNITS, DeviceFacts, read_facts
 
 ROOT = Path(__file__).parents[2]
 

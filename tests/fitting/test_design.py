@@ -14,7 +14,7 @@ from perfmodel.fitting.design import build_design, label, stack
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from tests.fitting import toy_design
-from tests.fitting.test_weights import KERNELS
+from tests.fitting.test_family_fits_weights import KERNELS
 from tests.standins import Row, Rows
 
 LINEAR = Family("toy", "nowhere", ("op_float32_add", "work_groups", "global_load_*", "local_*"))

@@ -11,12 +11,12 @@ import pytest
 from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
-from perfmodel.fitting.uncertainty.conformal import fit_local_scale
-from perfmodel.fitting.uncertainty.selection import difference_quantile
+from perfmodel.fitting.conformal import fit_local_scale
+from perfmodel.fitting.selection import difference_quantile
 from perfmodel.models import find_family
 from perfmodel.predicting.model import fit
-from tests.fitting.test_weights import KERNELS, measurements
-from tests.fitting.uncertainty import by_hand
+from tests.fitting import by_hand
+from tests.fitting.test_family_fits_weights import KERNELS, measurements
 from tests.standins import Rows
 
 NOISE = FitOptions(weighting="noise")

@@ -12,7 +12,7 @@ from perfmodel.models import Family, find_family
 from perfmodel.models.binding import RunTime, weight_name
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load
-from tests.fitting.test_weights import KERNELS, measurements
+from tests.fitting.test_family_fits_weights import KERNELS, measurements
 from tests.standins import Row, Rows
 
 FAMILY = Family(

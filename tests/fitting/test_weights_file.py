@@ -12,13 +12,13 @@ import pytest
 from perfmodel.errors import ConfoundedFeaturesError, MissingFactError, WeightsFileError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design, fit_weights, read_weights
-from perfmodel.fitting.uncertainty.anchored import Anchored
-from perfmodel.fitting.uncertainty.conformal import Conformal
-from perfmodel.fitting.uncertainty.selection import Scatter
-from perfmodel.fitting.weights import rows_hash
+from perfmodel.fitting.anchored import Anchored
+from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.fit_design import rows_hash
+from perfmodel.fitting.selection import Scatter
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
-from tests.fitting.test_weights import KERNELS, PLANTED, SIZES, measurements
+from tests.fitting.test_family_fits_weights import KERNELS, PLANTED, SIZES, measurements
 from tests.standins import Rows
 
 FAMILY = "stevens_kloeckner_2016"

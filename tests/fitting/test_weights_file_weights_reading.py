@@ -13,7 +13,7 @@ from perfmodel.fitting import fit_weights, read_weights
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models.model import Family, Weight
 from perfmodel.predicting.model import fit, load
-from tests.fitting.test_weights import measurements
+from tests.fitting.test_family_fits_weights import measurements
 from tests.recorded import POCL
 
 

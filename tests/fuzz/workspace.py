@@ -10,12 +10,11 @@ from pathlib import Path
 
 from perfmodel import store
 from perfmodel.counts import cache as counts_cache
-from perfmodel.facts import DeviceFacts
-from perfmodel.facts.fact import Fact
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predicting.model import fit
 from tests.cli.conftest import KERNEL, VARIANTS
 from tests.cli.test_count_options import OPAQUE
-from tests.fitting.test_weights import measurements
+from tests.fitting.test_family_fits_weights import measurements
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "quickstart"

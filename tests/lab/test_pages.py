@@ -11,7 +11,7 @@ from perfmodel.store import read
 from perfmodel.store.files import append_probe
 from perfmodel.store.isolation import FILE
 from scripts.lab.pages import draw_isolation, draw_probes, trial_seconds
-from tests.facts.probed.test_caches import capacity
+from tests.facts.test_probed_caches import capacity
 from tests.recorded import DEVICES, POCL
 from tests.store.test_isolation import isolation, keep
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from perfmodel.cli import application
 from perfmodel.features import evaluate
-from perfmodel.fitting.choice.candidates import chooser
+from perfmodel.fitting.choice import chooser
 from perfmodel.measuring import bench, measure
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples, now

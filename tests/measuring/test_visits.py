@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from perfmodel import store
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.fact import KEYS
-from perfmodel.fitting.choice.candidates import chooser
+from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.fitting.choice import chooser
 from perfmodel.measuring import Campaign, measure, session
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError

@@ -8,8 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
-from perfmodel.facts import Fact
-from perfmodel.facts.documents import published
+from perfmodel.facts import Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.binding import bind
 from perfmodel.quantities.case import Case

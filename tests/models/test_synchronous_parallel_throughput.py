@@ -8,8 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.documents import published
+from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.binding import bind, known_weights
 from perfmodel.quantities.case import Case

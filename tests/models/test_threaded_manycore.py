@@ -10,8 +10,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.documents import published
+from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.binding import bind
 from perfmodel.quantities.case import Case

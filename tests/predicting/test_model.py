@@ -17,12 +17,12 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
 )
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.uncertainty.conformal import Conformal, LocalScale, WeightScale
-from perfmodel.fitting.uncertainty.measured_range import Measured
+from perfmodel.fitting.cautions import Measured
+from perfmodel.fitting.conformal import Conformal, LocalScale, WeightScale
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load
-from tests.fitting.test_weights import KERNELS, PLANTED, SIZES, measurements
+from tests.fitting.test_family_fits_weights import KERNELS, PLANTED, SIZES, measurements
 from tests.standins import Counts, Operation, Row, Rows, count
 
 MODEL = fit(measurements())

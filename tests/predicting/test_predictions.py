@@ -19,13 +19,13 @@ from perfmodel.errors import (
     UnmeasuredFeatureError,
     VariantError,
 )
-from perfmodel.fitting.uncertainty.anchored import Anchored
-from perfmodel.fitting.uncertainty.conformal import Conformal
+from perfmodel.fitting.anchored import Anchored
+from perfmodel.fitting.conformal import Conformal
 from perfmodel.predicting import predictions
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.predictions import Anchor, AnchoredModel, Predicting, scatter_of, together
 from perfmodel.predicting.ranking import rank
-from tests.fitting.test_weights import KERNELS, measurements, seconds
+from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
 from tests.priced import CUBE, MODEL, adding
 from tests.processes.variants import double
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import AnchorError, AssumptionError, LevelError, ParameterError, UnmeasuredFeatureError
-from perfmodel.fitting.uncertainty.anchored import Anchored
-from perfmodel.fitting.uncertainty.conformal import Conformal
-from perfmodel.fitting.uncertainty.selection import Scatter
+from perfmodel.fitting.anchored import Anchored
+from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import Anchor, Predicting, scatter_of, together
 from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking, rank, rankings, with_ties

@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.errors import MissingFactError, QuantitiesError
 from perfmodel.quantities.case import Case, computed
-from tests.fitting.test_weights import KERNELS
+from tests.fitting.test_family_fits_weights import KERNELS
 
 SIZES = np.array([[64], [128]])
 ONE, MANY = Case(KERNELS["add"], {"n": 64}, None, "mine"), Case(KERNELS["add"], {"n": SIZES}, None, "mine")

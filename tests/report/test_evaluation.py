@@ -15,7 +15,7 @@ from perfmodel.compare.protocols import Judged
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.report import document, figures_table, predictions_csv, predictions_table, weights_csv
 from perfmodel.report.evaluation import evaluation_text
-from tests.fitting.test_weights import PLANTED, measurements
+from tests.fitting.test_family_fits_weights import PLANTED, measurements
 
 FIRST = Evaluation(
     "A", "family", "first", 0.9,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.compare.test_tables_errors import ROWS
 
 import perfmodel as pm
 from perfmodel.compare import Evaluation
 from perfmodel.errors import OutputError
 from perfmodel.report.picture import picture_predicted_measured, plot_predicted_vs_measured, predicted_measured_figure
-from tests.compare.test_tables_errors import ROWS
 from tests.report.drawn import check_legible, labels, new_axes
 
 

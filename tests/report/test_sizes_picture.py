@@ -8,7 +8,7 @@ import pytest
 import perfmodel as pm
 from perfmodel.errors import PictureError
 from perfmodel.predicting.crossovers import Lead
-from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.model import Prediction
 from perfmodel.report.sizes_picture import BANDS, plot_sizes, size_text
 from tests.report.drawn import check_legible, labels, new_axes
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from perfmodel.display import interval_text
-from perfmodel.fitting.uncertainty.selection import Scatter
+from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.ranking import RankedVariant, with_ties
 from perfmodel.report.sweeps import ranking_table, ties_document, ties_text
 

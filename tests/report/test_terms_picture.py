@@ -7,7 +7,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.errors import PictureError
-from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report.terms_picture import bars_of, plot_terms
 from tests.report.drawn import check_legible, new_axes

@@ -25,7 +25,7 @@ from perfmodel.predicting.predictions import AnchoredModel, Predicting
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
 from perfmodel.tuning.anchoring import device_of, predict_anchored
 from tests.campaigns import build
-from tests.fitting.test_weights import measurements
+from tests.fitting.test_family_fits_weights import measurements
 from tests.machine import device, fake_device
 
 pytestmark = pytest.mark.device

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from perfmodel.fitting.uncertainty.selection import Scatter
+from perfmodel.fitting.selection import Scatter
 from perfmodel.tuning.search import NORMAL, UNKNOWN_DEVIATION, belief_of
 
 

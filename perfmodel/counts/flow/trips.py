@@ -13,7 +13,7 @@ import islpy as isl
 from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.points.cardinality import Cardinality, product
 from perfmodel.counts.points.factors import variable
-from perfmodel.counts.points.summation import BudgetSpentError, limited
+from perfmodel.counts.points.set_counter import BudgetSpentError, limited
 from perfmodel.counts.program.program import DeviceKernel, Domain, Loop, Node
 from perfmodel.counts.program.serialisation import access_places
 from perfmodel.counts.quasipoly.count import Count

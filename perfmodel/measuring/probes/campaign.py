@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from perfmodel import store as stored
-from perfmodel.facts.probed.run import Point, ProbeRun
+from perfmodel.facts.probe_run import Point, ProbeRun
 from perfmodel.io import replace_file
 from perfmodel.measuring import timing
 from perfmodel.measuring.bench import Bench

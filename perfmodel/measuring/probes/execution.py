@@ -1,4 +1,4 @@
-"""How a device executes: :mod:`perfmodel.facts.probed.execution` makes facts of these four probes.
+"""How a device executes: :mod:`perfmodel.facts.probed` makes facts of these four probes.
 
 - **Lanes**: two loops, and each lane makes all its trips in one of them; the order of lanes changes.
 - **Nests**: a chain of operations in each lane, straight, and inside of a loop with one trip. A compiler that runs
@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.facts.probed import execution as probed
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts import probed
+from perfmodel.facts.probe_run import Point
 from perfmodel.measuring.probes.probe import DTYPES, Earlier, Instrument, Probe, ProbeSettings
 
 FLOAT64 = """

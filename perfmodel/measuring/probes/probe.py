@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfmodel.facts.probed.run import Point, ProbeRun
+from perfmodel.facts.probe_run import Point, ProbeRun
 from perfmodel.measuring.subject import Enqueue
 from perfmodel.measuring.timing import sample
 from perfmodel.opencl import quiet_compiler

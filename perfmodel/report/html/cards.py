@@ -14,7 +14,7 @@ from perfmodel.analyses import balance, benefits
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
-from perfmodel.fitting.uncertainty.cautions import FarOutside
+from perfmodel.fitting.cautions import FarOutside
 from perfmodel.report.html.figures import LOWEST
 from perfmodel.report.html.values import KernelCard, LegendKey, Stat, TermBar
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perfmodel.analyses.benefits import Benefits
     from perfmodel.analyses.report_values import KernelTerms, ReportData, Share
     from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.fitting.uncertainty.cautions import Caution
+    from perfmodel.fitting.cautions import Caution
     from perfmodel.models import Family
 
 LEAST = 0.01

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from perfmodel.fitting.conformal import Unseen
 from perfmodel.fitting.design import Floats, Rows
-from perfmodel.fitting.heldout import Refits, Unseen
+from perfmodel.fitting.family_fits import Refits
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from perfmodel.compare.contenders import has_measured_weight
 from perfmodel.documents import read_file, value_of
 from perfmodel.errors import DocumentError, OptionError
 from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.options import FitOptions
+from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import families, find_family
 from scripts.lab.scoreboard.black_box import choose_black_box
 

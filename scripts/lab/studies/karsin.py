@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 
 #: The dissertation's platforms (Table 4.1), and the names of their facts.
 PLATFORMS: Mapping[str, str] = MappingProxyType(

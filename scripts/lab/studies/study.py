@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from perfmodel.compare.comparison import Comparisons
     from perfmodel.facts import DeviceFacts
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.prediction import Prediction
+    from perfmodel.predicting.model import FittedModel, Prediction
     from perfmodel.store import Measurements
 
 #: Records of one table: what stands in each column, by the column's name.

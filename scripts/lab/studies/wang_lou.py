@@ -12,7 +12,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 
 #: Section 3.3: instructions of the listing, those that access memory, and those before the first of these.
 INSTRUCTIONS, MEMORY_INSTRUCTIONS, FIRST_INSTRUCTIONS = 15, 3, 10

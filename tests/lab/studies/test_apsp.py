@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 from perfmodel.kernels import discover
 from perfmodel.quantities.case import Case
 from scripts.lab.studies.apsp import (

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.compare import Comparison
 from perfmodel.counts import count
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 from scripts.lab.experiments.apsp import STUDY
 from scripts.lab.studies import StudyData
 from scripts.lab.studies.apsp_claims import outliers_claim

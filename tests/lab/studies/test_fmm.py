@@ -11,7 +11,7 @@ import pytest
 from perfmodel.analyses.benefits import Benefits
 from perfmodel.calibration.kernel_choice import TEST_KERNELS, kernel_folder
 from perfmodel.counts import count
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 from perfmodel.kernels import discover
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes

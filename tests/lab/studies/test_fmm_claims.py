@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from perfmodel.facts.documents import published
+from perfmodel.facts import published
 from scripts.lab.experiments.fmm import STUDY
 from scripts.lab.studies import StudyData, fmm
 from scripts.lab.studies.fmm_claims import fmm_claims

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from perfmodel.errors import UnknownFactError
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.documents import published
+from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.fitting.throughput import throughput
 from perfmodel.store import read
 from scripts.lab.studies.karsin import PLATFORMS, gpu

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.errors import ForeignDeviceError
-from perfmodel.facts.probed.run import Point
+from perfmodel.facts.probe_run import Point
 from perfmodel.measuring.probes import campaign
 from perfmodel.measuring.probes.campaign import PROBES, measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH, Probe, ProbeSettings

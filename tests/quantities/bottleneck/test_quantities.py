@@ -7,7 +7,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import FlowUnknownError
-from perfmodel.facts.fact import KEYS
+from perfmodel.facts import KEYS
 from perfmodel.features import FEATURE_NAMES
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 from perfmodel.quantities.bottleneck.device import device_of

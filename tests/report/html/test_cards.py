@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.analyses.report_values import KernelTerms, Share
-from perfmodel.fitting.uncertainty.cautions import FarOutside, NoBounds, NotPositive
+from perfmodel.fitting.cautions import FarOutside, NoBounds, NotPositive
 from perfmodel.models import Family, families
 from perfmodel.report.html.cards import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels
 

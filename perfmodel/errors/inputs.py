@@ -1,0 +1,284 @@
+"""What goes wrong with what a user gives: options, arguments, kernel files, and other tuners' results."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import InitVar, field
+from pathlib import Path
+from typing import ClassVar
+
+from perfmodel.errors.base import AdviceError, PerfModelError, PerfModelWarning, underlined
+
+#: Characters that an error shows of what a user's file raised.
+_LONGEST = 500
+
+
+class OptionError(AdviceError):
+    """An option of the command line is unknown in this place, or contradicts another."""
+
+
+class SizeOptionError(PerfModelError, ValueError):
+    """A size on the command line cannot be used; the text underlines the characters at fault."""
+
+    text: str  # of the option
+    start: int = 0  # first character of `text` at fault
+    end: int = 1
+    problem: str = "no size"
+    advice: str = "give NAME=SIZES, as n=1024"
+    option: str = "-p"
+
+    def __str__(self) -> str:
+        text = self.text if len(self.text) <= 80 else f"{self.text[:39]}...{self.text[-38:]}"
+        said = f"'{self.option} {text}' gives {self.problem}"
+        return f"{said}\n{underlined(self.text, self.start, self.end)}\n{self.advice}."
+
+
+class JobsError(PerfModelError, ValueError):
+    """The number of processes is none."""
+
+    found: object
+    message = "jobs={found!r}; give the number of processes, such as 2, or -1 for one on each core."
+
+
+class ArgumentError(PerfModelError, TypeError):
+    """A function of the interface was given a value of a type that it does not take."""
+
+    argument: str  # as a call writes it
+    found: str
+    allowed: str
+    message = "{argument} is {found}; give {allowed}."
+
+
+class NoDocstringsError(PerfModelError, ImportError):
+    """Python removes docstrings, which Loopy needs when it is imported."""
+
+    message = """Python was started without docstrings (-OO, or PYTHONOPTIMIZE=2), and Loopy cannot be imported then;
+    leave PYTHONOPTIMIZE unset, or set it to 1."""
+
+
+class MissingExtraError(PerfModelError, ImportError):
+    """A library that is needed only for this is not installed."""
+
+    library: str
+    extra: str  # of perfmodel, which installs the library
+    message = """this needs {library}, which is not installed; install it with: pip install 'perfmodel[{extra}]', or in
+    a clone: pip install -e '.[{extra}]'."""
+
+
+class KernelFileMissingError(PerfModelError, FileNotFoundError):
+    """There is no such kernel file or folder, or nothing in it."""
+
+    path: str | Path
+    wanted: str
+    message = "no kernel file at '{path}'; give the path of {wanted}."
+
+
+class KernelFileSyntaxError(PerfModelError, ValueError):
+    """A kernel file is not valid Python."""
+
+    path: str | Path
+    line: int | None
+    problem: str
+    message = "'{path}' line {line}: not valid Python ({problem}); mend that line and run again."
+
+
+class KernelFileExecutionError(PerfModelError, RuntimeError):
+    """A kernel file, or its ``kernel()`` or ``variants()``, raised while it ran.
+
+    What it raised is kept as text, since another process may not know its class.  The line is the last one that ran
+    of the file, or of a file beside it.
+    """
+
+    path: str | Path
+    cause: InitVar[BaseException]
+    line: int | None = field(init=False)
+    place: str = field(init=False)  # file and line
+    code: str = field(init=False)  # the line's text
+    raised: str = field(init=False)
+
+    def __post_init__(self, cause: BaseException) -> None:
+        super().__post_init__()
+        folder, last = Path(self.path).absolute().parent, None
+        for frame, line in traceback.walk_tb(cause.__traceback__):
+            file = frame.f_code.co_filename
+            if Path(file).absolute().parent == folder and not file.startswith("<"):  # code without a file
+                last = traceback.FrameSummary(file, line, frame.f_code.co_name)
+        place = f"'{last.filename}' line {last.lineno}" if last else f"'{self.path}'"
+        raised = f"{type(cause).__name__} ({_said(cause)})"
+        vars(self).update(line=last and last.lineno, place=place, code=(last and last.line) or "", raised=raised)
+
+    def __str__(self) -> str:
+        code = f" in '{self.code}'" if self.code else ""
+        return f"{self.place}: raised {self.raised}{code}; the file must run by itself: try 'python {self.path}'."
+
+
+def _said(cause: BaseException) -> str:
+    """Return what an exception says, on one line and not without end."""
+    try:
+        text = " ".join(str(cause).split())
+    except Exception:  # its __str__ is the user's own too
+        text = ""
+    return (text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ...") or "no message"
+
+
+class KernelFileContentError(PerfModelError, AttributeError):
+    """A kernel file defines none of the names looked for."""
+
+    path: str | Path
+    wanted: tuple[str, ...]
+    message = """'{path}' defines neither of: {wanted}; define one (kernel() returns a loopy.TranslationUnit, variants()
+    a dict of name to TranslationUnit, KERNEL is a perfmodel.kernels.KernelClass)."""
+
+
+class KernelFileTypeError(PerfModelError, TypeError):
+    """Something in a kernel file has the wrong type."""
+
+    path: str | Path
+    name: str
+    found: str
+    allowed: str
+    message = "'{path}': {name} is or returns {found}; it must be {allowed}: change it to that."
+
+
+class DuplicateKernelError(PerfModelError, ValueError):
+    """Two kernel classes of one folder have the same name."""
+
+    name: str
+    folder: str | Path
+    message = "two kernel classes in '{folder}' are named '{name}'; names must differ: rename one."
+
+
+class UnknownVariantError(PerfModelError, LookupError):
+    """A kernel file has no variant of that name."""
+
+    name: str
+    allowed: tuple[str, ...]
+    message = "the kernel file has no variant '{name}'; choose one of: {allowed}."
+
+
+class VariantError(PerfModelError, ValueError):
+    """One of a kernel file's variants cannot be counted, or predicted."""
+
+    name: str
+    problem: str  # the text of its error
+    message = "variant '{name}': {problem} Or leave this variant out of the file."
+
+
+class SpaceError(AdviceError):
+    """A space of transformations has no variants, or a part of it makes no sense."""
+
+
+class TuningError(AdviceError):
+    """A search for the fastest variant cannot begin."""
+
+
+class KernelArgumentError(PerfModelError, ValueError):
+    """Values were given for other scalar arguments than a kernel has."""
+
+    kernel: str
+    wanted: tuple[str, ...]
+    given: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"kernel '{self.kernel}' has the scalar arguments ({', '.join(sorted(self.wanted))}), but values "
+            f"were given for ({', '.join(sorted(self.given))}); name them all in sizes and scalars."
+        )
+
+
+class GivenArgumentError(PerfModelError, ValueError):
+    """A user's function ``arguments()`` gives something else than an argument of the kernel."""
+
+    kernel: str
+    name: str
+    found: str  # as "is of type list"
+    allowed: str
+    message = """arguments() gives '{name}' for the kernel '{kernel}', and it {found}; give {allowed}, or leave it out
+    and it is made from the kernel's own types and shapes."""
+
+
+class ReferenceOutputError(PerfModelError, ValueError):
+    """A user's function ``reference()`` gives nothing that the outputs of variants can be compared with."""
+
+    found: str  # as "returns list"
+    allowed: str
+    message = """reference() {found}; give {allowed}, or leave the function out and variants are compared with each
+    other."""
+
+
+class TrialError(PerfModelError, RuntimeError):
+    """A variant cannot be built, counted or run."""
+
+    variant: str
+    status: str  # of a record: compile, runtime, ...
+    problem: str
+    message = "variant '{variant}' failed ({status}: {problem}); mend it, or leave it out."
+
+
+class UnpicklableVariantError(PerfModelError, TypeError):
+    """A variant cannot be sent to another process."""
+
+    name: str
+    problem: str
+    message = """variant '{name}' cannot be sent to another process ({problem}); give a function that builds it from
+    plain values and holds no lock, open file or device, or use jobs=1."""
+
+
+class WorkerDiedError(PerfModelError, RuntimeError):
+    """Two processes died while they worked on a variant."""
+
+    name: str
+    message = """variant '{name}': two processes that worked on it were killed or crashed; run it alone with jobs=1 to
+    see why, make its code shorter if the memory is too small, or leave it out."""
+
+
+class WorkerDiedWarning(PerfModelWarning):
+    """A process was killed or crashed; what it had not finished is done again."""
+
+
+class ConfigurationError(PerfModelError, ValueError):
+    """A tuner's configuration cannot be made into a kernel, or cannot be launched by the tuner."""
+
+    configuration: str
+    problem: str
+    advice: ClassVar[str] = "mend build(), or leave the configuration out by a restriction"
+    message = "the configuration ({configuration}) {problem}; {advice}."
+
+
+class EmptySpaceError(PerfModelError, ValueError):
+    """A space has no configuration that is allowed."""
+
+    points: int  # of the space, without restrictions
+    allowed: int  # after the restrictions
+    message = """the space has {points} configurations, the restrictions allow {allowed}, and of these none fits on the
+    device; give more values, or change the restrictions."""
+
+
+class HookError(AdviceError):
+    """A hook into another tuner was given something that it cannot use."""
+
+
+class ResultsFileError(PerfModelError, ValueError):
+    """A file of another tuner's results cannot be read."""
+
+    path: str | Path
+    problem: str
+    message = """'{path}' {problem}; give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it) or a file
+    of T4 results of version 1."""
+
+
+class UnmappedResultsError(PerfModelError, ValueError):
+    """No result of another tuner can be brought together with a kernel."""
+
+    path: str | Path
+    count: int  # results in the file
+    problem: str  # of the first
+    message = """'{path}': none of its {count} results can be used, the first because {problem}; give the kernel file
+    that was tuned, and its sizes."""
+
+
+class ImportedDeviceError(PerfModelError, LookupError):
+    """Results do not say of which device they are."""
+
+    path: str | Path
+    message = "'{path}' does not name the device of its results; give it (--device NAME)."

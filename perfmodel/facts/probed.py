@@ -1,0 +1,462 @@
+r"""Facts of a device from its probes: small microbenchmarks, each with a curve that tells one property.
+
+The times are taken by :mod:`perfmodel.measuring.probes` and kept in a store's ``probes.jsonl``. Here they become facts,
+with no device. What a curve does not tell clearly gives no fact. ``docs/facts.md`` states each rule.
+
+*Caches*. Each load of a pointer chase gives the address of the next one, so that its time is the latency of a load. The
+chase visits all lines of a footprint in a random cycle. While the footprint fits into a cache, that cache answers; the
+curve over the footprint has a step at each capacity. It is the capacity that one work-item sees: on a machine that
+others share, that may be less than the cache has. The steps of a curve that rises from plateau to plateau are found so,
+with x the logarithm of the footprint and y that of the time, both to the base 2:
+
+1. Each point is replaced by the median of itself and its neighbours, so that a single disturbed point does not count.
+   Then the curve is made monotone: adjacent points that fall are pooled to their median (isotonic regression in the
+   absolute error).
+2. The *slope* at x is the rise from x - 1/4 to x + 1/4. Its peaks of at least :data:`STEEP` are steps, if the slope
+   falls below half of the lower one between each two. Between two steps, the place with the least slope is the plateau.
+3. The capacity is the largest measured footprint up to which the curve has risen no more than half of the way, in y,
+   from the plateau before the step to the plateau after it. A step that rises by less than :data:`LEAST_RISE`
+   altogether is none.
+
+On curves that were made up (one to four plateaus, steps about half an octave wide, noise of 5 %, one point in 25 slower
+by up to 6) the rule finds the number of steps, and each within one measured footprint, in 94 of 100 cases or more, if
+each plateau is an octave wide. It misses a plateau of half an octave.
+
+*Lanes* run two loops, one after the other. Some make all trips in the first loop, the others all in the second. Lanes
+that run in step wait for each other in both loops: if a block of lanes in step holds lanes of both kinds, it takes
+twice the time of lanes of one kind. Lanes that run one after the other always take the time of their own trips. Blocks
+of one kind are 1, 2, 4 ... lanes long; the shortest blocks that cost no more than lanes of one kind are the lanes that
+run in step.
+
+*Barriers*. Kernels differ only in how many they have:
+
+.. math:: t(b, G) = t_0(G) + b (\alpha + \beta G)
+
+for b barriers of one group of G work-items. :math:`\alpha` is the fact ``barrier_group_s``, :math:`\beta` is
+``barrier_s``. The slope over b is a least-squares line for each G; :math:`\alpha, \beta \ge 0` fit the slopes with the
+least relative error. Between two barriers each work-item computes a private value, which must be kept over the barrier.
+
+*Overlap*. The exponent p of :math:`T = (A^p + B^p)^{1/p}` says how far computing and memory overlap. A is the time of a
+kernel that only moves data, B that of the same kernel with data at hand and arithmetic, and T that of the kernel with
+both. p = 1 is no overlap (the sum), and a large p a full one (the maximum).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log, log2, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perfmodel.facts.device_facts import DeviceFacts
+from perfmodel.facts.fact import Fact
+from perfmodel.facts.probe_run import ProbeRun, newest, times
+
+CHASE, CONFLICTS, LINE = "chase", "conflicts", "line"
+LANES, NESTS, BARRIERS, OVERLAP = "lanes", "nests", "barriers", "overlap"
+LEVELS = ("l1", "l2", "l3")
+DTYPES = ("float32", "float64")
+#: Times that differ by less than this factor are taken for equal.
+CLEAR = 1.2
+#: Least rise of a step, as a logarithm to the base 2: a third.
+LEAST_RISE = 0.4
+#: Least rise over half an octave, on the same scale.
+STEEP = 0.25
+#: Places for each factor of two at which the slope is looked at.
+_GRID = 16
+#: Between one and two: a block of lanes that takes longer than this, over lanes of one kind, waits in both loops.
+TWICE = 1.5
+#: Four to eight times as many lanes that take less than this factor longer are hidden by the device.
+FREE = 2.0
+LEAST, MOST = 1.0, 16.0  # exponents of the overlap
+#: Kernels whose times of memory and of computing differ by more than this factor tell nothing of the overlap.
+COMPARABLE = 8.0
+_PARTS, _PASSES = 16, 5
+
+Floats = NDArray[np.float64]
+
+
+def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+    """Return what the runs of one device tell clearly, by key; each source begins with "measured"."""
+    runs = tuple(runs)
+    return {**cache_facts(runs), **lane_facts(runs), **barrier_facts(runs), **overlap_facts(runs)}
+
+
+def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
+    """Return a device with the facts of its probes; those that it has under the same keys stay.
+
+    The ways of a cache that no probe could tell are those that the operating system tells, if its size is told too.
+    """
+    known: Mapping[str, Fact] = dict(facts.facts)
+    found = probed_facts(run for run in runs if (run.device, run.platform) == (facts.name, facts.platform))
+    for level in LEVELS:
+        told = known.get(f"{level}_told_ways")
+        if told is not None and f"{level}_bytes" in {**found, **known}:
+            found.setdefault(f"{level}_ways", told)
+    return facts.updated({**found, **known})
+
+
+# {{{ caches
+
+@dataclass(frozen=True)
+class CurveStep:
+    """One step of a curve.
+
+    Parameters
+    ----------
+    last, first
+        The last measured place before the middle of the step, and the first after it.
+    before, after
+        Heights of the plateaus on both sides.
+    """
+
+    last: float
+    first: float
+    before: float
+    after: float
+
+
+def capacities(runs: Iterable[ProbeRun]) -> tuple[CurveStep, ...]:
+    """Return the steps of the time of a load over the footprint, in bytes and seconds."""
+    curve = times(newest(runs, CHASE), "bytes")
+    return steps([float(key[0]) for key in curve], list(curve.values()))
+
+
+def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+    """Return the capacities and load times of up to three levels, and of what lies behind them.
+
+    ``l1_bytes`` to ``l3_bytes`` [B] are the first to the third step, ``l1_load_s`` to ``l3_load_s`` and
+    ``memory_load_s`` [s] the plateaus between them. Without any step there is no fact.
+    """
+    runs = tuple(runs)
+    found: dict[str, Fact] = {}
+    level = capacities(runs)
+    for name, step in zip(LEVELS, level, strict=False):
+        between = f"the time of a load steps up between {bytes_text(step.last)} and {bytes_text(step.first)}"
+        found[f"{name}_bytes"] = Fact(int(step.last), "B", f"measured, pointer chase: {between}")
+        below = f"measured, pointer chase: plateau below {bytes_text(step.last)}"
+        found[f"{name}_load_s"] = Fact(step.before, "s", below)
+    if level:
+        beyond = bytes_text(level[-1].first)
+        found["memory_load_s"] = Fact(level[-1].after, "s", f"measured, pointer chase: plateau above {beyond}")
+        found.update(_line_fact(runs))
+        found.update(_ways(runs, level))
+    return found
+
+
+def _line_fact(runs: tuple[ProbeRun, ...]) -> dict[str, Fact]:
+    r"""Return the first-level cache's line from pairs of loads that are some bytes apart.
+
+    The first load of a pair misses; the second hits if it is in the same line. The line is the least distance at
+    which a pair takes more than half of the way, :math:`\sqrt{t_{near} t_{far}}`, from the nearest to the farthest one.
+    """
+    pairs = times(newest(runs, LINE), "apart")
+    if len(pairs) < 3:
+        return {}
+    apart, seconds = [int(key[0]) for key in pairs], list(pairs.values())
+    near, far = seconds[0], max(seconds)
+    line = next((a for a, s in zip(apart, seconds, strict=True) if s > sqrt(near * far)), 0)
+    if far < CLEAR * near or not line:
+        return {}
+    source = f"measured, pairs of loads: the second is free up to {line // 2} B from the first, not at {line} B"
+    return {"l1_line_bytes": Fact(line, "B", source)}
+
+
+def _ways(runs: tuple[ProbeRun, ...], level: tuple[CurveStep, ...]) -> dict[str, Fact]:
+    """Return the ways of the first two caches, from chases over lines a power of two apart.
+
+    Lines that far apart share a set. The ways are the most lines before the time of a load has risen half of the way
+    to the next level's, at the stride where these are fewest. They count only if at least two strides agree, and if
+    capacity / (ways x line) is a power of two as far as the capacity is known.
+    """
+    found: dict[str, Fact] = {}
+    line = next((int(fact.value) for fact in _line_fact(runs).values() if isinstance(fact.value, int)), 64)
+    for name, step in zip(LEVELS[:2], level, strict=False):
+        fewest = _fewest_lines(runs, sqrt(step.before * step.after))
+        ways = min(fewest.values(), default=0)
+        strides = [stride for stride, lines in fewest.items() if lines == ways]
+        if ways and len(strides) > 1 and _power_of_two(step.last / (ways * line), step.first / step.last):
+            kept = f"up to {ways} lines at strides from {bytes_text(min(strides))} stay in the cache"
+            found[f"{name}_ways"] = Fact(ways, "", f"measured, lines in one set: {kept}")
+    return found
+
+
+def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
+    """Return for each stride [B] the most lines whose loads stay below a time; strides that stay below are left out."""
+    curve = times(newest(runs, CONFLICTS), "stride", "lines")
+    found = {}
+    for stride in sorted({int(key[0]) for key in curve}):
+        lines = [(int(key[1]), seconds) for key, seconds in curve.items() if key[0] == stride]
+        above = [count for count, seconds in lines if seconds > bound_s]
+        below = [count for count, _ in lines if above and count < min(above)]
+        if above and below and np.median([s for n, s in lines if n >= min(above)]) > bound_s:
+            found[stride] = max(below)
+    return found
+
+
+def _power_of_two(sets: float, tolerance: float) -> bool:
+    """Return whether a number is a power of two, within a factor."""
+    return sets >= 1 and abs(log2(sets) - round(log2(sets))) <= log2(tolerance)
+
+
+def bytes_text(octets: float) -> str:
+    """Write a number of bytes.
+
+    >>> bytes_text(49152), bytes_text(2**21), bytes_text(64)
+    ('48 KiB', '2 MiB', '64 B')
+    """
+    for unit, name in ((2**20, "MiB"), (2**10, "KiB")):
+        if octets >= unit:
+            return f"{octets / unit:.4g} {name}"
+    return f"{octets:.4g} B"
+
+
+def steps(places: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
+    """Return the steps of a curve, from the left; places must rise, and all numbers be positive.
+
+    Examples
+    --------
+    >>> found = steps([1, 2, 4, 8, 16, 32, 64], [1, 1, 1, 4, 4, 4, 4])
+    >>> [(step.last, step.first, step.before, step.after) for step in found]
+    [(4, 8, 1.0, 4.0)]
+    """
+    if len(places) < 3:
+        return ()
+    x, y = np.log2(np.asarray(places, np.float64)), monotone(smooth(np.log2(np.asarray(heights, np.float64))))
+    grid = np.linspace(x[0], x[-1], max(3, round((x[-1] - x[0]) * _GRID) + 1))
+    slope = np.interp(grid + 0.25, x, y) - np.interp(grid - 0.25, x, y)
+    peaks = _peaks(slope)
+    if not peaks:
+        return ()
+    valleys = [int(np.argmin(slope[a:b])) + a for a, b in pairwise(peaks)]
+    plateaus = [float(y[0]), *(float(np.interp(_middle(slope, at, grid), x, y)) for at in valleys), float(y[-1])]
+    found = []
+    for low, high in pairwise(plateaus):
+        if high - low >= LEAST_RISE:
+            at = int(np.searchsorted(y, (low + high) / 2, side="right")) - 1
+            found.append(CurveStep(places[at], places[at + 1], 2.0**low, 2.0**high))
+    return tuple(found)
+
+
+def smooth(heights: Floats) -> Floats:
+    """Return the median of each point and its two neighbours, at the ends of the three last ones.
+
+    Examples
+    --------
+    >>> smooth(np.array([1.0, 9.0, 1.0, 4.0, 4.0])).tolist()
+    [1.0, 1.0, 4.0, 4.0, 4.0]
+    """
+    inner = np.median(np.stack((heights[:-2], heights[1:-1], heights[2:])), axis=0)
+    return np.concatenate(([np.median(heights[:3])], inner, [np.median(heights[-3:])]))
+
+
+def monotone(heights: Floats) -> Floats:
+    """Return the non-decreasing curve with the least absolute error: blocks that fall are pooled to their median.
+
+    Examples
+    --------
+    >>> monotone(np.array([1.0, 9.0, 2.0, 3.0])).tolist()
+    [1.0, 3.0, 3.0, 3.0]
+    """
+    blocks: list[list[float]] = []
+    for height in heights.tolist():
+        blocks.append([height])
+        while len(blocks) > 1 and np.median(blocks[-2]) > np.median(blocks[-1]):
+            last = blocks.pop()
+            blocks[-1] += last
+    return np.concatenate([np.full(len(block), np.median(block)) for block in blocks])
+
+
+def _peaks(slope: Floats) -> list[int]:
+    """Return the places of the peaks: high enough, and with a valley of half their height between each two."""
+    found: list[int] = []
+    lowest = 0.0  # of the slope since the last peak
+    for at, height in enumerate(slope.tolist()):
+        lowest = min(lowest, height)
+        if height < STEEP:
+            continue
+        if not found or lowest <= min(slope[found[-1]], height) / 2:
+            found.append(at)
+            lowest = height
+        elif height > slope[found[-1]]:
+            found[-1], lowest = at, height
+    return found
+
+
+def _middle(slope: Floats, at: int, grid: Floats) -> float:
+    """Return the middle of the flat part around the place with the least slope."""
+    flat = slope <= slope[at] + 0.02
+    first, last = at, at
+    while first > 0 and flat[first - 1]:
+        first -= 1
+    while last + 1 < len(slope) and flat[last + 1]:
+        last += 1
+    return float(grid[first] + grid[last]) / 2
+
+# }}}
+
+
+# {{{ execution
+
+def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
+    """Return the lanes that run in step; 0 where the curve is not clear.
+
+    The ratios must fall from about 2 to about 1, or be about 1 throughout.
+    """
+    curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
+    widest = max((int(key[1]) for key in curve), default=0)
+    same = curve.get((widest, widest))
+    ratios = {int(b): s / same for (b, lanes), s in curve.items() if same and lanes == widest and b != widest}
+    waits = [block for block, ratio in sorted(ratios.items()) if ratio > TWICE]
+    if not ratios or waits != sorted(ratios)[: len(waits)]:  # not one fall
+        return 0
+    return 2 * max(waits) if waits else 1
+
+
+def lane_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+    """Return ``lane_order``, ``lockstep_lanes``, ``vector_lanes`` and ``vector_lanes_float64``, if clear."""
+    runs = tuple(runs)
+    width = in_step(runs, "float32")
+    if not width:
+        return {}
+    found = {"lockstep_lanes": Fact(width, "work-items", f"measured, lanes with different trips: {_told(width)}")}
+    growth = _growth(runs, width)
+    if growth is not None:
+        few, many, ratio = growth
+        order = "multithreaded" if ratio < FREE else "lockstep" if width > 1 else "serial"
+        more = f"{many} lanes take {ratio:.2g} times as long as {few}"
+        found["lane_order"] = Fact(order, "", f"measured, lanes with different trips: {_told(width)}, and {more}")
+    for dtype, key in zip(DTYPES, ("vector_lanes", "vector_lanes_float64"), strict=True):
+        lanes = in_step(runs, dtype)
+        if lanes > 1:
+            found[key] = Fact(lanes, "work-items", f"measured, lanes with different trips, {dtype}: {_told(lanes)}")
+        elif lanes == 1 and (ratio := _vector_gain(runs, dtype)):
+            gain = 2 ** max(0, round(log2(ratio)))
+            said = f"a nest without a loop is {ratio:.3g} times as fast as the same with a loop"
+            found[key] = Fact(gain, "work-items", f"measured, {dtype}: {said}, to a power of two")
+    return found
+
+
+def _told(width: int) -> str:
+    return f"{width} lanes wait for each other" if width > 1 else "no lane waits for another"
+
+
+def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | None:
+    """Return two numbers of lanes, the first at least `width`, and the ratio of their times; None if not measured.
+
+    The second number is four to eight times the first.
+    """
+    curve = times(newest(runs, LANES), "block", "lanes", dtype="float32")
+    alone = {int(lanes): seconds for (block, lanes), seconds in curve.items() if block == lanes}
+    pairs = [(few, many) for few in sorted(alone) for many in sorted(alone) if width <= few and 4 <= many / few <= 8]
+    if not pairs:
+        return None
+    few = pairs[0][0]
+    many = max(more for less, more in pairs if less == few)
+    return few, many, alone[many] / alone[few]
+
+
+def _vector_gain(runs: tuple[ProbeRun, ...], dtype: str) -> float:
+    r"""Return how much quicker an operation is where lanes can share a vector, 0 if it was not measured.
+
+    Two lengths of a straight chain of operations give its slope, with and without a loop around the chain.
+    """
+    curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
+    slopes = {}
+    for nest in ("straight", "looped"):
+        line = sorted((float(operations), s) for (kind, operations), s in curve.items() if kind == nest)
+        if len(line) < 2 or line[-1][1] <= line[0][1]:
+            return 0.0
+        slopes[nest] = (line[-1][1] - line[0][1]) / (line[-1][0] - line[0][0])
+    return slopes["looped"] / slopes["straight"]
+
+
+def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
+    """Return the time of one more barrier [s] by the work-items of the group; kernels without any are left out.
+
+    It is zero where the most barriers take less than :data:`CLEAR` times as long as the fewest.
+    """
+    curve = times(newest(runs, BARRIERS), "items", "barriers")
+    found = {}
+    for items in sorted({int(key[0]) for key in curve}):
+        line = [(float(key[1]), s) for key, s in curve.items() if key[0] == items and float(key[1]) > 0]
+        if len(line) > 1:
+            numbers, seconds = np.array(line).T
+            slope = float(np.polynomial.Polynomial.fit(numbers, seconds, deg=1).convert().coef[1])
+            found[items] = slope if seconds[-1] > CLEAR * seconds[0] else 0.0
+    return found
+
+
+def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+    """Return ``barrier_s`` [s for each work-item] and ``barrier_group_s`` [s], if all slopes are positive."""
+    slopes = barrier_slopes(runs)
+    if len(slopes) < 2 or min(slopes.values()) <= 0:
+        return {}
+    group, item = _fitted_line(np.array(list(slopes), np.float64), np.array(list(slopes.values())))
+    source = f"measured, kernels with and without barriers, groups of {', '.join(map(str, slopes))}"
+    return {"barrier_s": Fact(item, "s", source), "barrier_group_s": Fact(group, "s", source)}
+
+
+def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
+    """Return the line through the slopes with the least squared relative error, neither number below zero."""
+    columns = np.column_stack((1 / seconds, items / seconds))
+    both = np.linalg.lstsq(columns, np.ones(len(items)), rcond=None)[0]
+    if (both >= 0).all():
+        return float(both[0]), float(both[1])
+    alone = [float(column.sum() / (column @ column)) for column in columns.T]  # each number with the other at zero
+    errors = [float(((column * value - 1) ** 2).sum()) for column, value in zip(columns.T, alone, strict=True)]
+    return (alone[0], 0.0) if errors[0] <= errors[1] else (0.0, alone[1])
+
+
+def exponent(triples: Sequence[tuple[float, float, float]]) -> float:
+    r"""Return the p in [1, 16] that fits the times (A, B, T) best: the least sum of :math:`\log^2(T_p/T)`.
+
+    Examples
+    --------
+    >>> round(exponent([(3.0, 4.0, 5.0)]), 3), exponent([(1.0, 1.0, 2.5)]), exponent([(1.0, 2.0, 1.9)])
+    (2.0, 1.0, 16.0)
+    """
+
+    def error(reciprocal: float) -> float:
+        return sum(log(together(a, b, 1 / reciprocal) / t) ** 2 for a, b, t in triples)
+
+    low, high = 1 / MOST, 1 / LEAST
+    for _ in range(_PASSES):  # each looks closer around the best of the pass before
+        grid = np.linspace(low, high, 2 * _PARTS + 1)
+        best = int(np.argmin([error(reciprocal) for reciprocal in grid]))
+        low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 2 * _PARTS)])
+    return 1 / float(grid[best])
+
+
+def together(a: float, b: float, p: float) -> float:
+    """Return the p-norm of two times, which are above zero."""
+    large, small = max(a, b), min(a, b)
+    return float(large * (1 + (small / large) ** p) ** (1 / p))
+
+
+def triples(runs: Iterable[ProbeRun]) -> dict[int, tuple[float, float, float]]:
+    """Return the times of memory alone, of computing alone and of both [s], by the operations of each work-item."""
+    curve = times(newest(runs, OVERLAP), "part", "operations")
+    memory = curve.get(("memory", 0))
+    if memory is None:
+        return {}
+    return {
+        int(operations): (memory, curve["compute", operations], seconds)
+        for (part, operations), seconds in curve.items() if part == "both" and ("compute", operations) in curve
+    }  # fmt: skip
+
+
+def overlap_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+    """Return ``overlap_exponent``; nothing where no kernel has memory and computing of comparable times."""
+    usable = [(a, b, t) for a, b, t in triples(runs).values() if 1 / COMPARABLE <= a / b <= COMPARABLE]
+    if not usable:
+        return {}
+    p = exponent(usable)
+    bound = " or more" if p == MOST else " or less" if p == LEAST else ""
+    source = f"measured, {len(usable)} kernels with memory, arithmetic and both: {p:.3g}{bound}"
+    return {"overlap_exponent": Fact(p, "", source)}
+
+# }}}

@@ -1,0 +1,157 @@
+"""Reasons not to trust a prediction, as values with their numbers that ``str`` puts into words; the measured range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+@dataclass(frozen=True)
+class FarOutside:
+    """A predicted time, or the value of a feature, far outside of the measured ones.
+
+    Parameters
+    ----------
+    feature
+        Its name; empty for the predicted time [s].
+    values
+        Smallest and largest value that lies far outside.
+    measured
+        Smallest and largest measured value.
+    sizes
+        At how many of how many sizes, for a prediction at an array of sizes; else None, and the values are one.
+
+    Examples
+    --------
+    >>> print(FarOutside("launches", (1e9, 1e9), (10.0, 1e3)))
+    launches is 1e+09, measured were 10 to 1e+03
+    >>> print(FarOutside("", (0.02, 0.04), (1e-5, 1e-3), (2, 3)))
+    predicted time is 0.02 to 0.04 at 2 of 3 sizes, measured were 1e-05 to 0.001 [s]
+    """
+
+    feature: str
+    values: tuple[float, float]
+    measured: tuple[float, float]
+    sizes: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        (low, high), (least, most) = self.values, self.measured
+        where = f"{low:.3g}"
+        if self.sizes is not None:
+            where += f" to {high:.3g} at {self.sizes[0]} of {self.sizes[1]} sizes"
+        text = f"{self.feature or 'predicted time'} is {where}, measured were {least:.3g} to {most:.3g}"
+        return text if self.feature else f"{text} [s]"
+
+
+@dataclass(frozen=True)
+class NotPositive:
+    """A predicted time that is zero or below, at some of the sizes at least."""
+
+    def __str__(self) -> str:
+        return "no run time is zero or below: the kernel is outside what was fitted"
+
+
+@dataclass(frozen=True)
+class NoBounds:
+    """An interval without bounds at a level [1]: there are too few groups of kernels to tell errors from.
+
+    Examples
+    --------
+    >>> print(NoBounds(0.9, 2))
+    no bounds can be given at 90%: 2 groups of kernels give bounds up to 66.7%
+    """
+
+    level: float
+    groups: int
+
+    def __str__(self) -> str:
+        n = self.groups
+        return f"no bounds can be given at {self.level:.0%}: {n} groups of kernels give bounds up to {n / (n + 1):.1%}"
+
+
+@dataclass(frozen=True)
+class SuspiciousAnchor:
+    """A run that anchors predictions, with words for what is suspicious about it.
+
+    Examples
+    --------
+    >>> print(SuspiciousAnchor(("spread", "clock")))
+    the run that anchors it is suspicious (spread, clock): run it again
+    """
+
+    flags: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
+
+
+Caution: TypeAlias = FarOutside | NotPositive | NoBounds | SuspiciousAnchor
+
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
+    if ends[0] > ends[1]:
+        raise ValueError(f"a range from {ends[0]} to {ends[1]} is empty; the smaller number stands first")
+    return ends
+
+
+Range = Annotated[tuple[Positive, Positive], AfterValidator(_ordered)]
+
+FAR = 10.0
+"""Beyond this times the largest, or under the smallest over this, is far outside."""
+SHARE = 0.01
+"""Features that make up less than this share of a predicted time are not looked at."""
+
+
+class Measured(BaseModel):
+    """Smallest and largest measured time, and smallest and largest value of each feature.
+
+    Parameters
+    ----------
+    seconds
+        Times [s].
+    features
+        Values above zero of each feature, in its unit.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    seconds: Range
+    features: dict[str, Range]
+
+    def far_outside(
+        self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]
+    ) -> Iterator[FarOutside]:
+        """Yield what lies far outside of a prediction's time and features.
+
+        Predicted time [s] and feature values are numbers, or arrays of one shape; weights are seconds per unit.
+        """
+        if far := _far("", seconds, self.seconds, seconds, 1.0):
+            yield far
+        limits_of = self.features.get
+        for name, value in values.items():
+            limits = limits_of(name)
+            if limits is None or (isinstance(value, float) and limits[0] <= value <= limits[1]):
+                continue  # by far the most frequent case, and predictions have to be quick
+            if far := _far(name, value, limits, seconds, weights.get(name, 0.0)):
+                yield far
+
+
+def _far(feature: str, value: Any, limits: Range, seconds: Any, weight: float) -> FarOutside | None:
+    """Return a value that lies far outside, else None. Numbers take a quick path without NumPy."""
+    low, high = limits[0] / FAR, limits[1] * FAR
+    if isinstance(value, float):
+        if low <= value <= high or value == 0 or abs(weight * value) < SHARE * seconds:
+            return None
+        return FarOutside(feature, (value, value), limits)
+    values, total = np.broadcast_arrays(value, seconds)
+    outside = ((values < low) | (values > high)) & (values != 0) & (np.abs(weight * values) >= SHARE * total)
+    if not outside.any():
+        return None
+    far = values[outside]
+    return FarOutside(feature, (float(far.min()), float(far.max())), limits, (far.size, values.size))

@@ -1,0 +1,275 @@
+r"""The choice of what to measure next: the row that says most about the other rows, for each second it costs.
+
+A row of a relative fit is :math:`z_i = x_i / t_i`, the features divided by the time. The fitted equation
+is :math:`1 = z_i^T w + d_i + e_i`. The errors :math:`d` are those of the model. They are correlated within a
+kernel class, more strongly within a variant, and less between rows of very different times:
+
+.. math:: B_{ij} = \left(c^2 [\text{class}] + v^2 [\text{variant}] + a^2\right)
+    \exp\left(-\tfrac12 \log_{10}^2(t_i/t_j) / \ell^2\right),
+
+and :math:`e` is noise of variance :math:`s^2`. The prior is :math:`w \sim N(0, P)`; P lets each feature
+take the whole time of the row in which its share is largest. The covariance of all rows is then
+:math:`K = Z P Z^T + B + s^2 I`. For measured rows S and other rows R, twice their mutual information is
+
+.. math:: \log\det K_{SS} + \log\det K_{RR} - \log\det K.
+
+Measuring row i of R increases it by
+
+.. math:: \log\frac{K_{ii|S}}{K_{ii|R \setminus i}},
+
+where :math:`|S` is the covariance that remains when S is known. The row with the largest increase for each
+second of its cost is chosen. The numerator alone prefers extreme rows, at which a model is wrong, and
+leaves ordinary kernels out. The denominator is small for a row that resembles many others.
+
+Sources: A. Krause, A. Singh, C. Guestrin, *Near-Optimal Sensor Placements in Gaussian Processes*, Journal of Machine
+Learning Research 9 (2008), section 4; sequential D-optimal design, V. V. Fedorov, *Theory of Optimal Experiments*,
+1972, chapter 2; a model's own error as a random function, M. C. Kennedy and A. O'Hagan, *Bayesian Calibration of
+Computer Models*, Journal of the Royal Statistical Society B 63 (2001), section 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
+
+from perfmodel import features
+from perfmodel.models import Family, find_family
+
+if TYPE_CHECKING:
+    from perfmodel.counts import KernelCounts
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: Each batch makes the measured set at most this many times as large before times are predicted anew.
+GROWTH = 1.5
+#: Time that a configuration takes beside its runs [s], and its number of runs, as in campaigns.
+SETUP_S, RUNS = 0.03, 30
+
+
+@dataclass(frozen=True)
+class ModelError:
+    """Relative errors of a model, and their correlation.
+
+    The default values are those of ``stevens_kloeckner_2016`` on the measurement kernels of the device on
+    which its errors are largest (``docs/lab/choosing.md``).
+
+    Parameters
+    ----------
+    by_class, by_variant, by_all
+        Deviations c, v and a that the rows of a class, of a variant and all rows share [1].
+    noise
+        Deviation s of each single row; the uncertainty of its trial's time is part of it [1].
+    decades
+        Scale l of the change of errors with the time [powers of ten].
+    """
+
+    by_class: float = 0.45
+    by_variant: float = 0.3
+    by_all: float = 0.25
+    noise: float = 0.2
+    decades: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Configurations that could be measured.
+
+    Parameters
+    ----------
+    matrix
+        Feature values, shape (n_rows, n_features).
+    kernels, variants
+        Names of each row's class and variant, length n_rows.
+    cost
+        Function from times of rows [s] to the times that measuring them takes [s], of the same shape.
+    expected
+        Time of a trial of each row [s], shape (n_rows,). Without trials, None: times are then
+        predicted by fits to the rows measured so far.
+    error
+        Errors of the model.
+    """
+
+    matrix: Floats
+    kernels: Sequence[str]
+    variants: Sequence[str]
+    cost: Callable[[Floats], Floats] = np.array
+    expected: Floats | None = None
+    error: ModelError = ModelError()
+
+
+def choose(candidates: Candidates, measure: Callable[[int], float], wanted: int) -> tuple[int, ...]:
+    """Choose and measure configurations in batches; return their positions in the order of measuring.
+
+    `measure` returns the time of the configuration at a position [s], infinity if it fails. At least as many
+    configurations as there are features are measured, since a fit needs them.
+    """
+    times, found = np.full(len(candidates.matrix), np.nan), []
+    while batch := choose_next(candidates, times, wanted):
+        for row in batch:
+            times[row] = measure(row)
+            found.append(row)
+    return tuple(found)
+
+
+def choose_next(candidates: Candidates, times: Floats, wanted: int) -> tuple[int, ...]:
+    """Return the positions of the rows to measure next, best first; none if enough rows are measured.
+
+    The first batch has one row for each feature. Each further batch is half as large as the number of
+    measured rows, but not larger than the number of rows that are missing.
+
+    Parameters
+    ----------
+    candidates
+        All rows.
+    times
+        Measured times [s], shape (n_rows,): NaN for a row that is not measured yet, infinity for one that failed.
+    wanted
+        Number of rows to measure in all; it is at least the number of features.
+    """
+    matrix, done = candidates.matrix, np.isfinite(times)
+    open_rows = np.isnan(times)
+    seconds = _expected(candidates, times)
+    unseen = ~(matrix[done] != 0).any(axis=0)
+    owed = _covering(np.where(open_rows[:, np.newaxis], matrix, 0.0)[:, unseen], seconds, candidates.cost(seconds))
+    missing = max(wanted, matrix.shape[1]) - int(done.sum())
+    if owed or missing <= 0 or not open_rows.any():
+        return owed
+    size = max(1, int((GROWTH - 1) * done.sum()))
+    return _most_informative(candidates, seconds, done, open_rows, min(size, missing, int(open_rows.sum())))
+
+
+def _most_informative(
+    candidates: Candidates, seconds: Floats, done: npt.NDArray[np.bool_], open_rows: npt.NDArray[np.bool_], size: int
+) -> tuple[int, ...]:
+    covariance, cost = _covariance(candidates, seconds), candidates.cost(seconds)
+    known, rest = np.flatnonzero(done), np.flatnonzero(open_rows)
+    within = covariance[np.ix_(rest, rest)]
+    factor = np.linalg.cholesky(covariance[np.ix_(known, known)])
+    explained = solve_triangular(factor, covariance[np.ix_(known, rest)], lower=True)
+    left, precision = within - explained.T @ explained, np.linalg.inv(within)
+    found: list[int] = []
+    free = np.ones(len(rest), dtype=np.bool_)
+    for _ in range(size):
+        gain = np.log(left.diagonal() * precision.diagonal())
+        # When most rows are measured, the gain may be negative; cheap rows then come first.
+        worth = np.where(gain > 0, gain / cost[rest], gain * cost[rest])
+        place = int(np.argmax(np.where(free, worth, -np.inf)))
+        noise = candidates.error.noise**2
+        for matrix, pivot in ((left, left[place, place]), (precision, precision[place, place])):
+            matrix -= np.outer(matrix[:, place], matrix[place] / pivot)
+        # The chosen row is known except for its noise, and no longer belongs to the rest.
+        left[place, place], precision[place, place] = noise, 1 / noise
+        free[place] = False
+        found.append(int(rest[place]))
+    return tuple(found)
+
+
+def _covariance(candidates: Candidates, seconds: Floats) -> Floats:
+    """Return K, shape (n_rows, n_rows)."""
+    error, decades = candidates.error, np.log10(seconds) / candidates.error.decades
+    relative = candidates.matrix / seconds[:, np.newaxis]
+    relative = relative / np.maximum(np.abs(relative).max(axis=0), np.finfo(float).tiny)
+    kernels, variants = np.asarray(candidates.kernels), np.asarray(candidates.variants)
+    alike = np.equal.outer(kernels, kernels)
+    shared = error.by_class**2 * alike + error.by_variant**2 * (alike & np.equal.outer(variants, variants))
+    near = np.exp(-0.5 * np.subtract.outer(decades, decades) ** 2)
+    found: Floats = relative @ relative.T + (shared + error.by_all**2) * near
+    found[np.diag_indices(len(found))] += error.noise**2
+    return found
+
+
+def _covering(matrix: Floats, seconds: Floats, cost: Floats) -> tuple[int, ...]:
+    """Return rows that exercise every feature: for each feature the row with its largest share for the cost."""
+    relative = np.abs(matrix) / seconds[:, np.newaxis]
+    share = relative / np.maximum(relative.max(axis=0, initial=0.0), np.finfo(float).tiny)
+    worth = share**2 / cost[:, np.newaxis]
+    exercised = np.flatnonzero((matrix != 0).any(axis=0))
+    return tuple(dict.fromkeys(int(np.argmax(worth[:, column])) for column in exercised))
+
+
+def _expected(candidates: Candidates, times: Floats) -> Floats:
+    """Return times of all rows [s]: measured ones, and for the others those of trials or of a non-negative fit."""
+    done = np.flatnonzero(np.isfinite(times))
+    if candidates.expected is not None:
+        found = np.array(candidates.expected, dtype=np.float64)
+    elif not done.size:
+        return np.ones(len(times))
+    else:
+        relative = candidates.matrix[done] / times[done, np.newaxis]
+        scale = np.sqrt((relative**2).sum(axis=0))
+        scale[scale == 0] = 1.0
+        found = candidates.matrix @ (nnls(relative / scale, np.ones(done.size))[0] / scale)
+        found = np.maximum(found, float(times[done].min()))
+    found[done] = times[done]
+    return found
+
+
+# {{{ for campaigns
+
+class Measurable(Protocol):
+    """A configuration that could be measured."""
+
+    @property
+    def kernel(self) -> str:
+        """Its class."""
+
+    @property
+    def variant(self) -> Mapping[str, Any]:
+        """What changes its code."""
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """Its sizes."""
+
+    @property
+    def counts(self) -> KernelCounts:
+        """Its counts."""
+
+    @property
+    def seconds(self) -> float:
+        """What a trial took [s]."""
+
+
+def measuring_s(seconds: Floats) -> Floats:
+    """Return the time that measuring takes [s], from the time of one run [s]."""
+    return SETUP_S + RUNS * seconds
+
+
+def candidates(planned: Sequence[Measurable], family: Family) -> Candidates:
+    """Return configurations with the values of the features that a family uses."""
+    values = [features.evaluate(case.counts, case.parameters) for case in planned]
+    names = family.select({name for row in values for name, value in row.items() if value != 0})
+    matrix = np.array([[row.get(name, 0.0) for name in names] for row in values], dtype=np.float64)
+    return Candidates(
+        matrix.reshape(len(planned), len(names)),
+        tuple(case.kernel for case in planned),
+        tuple(str(sorted(case.variant.items())) for case in planned),
+        measuring_s,
+        np.array([case.seconds for case in planned], dtype=np.float64),
+    )
+
+
+def chooser(
+    share: float, family: str | Family = "stevens_kloeckner_2016"
+) -> Callable[[Sequence[Measurable]], Callable[[Floats], tuple[int, ...]]]:
+    """Return the function that chooses configurations, for :func:`perfmodel.measuring.measure`.
+
+    It chooses at most this share of them, in (0, 1], but at least as many as the family has features.
+    """
+    taken = find_family(family)
+
+    def begin(planned: Sequence[Measurable]) -> Callable[[Floats], tuple[int, ...]]:
+        table = candidates(planned, taken)
+        wanted = math.floor(share * len(planned))
+        return lambda times: choose_next(table, times, wanted)
+
+    return begin
+
+# }}}

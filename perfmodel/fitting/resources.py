@@ -1,0 +1,215 @@
+r"""Repeated non-negative least squares for an overhead and a smooth maximum of resources.
+
+.. math:: T = \sum_{q \in o} w_q q + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad
+    R_r = \sum_{q \in r} w_q q, \qquad w \ge 0
+
+With :math:`M` the smooth maximum of the last pass, :math:`\sum_r R_r (R_r/M)^{s-1} = M` is linear in the weights, so
+each pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`, T of the
+last pass: the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` counts a time twice as long and
+one half as long alike. Huber's weights keep odd rows from deciding. From the pass with the smallest loss Gauss-Newton
+steps in log time go on, each a non-negative least-squares problem too. A resource whose weights are zero has no slope
+and stays at zero, so the steps begin again where each weight is as large as the times allow, or a part of that.
+
+The passes are those of iteratively reweighted least squares; Huber's loss: P. J. Huber, *Robust Estimation of a
+Location Parameter*, 1964.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from perfmodel.fitting.least_squares import Array, Flags, marks_of, solve_least_squares, standard_errors
+from perfmodel.fitting.weights_file import Mark
+
+PASSES = 20
+"""Passes of the search, and most steps after it."""
+HALVINGS = 6
+"""How often a step that does not lower the loss is halved."""
+BEND = 0.2
+"""Where Huber's loss bends [log time]."""
+RESTING = 1e-9
+"""Relative gain in the loss below which the steps end."""
+AGAIN = (0.5, 0.1)
+"""Where the steps begin again: each weight makes up at least this share of the row that it could fill first [1]."""
+BETTER = 1e-6
+"""Relative gain in the loss above which the weights of another beginning are taken."""
+LEAST = 1e-12
+"""Least predicted time, over the measured one, with which a pass goes on."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResourceModel:
+    """The form of a family: which columns add up to each resource, and the sharpness of the maximum.
+
+    Columns of no resource are overheads. ``resources`` has the places of the columns of each.
+    """
+
+    resources: Mapping[str, tuple[int, ...]]
+    sharpness: float
+
+    def times(self, matrix: Array, weights: Array) -> tuple[Array, Array]:
+        """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, of the matrix's shape."""
+        slopes = np.ones_like(matrix)
+        parts = {name: matrix[:, list(columns)] @ weights[list(columns)] for name, columns in self.resources.items()}
+        if not parts:
+            return matrix @ weights, slopes
+        stacked = np.array(list(parts.values()))
+        top = stacked.max(axis=0)
+        scaled = stacked / np.where(top > 0, top, 1.0)
+        maximum = top * (scaled**self.sharpness).sum(axis=0) ** (1 / self.sharpness)
+        for name, columns in self.resources.items():
+            share = parts[name] / np.where(maximum > 0, maximum, 1.0)
+            slopes[:, list(columns)] = np.where(maximum > 0, share ** (self.sharpness - 1), 1.0)[:, None]
+        inside = [place for columns in self.resources.values() for place in columns]
+        overheads = np.setdiff1d(np.arange(matrix.shape[1]), inside)
+        return np.asarray(matrix[:, overheads] @ weights[overheads] + maximum), slopes
+
+
+@dataclass(frozen=True, eq=False)
+class ResourceFit:
+    """Weights of all columns, shape (n,), with their errors and marks (:mod:`perfmodel.fitting.least_squares`).
+
+    A weight whose column is zero in all rows is zero and undetermined.
+    """
+
+    model: ResourceModel
+    coef_: Array
+    standard_errors_: Array
+    marks_: tuple[tuple[Mark, ...], ...]
+    rank_: int
+    condition_: float
+    degrees_of_freedom_: float
+    converged_: bool
+    loss_: float
+
+    def predict(self, X: Array) -> Array:  # noqa: N803
+        """Return the times [s] of rows of quantities, shape (n_rows,)."""
+        return self.model.times(X, self.coef_)[0]
+
+    def by_weight(self, X: Array) -> Array:  # noqa: N803
+        r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, of X's shape."""
+        return X * self.model.times(X, self.coef_)[1] * self.coef_
+
+
+def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
+    """Fit the weights of a model's columns to measured times [s], shape (n_rows,), as much as each row counts.
+
+    The quantities of the columns, shape (n_rows, n), are not negative.
+    """
+    scale = matrix.max(axis=0, initial=0.0)
+    used = scale > 0
+    problem = _Problem(model, matrix / np.where(used, scale, 1.0), times, row_weights / row_weights.mean())
+    weights, loss, resting = problem.polished(*problem.searched())
+    for share in AGAIN:
+        begun = np.maximum(weights, share * problem.largest)
+        other = problem.polished(begun, problem.loss(begun))
+        if other[1] < loss * (1 - BETTER):
+            weights, loss, resting = other
+    return _diagnosed(problem, weights, np.where(used, scale, 1.0), used, resting, loss)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The rows of a fit, their columns scaled to a maximum of 1."""
+
+    model: ResourceModel
+    matrix: Array
+    times: Array
+    share: Array
+
+    @property
+    def largest(self) -> Array:
+        """The weight of each column that alone gives one row its time, and no row more; 0 where all is zero."""
+        rows = np.divide(self.times[:, None], self.matrix, out=np.full_like(self.matrix, np.inf), where=self.matrix > 0)
+        least: Array = rows.min(axis=0)
+        return np.where(np.isfinite(least), least, 0.0)
+
+    def expected(self, weights: Array) -> tuple[Array, Array]:
+        """Return the times and their derivatives, as :meth:`ResourceModel.times`; no time is zero."""
+        found, slopes = self.model.times(self.matrix, weights)
+        return np.maximum(found, LEAST * self.times), slopes
+
+    def loss(self, weights: Array) -> float:
+        """Return Huber's loss of the errors of log time."""
+        size = np.abs(np.log(self.times / self.expected(weights)[0]))
+        return float(self.share @ np.where(size < BEND, size**2 / 2, BEND * (size - BEND / 2)))
+
+    def searched(self) -> tuple[Array, float]:
+        """Return the best weights, and their loss, of passes that begin where no resource hides another."""
+        expected, slopes, huber = self.times.copy(), np.ones_like(self.matrix), np.ones_like(self.times)
+        best, least = np.zeros(self.matrix.shape[1]), np.inf
+        for index in range(PASSES):
+            divisors = np.sqrt(self.share * huber / (self.times * expected))
+            solution = _solved(self.matrix * slopes * divisors[:, None], self.times * divisors)
+            found, new_slopes = self.expected(solution)
+            loss = self.loss(solution)
+            if loss < least:
+                best, least = solution, loss
+            expected = np.sqrt(expected * found)  # half a step in log time: whole ones swing
+            slopes = np.sqrt(slopes * new_slopes) if index else new_slopes
+            huber = _huber(np.log(self.times / found))
+        return best, least
+
+    def polished(self, weights: Array, loss: float) -> tuple[Array, float, bool]:
+        """Return the weights after steps of Gauss and Newton in log time, their loss, and whether it came to rest."""
+        for _ in range(PASSES):
+            found, slopes = self.expected(weights)
+            errors = np.log(self.times / found)
+            root = np.sqrt(self.share * _huber(errors))
+            step = _solved(self.matrix * slopes * (root / found)[:, None], (errors + 1) * root)  # T is linear in scale
+            for _ in range(HALVINGS):
+                new = self.loss(step)
+                if new < loss:
+                    break
+                step = (step + weights) / 2
+            else:
+                return weights, loss, True
+            gain = loss - new
+            weights, loss = step, new
+            if gain <= RESTING * loss:
+                return weights, loss, True
+        return weights, loss, False
+
+
+def _solved(matrix: Array, target: Array) -> Array:
+    """Return the non-negative least-squares solution, its columns scaled to length 1 on the way."""
+    lengths = np.linalg.norm(matrix, axis=0)
+    lengths[lengths == 0] = 1.0
+    found: Array = nnls(matrix / lengths, target, maxiter=100 * matrix.shape[1])[0] / lengths
+    return found
+
+
+def _huber(errors: Array) -> Array:
+    """Return the weights of rows in least squares that stand for Huber's loss."""
+    return np.minimum(1.0, BEND / np.maximum(np.abs(errors), 1e-300))
+
+
+def _diagnosed(
+    problem: _Problem, best: Array, scale: Array, used: Flags, resting: bool, loss: float
+) -> ResourceFit:
+    """Return the fit with what is known of its weights: from the derivatives of log time at the solution."""
+    found, slopes = problem.expected(best)
+    residuals = np.log(problem.times / found)
+    root = np.sqrt(problem.share * _huber(residuals))
+    free = used & (best > 0)
+    rows = problem.matrix[:, free] * slopes[:, free] / found[:, None] * root[:, None]
+    inverse, errors = np.zeros((best.size, residuals.size)), np.full(best.size, np.inf)
+    rank, condition, freedom = 0, 1.0, float(residuals.size)
+    undetermined = ~used
+    if free.any():
+        solved = solve_least_squares(rows, residuals * root)
+        inverse[free] = solved.inverse
+        rank, condition, freedom = solved.rank, solved.condition, solved.freedom
+        errors = standard_errors(inverse, residuals, root**2, freedom) / scale
+        places = np.flatnonzero(free)
+        for group in solved.confounded:
+            undetermined[places[list(group)]] = True
+    errors[undetermined | ~free] = np.inf
+    held, none = used & ~free, np.zeros(best.size, dtype=np.bool_)
+    weights = best / scale
+    marks = marks_of(weights, errors, inverse, held, none, undetermined)
+    return ResourceFit(problem.model, weights, errors, marks, rank, condition, freedom, resting, loss)

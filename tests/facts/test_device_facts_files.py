@@ -1,0 +1,145 @@
+"""Published devices, and files of facts that a person writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from perfmodel import store
+from perfmodel.errors import FactsFileError, FactsFormatError, MissingFactError, PerfModelError, UnknownDeviceNameError
+from perfmodel.facts import KEYS, DeviceFacts, Fact, published, published_devices, read_facts
+from perfmodel.models import Family
+from perfmodel.models.binding import known_weights
+from perfmodel.models.model import Weight
+from tests.recorded import DEVICES
+
+ROOT = Path(__file__).parents[2]
+PAPERS = re.compile("Ma, Chamberlain|Wang(,| and) Lou|Karsin|Stevens(,| and) Klöckner|Kim, |Kim et al|Sim, |Sim et al")
+
+
+@pytest.mark.parametrize("name", published_devices())
+def test_published_devices(name):
+    device = published(name)
+    assert device.name
+    assert device.platform
+    assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*", device.slug)
+    assert len(device.facts) > 1
+    for key, fact in device.facts:
+        assert key in KEYS, f"{key} is not documented"
+        assert KEYS[key].unit == fact.unit
+        assert PAPERS.search(fact.source), f"{key}: which paper is '{fact.source}'?"
+    if "lanes_per_unit" in device and "peak_flops_float32" in device and "clock_hz" in device:
+        lanes = device.value("compute_units") * device.value("lanes_per_unit") * device.value("clock_hz")
+        assert 0.5 < device.value("peak_flops_float32") / lanes < 2.5
+
+
+def test_the_papers_devices_are_there():
+    assert {"gtx-480", "radeon-r9-fury", "tesla-k40c"} <= set(published_devices())
+    assert (15, 32) == tuple(published("gtx-480").value(key) for key in ("compute_units", "lanes_per_unit"))
+    assert 1.29e-4 == published("radeon-r9-fury").value("launch_s")
+
+
+def test_an_unknown_device_is_answered_with_those_that_exist():
+    with pytest.raises(UnknownDeviceNameError, match=r"'gtx-481'.*gtx-480"):
+        published("gtx-481")
+
+
+@pytest.mark.parametrize("folder", DEVICES, ids=lambda folder: folder.name)
+def test_committed_facts(folder):
+    written = read_facts(folder / "facts.yaml")
+    assert set(written) <= set(KEYS)
+    for fact in written.values():
+        assert "/" not in fact.source.replace("/proc/cpuinfo", "")  # no paths of a machine
+
+
+LINE = '{"schema": "perfmodel.measurement/1", "kernel": "k", "group": "g", "variant": {}, "parameters": {"n": 1}, \
+"device": "%s", "platform": "p", "driver": "1", "versions": {}, "kernel_hash": "", "counts_hash": "", \
+"samples_s": [1.0], "dropped": 0, "status": "ok"}\n'
+
+
+def folder_of(tmp_path, device="d", told=True):
+    import json
+
+    (tmp_path / "measurements.jsonl").write_text(LINE % device)
+    (tmp_path / "facts.yaml").write_text("facts: {banks: {value: 32, unit: '', source: by hand}}")
+    told_facts = DeviceFacts("d", "p", "1", (("banks", Fact(16, "", "CL")), ("compute_units", Fact(4, "", "CL"))))
+    if told:
+        (tmp_path / "device.json").write_text(json.dumps(told_facts.to_json()))
+    return tmp_path
+
+
+def test_a_store_s_facts_are_those_of_the_device_and_the_file(tmp_path):
+    found = store.read(folder_of(tmp_path)).facts
+    assert (("banks", Fact(32, "", "by hand")), ("compute_units", Fact(4, "", "CL"))) == found.facts
+
+
+def test_the_file_is_enough_where_the_device_told_nothing(tmp_path):
+    found = store.read(folder_of(tmp_path, told=False)).facts
+    assert DeviceFacts("d", "p", "1", (("banks", Fact(32, "", "by hand")),)) == found
+
+
+def test_another_device_s_records_do_not_get_the_folder_s_facts(tmp_path):
+    assert store.read(folder_of(tmp_path, device="other")).facts is None
+
+
+def test_numbers_without_a_point_are_numbers(tmp_path):
+    """YAML 1.1 takes 1e-7 for a word."""
+    path = tmp_path / "facts.yaml"
+    path.write_text("facts: {issue_s: {value: 1e-7, unit: s, source: x}, mine: {value: word, unit: '', source: x}}")
+    assert {"issue_s": Fact(1e-7, "s", "x"), "mine": Fact("word", "", "x")} == read_facts(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("facts: [", "is no YAML"),
+        ("- facts", "has no mapping 'facts'"),
+        ("facts: 3", "has no mapping 'facts'"),
+        ("facts: {banks: 32}", "gives 'banks' not exactly value, unit, source"),
+        ("facts: {banks: {value: 32, unit: ''}}", "gives 'banks' not exactly value, unit, source"),
+        ("facts: {banks: {value: 32, unit: '', source: x, more: 1}}", "gives 'banks' not exactly"),
+        ("facts: {banks: {value: 32, unit: '', source: ''}}", "gives 'banks' without a source"),
+        ("facts: {clock_hz: {value: 1046, unit: MHz, source: x}}", "gives 'clock_hz' in 'MHz', not in 'Hz'"),
+        (
+            "facts: {mine: {value: 1, unit: furlong, source: x}}",
+            "in 'furlong', which is none of share, B, s",
+        ),
+        ("facts: {banks: {value: many, unit: '', source: x}}", "gives 'banks' as 'many', no number"),
+        ("facts: {banks: {value: null, unit: '', source: x}}", "gives 'banks' as None, no number"),
+        ("facts: {banks: {value: true, unit: '', source: x}}", "gives 'banks' as True, no number"),
+        ("facts: {mine: {value: [a], unit: '', source: x}}", "gives 'mine' as ['a'], no number"),
+        ("facts: {banks: {value: -1, unit: '', source: x}}", "gives 'banks' as -1, no finite number"),
+        (
+            "facts: {l2_miss_ratio: {value: 1.5, unit: share, source: x}}",
+            "as 1.5, no share from 0 to 1",
+        ),
+        ("facts: {banks: {value: .nan, unit: '', source: x}}", "gives 'banks' as nan, no finite number"),
+    ],
+)
+def test_files_that_are_not_right(tmp_path, text, said):
+    path = tmp_path / "facts.yaml"
+    path.write_text(text)
+    with pytest.raises(FactsFileError, match=re.escape(said)) as caught:
+        read_facts(path)
+    assert str(path) == caught.value.path
+    assert "docs/facts.md" in str(caught.value)
+    assert isinstance(caught.value, FactsFormatError)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(PerfModelError, match="cannot be read"):
+        read_facts(tmp_path / "none.yaml")
+
+
+def test_a_missing_fact_says_where_it_goes():
+    family = Family("toy", "nowhere", weights=(Weight("w_wait", "s", fact="memory_latency_s"),), expression="w_wait")
+    with pytest.raises(MissingFactError) as caught:
+        known_weights(family, None)
+    for part in ("'toy'", "'memory_latency_s'", "facts.yaml", "docs/facts.md", "w_wait", "--given-facts"):
+        assert part in str(caught.value)
+    assert "--given-facts" not in str(MissingFactError("banks", "toy", "d"))  # of what is no weight
+    assert {} == known_weights(family, None, fit_facts=True)
+    device = DeviceFacts("d", "p", "1", (("memory_latency_s", Fact(2e-7, "s", "by hand")),))
+    assert {"w_wait": 2e-7} == known_weights(family, device)

@@ -1,0 +1,81 @@
+"""Anchored predictions of measured rows, by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from perfmodel.fitting.anchored import anchor_rows, anchored_errors, anchors_of, one_visit_s
+from perfmodel.fitting.conformal import Unseen
+from tests.standins import Row
+
+
+@dataclass(frozen=True)
+class Visited(Row):
+    """A row whose first visit was slower than its best one."""
+
+    first_s: float = 0.0
+
+    @property
+    def kept_by_visit_s(self):
+        return ((2 * self.first_s, self.first_s), (self.seconds,))
+
+
+ROWS = [
+    Row("a", {"n": 8}, 8.0, "", {"v": 1}, "g"), Row("a", {"n": 2}, 3.0, "", {"v": 1}, "g"),
+    Row("a", {"n": 4}, 4.0, "", {"v": 1}, "g"), Row("a", {"n": 2}, 1.0, "", {"v": 2}, "g"),
+    Row("a", {"n": 8}, 5.0, "", {"v": 2}, "g"), Row("b", {"n": 8}, 5.0, "", {}, "h"),
+]  # fmt: skip
+
+
+def test_the_smallest_size_of_each_variant_is_its_anchor():
+    assert [1, 1, 1, 3, 3, -1] == anchors_of(ROWS).tolist()
+    # of equal products, the first by the values of the sorted names
+    same = [Row("a", sizes, 1.0, "") for sizes in ({"n": 4, "m": 2}, {"n": 2, "m": 4}, {"n": 9, "m": 1})]
+    assert [0, 0, 0] == anchors_of(same).tolist()
+    assert [] == anchors_of([]).tolist()
+
+
+def test_predictions_are_scaled_by_what_the_anchor_took():
+    found = anchor_rows(ROWS, Unseen(np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), ((),) * 6))
+    assert [0, 2, 4] == found.places.tolist()
+    # the first variant takes three times as long as predicted, the second half as long
+    assert [12.0, 6.0, 4.0] == found.unseen.seconds.tolist()
+    assert ((), (), ()) == found.unseen.needs
+
+
+def test_what_is_withheld_at_the_anchor_is_withheld_everywhere():
+    seconds = np.array([4.0, math.nan, 2.0, -2.0, 8.0, 1.0])
+    found = anchor_rows(ROWS, Unseen(seconds, (("x",), ("launches",), (), (), (), ())))
+    assert np.isnan(found.unseen.seconds).all()
+    # the second variant's anchor is predicted below zero, and lacks nothing
+    assert (("launches", "x"), ("launches",), ()) == found.unseen.needs
+
+
+def test_an_anchor_is_visited_once():
+    rows = [Visited("a", {"n": 2}, 3.0, "", first_s=6.0), Visited("a", {"n": 4}, 4.0, "", first_s=9.0)]
+    assert [6.0, 9.0] == [one_visit_s(row) for row in rows]
+    assert [24.0] == anchor_rows(rows, Unseen(np.array([1.0, 4.0]), ((), ()))).unseen.seconds.tolist()
+
+
+def test_errors_of_anchored_predictions():
+    seconds, times = np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), np.array([row.seconds for row in ROWS])
+    found = anchored_errors(ROWS, times, Unseen(seconds, ((),) * 6), measured=6)
+    # 8 / 12, 4 / 6 and 5 / 4
+    assert pytest.approx([math.log(1.5), math.log(1.5), math.log(1.25)]) == list(found.conformal.scores)
+    assert ("g", "g", "g") == found.conformal.groups
+    # at n=8 the two variants' errors are log(8/12) and log(5/4)
+    assert 1 == found.scatter.cells
+    expected = (math.log(1.25) - math.log(8 / 12)) / (0.6744897501960817 * math.sqrt(2))
+    assert pytest.approx(expected) == found.scatter.deviation
+    # rows of test kernels have scores, and take no part in the scatter
+    tested = anchored_errors(ROWS, times, Unseen(seconds, ((),) * 6), measured=3)
+    assert (found.conformal, None) == (tested.conformal, tested.scatter)
+
+
+def test_without_two_sizes_there_is_nothing_to_anchor():
+    one = [Row("a", {"n": 1}, 1.0, ""), Row("b", {"n": 2}, 1.0, "")]
+    assert anchored_errors(one, np.ones(2), Unseen(np.ones(2), ((), ())), measured=2) is None

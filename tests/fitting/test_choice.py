@@ -1,0 +1,132 @@
+"""The choice of measurements, against determinants worked out by brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.fitting.choice import Candidates, ModelError, choose, choose_next
+
+ERROR = ModelError()
+
+
+def candidates(rows=40, features=5, seed=0, **changes):
+    generator = np.random.default_rng(seed)
+    matrix = generator.uniform(0.1, 1.0, (rows, features)) * (generator.random((rows, features)) < 0.5)
+    matrix[np.arange(features), np.arange(features)] = 1.0
+    matrix[matrix.sum(axis=1) == 0, 0] = 1.0
+    times = matrix @ np.geomspace(1e-5, 1e-2, features) * generator.uniform(0.7, 1.4, rows)
+    given = {
+        "kernels": [f"k{i % 7}" for i in range(rows)],
+        "variants": [f"v{i % 3}" for i in range(rows)],
+        "cost": lambda seconds: 0.03 + 30 * seconds,
+        "expected": times,
+    }
+    return Candidates(matrix, **{**given, **changes}), times
+
+
+def shared(table, times, known):
+    """Twice the mutual information of measured rows and the others, by determinants of their covariances."""
+    count = len(times)
+    relative = table.matrix / times[:, np.newaxis]
+    relative = relative / relative.max(axis=0)
+    covariance = np.empty((count, count))
+    for i in range(count):
+        for j in range(count):
+            common = ERROR.by_all**2
+            if table.kernels[i] == table.kernels[j]:
+                common += ERROR.by_class**2 + ERROR.by_variant**2 * (table.variants[i] == table.variants[j])
+            covariance[i, j] = relative[i] @ relative[j] + ERROR.noise**2 * (i == j)
+            covariance[i, j] += common * np.exp(-(np.log10(times[i] / times[j]) ** 2) / 2)
+    rest = [i for i in range(count) if i not in known]
+    parts = (covariance[np.ix_(rows, rows)] for rows in (list(known), rest))
+    return sum(np.linalg.slogdet(part)[1] for part in parts) - np.linalg.slogdet(covariance)[1]
+
+
+def test_each_step_is_the_best_by_brute_force():
+    table, times = candidates()
+    measured = np.full(len(times), np.nan)
+    pilot = choose_next(table, measured, 12)
+    measured[list(pilot)] = times[list(pilot)]
+    known = list(pilot)
+    for row in choose_next(table, measured, 12):
+        before, seconds = shared(table, times, known), table.cost(times)
+        worth = {
+            i: (shared(table, times, [*known, i]) - before) / seconds[i]
+            for i in range(len(times))
+            if i not in known
+        }
+        assert max(worth, key=worth.__getitem__) == row
+        known.append(row)
+    assert len(known) > len(pilot) + 1
+
+
+@pytest.mark.parametrize("trials", [True, False])
+def test_every_feature_is_measured_and_the_share_kept(trials):
+    table, times = candidates(seed=3, **({} if trials else {"expected": None}))
+    found = choose(table, lambda row: times[row], 10)
+    assert 10 == len(found) == len(set(found))
+    assert (table.matrix[list(found)] != 0).any(axis=0).all()
+    assert found == choose(table, lambda row: times[row], 10)
+
+
+def test_as_many_are_measured_as_there_are_features():
+    table, times = candidates()
+    found = choose(table, lambda row: times[row], 1)
+    assert 5 == len(found)
+    assert (table.matrix[list(found)] != 0).any(axis=0).all()
+
+
+def test_all_of_them_can_be_wanted():
+    table, times = candidates(rows=12)
+    assert set(range(12)) == set(choose(table, lambda row: times[row], 99))
+
+
+def test_planted_weights_come_back_from_what_is_chosen():
+    table, _ = candidates(rows=60, seed=5)
+    weights = np.geomspace(1e-5, 1e-2, 5)
+    times = table.matrix @ weights
+    rows = list(choose(table, lambda row: times[row], 15))
+    relative = table.matrix[rows] / times[rows, np.newaxis]
+    found = np.linalg.lstsq(relative, np.ones(15), rcond=None)[0]
+    np.testing.assert_allclose(found, weights, rtol=1e-8)
+
+
+def test_what_fails_is_not_tried_again_and_another_row_covers_its_feature():
+    table, times = candidates()
+    first = choose_next(table, np.full(40, np.nan), 10)[0]
+    tried = []
+
+    def measure(row):
+        tried.append(row)
+        return np.inf if row == first else times[row]
+
+    choose(table, measure, 10)
+    assert 11 == len(tried) == len(set(tried))
+    kept = [row for row in tried if row != first]
+    assert (table.matrix[kept] != 0).any(axis=0).all()
+
+
+def test_a_row_that_others_are_like_goes_before_an_extreme_one():
+    matrix = np.array([[1.0, 0.01], [0.01, 1.0], *[[0.5, 0.5]] * 6, [1.0, 0.0]])
+    table = Candidates(matrix, [*"bc", *"aaaaaa", "o"], ["v"] * 9, np.ones_like, np.ones(9))
+    measured = np.array([1.0, 1.0, *[np.nan] * 7])
+    prior = matrix @ matrix.T
+    left = prior - prior[:, :2] @ np.linalg.solve(prior[:2, :2] + 0.04 * np.eye(2), prior[:2])
+    assert 8 == 2 + np.argmax(left.diagonal()[2:])
+    assert choose_next(table, measured, 3)[0] in range(2, 8)
+
+
+def test_seconds_count():
+    matrix = np.ones((3, 1))
+    expected = np.array([1e-3, 1e-3, 1e-3])
+    dear = np.array([1.0, 5.0, 1.0])
+    table = Candidates(matrix, ["a", "b", "c"], ["v"] * 3, lambda seconds: dear, expected)
+    measured = np.array([1e-3, np.nan, np.nan])
+    assert (2,) == choose_next(table, measured, 2)
+
+
+def test_nothing_left_is_nothing_chosen():
+    table, times = candidates()
+    assert () == choose_next(table, times, 10)
+    assert () == choose_next(table, np.full(40, np.inf), 10)

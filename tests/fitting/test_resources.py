@@ -1,0 +1,115 @@
+"""Fits of an overhead and a smooth maximum, against planted weights, another optimiser and plain least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares, nnls
+
+from perfmodel.fitting.resources import ResourceModel, fit_resources
+
+#: Columns 0 and 1 are overheads; two resources have two columns each.
+FORM = {"left": (2, 3), "right": (4, 5)}
+PLANTED = np.array([1e-6, 2e-9, 3e-9, 5e-10, 4e-9, 1e-9])
+
+
+def rows(count: int = 200, seed: int = 1) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    table = 10 ** generator.uniform(2, 6, (count, 6)) * (generator.random((count, 6)) < 0.7)
+    table[:, 0] = 1.0
+    return table
+
+
+def by_hand(table: np.ndarray, weights: np.ndarray, sharpness: float) -> np.ndarray:
+    """The times of the definition, resource by resource."""
+    left, right = (table[:, list(own)] @ weights[list(own)] for own in FORM.values())
+    return table[:, :2] @ weights[:2] + (left**sharpness + right**sharpness) ** (1 / sharpness)
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 2.0, 5.0])
+def test_planted_weights_are_found(sharpness: float) -> None:
+    table = rows()
+    times = by_hand(table, PLANTED, sharpness)
+    found = fit_resources(ResourceModel(FORM, sharpness), table, times, np.ones(len(times)))
+    assert PLANTED == pytest.approx(found.coef_, rel=1e-6)
+    assert found.converged_
+    assert times == pytest.approx(found.predict(table))
+    assert (((),) * 6, 6) == (found.marks_, found.rank_)
+
+
+def test_sharp_times_do_not_overflow() -> None:
+    model = ResourceModel(FORM, 64.0)
+    times, slopes = model.times(rows() * 1e9, PLANTED)
+    assert np.all(np.isfinite(times))
+    assert np.all(np.isfinite(slopes))
+
+
+def test_the_slopes_are_the_derivatives() -> None:
+    table, model, step = rows(30), ResourceModel(FORM, 3.0), 1e-6
+    _, slopes = model.times(table, PLANTED)
+    for column in range(6):
+        up, down = (
+            by_hand(table, PLANTED * np.where(np.arange(6) == column, 1 + sign * step, 1.0), 3.0) for sign in (1, -1)
+        )
+        numeric = (up - down) / (2 * step * PLANTED[column])
+        assert numeric == pytest.approx(table[:, column] * slopes[:, column], rel=1e-5, abs=1e-9 * table.max())
+
+
+def test_noisy_times_are_fitted_as_well_as_by_another_optimiser() -> None:
+    table, generator = rows(), np.random.default_rng(3)
+    times = by_hand(table, PLANTED, 2.0) * np.exp(generator.normal(0, 0.05, 200))
+    found = fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200))
+
+    def residuals(logs: np.ndarray) -> np.ndarray:
+        return np.log(times / by_hand(table, np.exp(logs), 2.0))
+
+    other = least_squares(residuals, np.log(PLANTED), loss="huber", f_scale=0.2)
+    assert found.loss_ == pytest.approx(other.cost, rel=1e-4)
+    assert np.exp(other.x) == pytest.approx(found.coef_, rel=0.02)
+    # each planted weight is within four standard errors
+    assert np.all(np.abs(found.coef_ - PLANTED) < 4 * found.standard_errors_)
+
+
+def test_without_a_maximum_it_is_non_negative_least_squares() -> None:
+    table, generator = rows(), np.random.default_rng(4)
+    times = by_hand(table, PLANTED, 1.0) * np.exp(generator.normal(0, 0.01, 200))
+    found = fit_resources(ResourceModel({}, 2.0), table, times, np.ones(200))
+    plain, _ = nnls(table / times[:, None], np.ones(200))
+    assert plain == pytest.approx(found.coef_, rel=0.02)
+
+
+def test_odd_rows_do_not_decide() -> None:
+    table = rows()
+    times = by_hand(table, PLANTED, 2.0)
+    times[::20] *= 3  # one in twenty was disturbed
+    found = fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200))
+    assert PLANTED[2:] == pytest.approx(found.coef_[2:], rel=0.05)
+
+
+def test_what_is_in_no_row_is_free_and_said_so() -> None:
+    table = rows()
+    times = by_hand(table, PLANTED * np.array([1, 1, 1, 0, 1, 1]), 2.0)
+    table[:, 3] = 0
+    found = fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200))
+    assert (0.0, np.inf, ("undetermined",)) == (found.coef_[3], found.standard_errors_[3], found.marks_[3])
+    assert np.delete(PLANTED, 3) == pytest.approx(np.delete(found.coef_, 3), rel=1e-6)
+
+
+def test_no_weight_is_negative() -> None:
+    table = rows()
+    free = PLANTED * np.array([1, 0, 1, 1, 1, 1])
+    times = by_hand(table, free, 2.0) / (1 + table[:, 1] / table[:, 1].max())  # column 1 makes rows faster
+    found = fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200))
+    assert 0 == found.coef_[1]
+    assert "at bound" in found.marks_[1]
+    assert np.all(found.coef_ >= 0)
+
+
+def test_rows_that_weigh_more_are_met_more_closely() -> None:
+    table = rows()
+    times = by_hand(table, PLANTED, 2.0)
+    times[:100] *= 1.1
+    heavy = np.where(np.arange(200) < 100, 100.0, 1.0)
+    found = fit_resources(ResourceModel(FORM, 2.0), table, times, heavy)
+    errors = np.abs(np.log(found.predict(table) / times))
+    assert errors[:100].mean() < 0.01 < errors[100:].mean()
