@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.subgroup_accesses import global_accesses, row_transactions, subgroup_transactions
+from perfmodel.quantities.traffic import global_accesses, row_transactions, subgroup_transactions
 from tests.models.test_threaded_manycore import GTX480, counted
 
 

@@ -9,7 +9,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.facts import Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.subgroup_accesses import active_lanes, local_passes, segments
+from perfmodel.quantities.traffic import active_lanes, local_passes, segments
 from tests.models.test_threaded_manycore import GTX480, counted
 
 BANKS = GTX480.updated({"banks": Fact(32, "", "made up")})

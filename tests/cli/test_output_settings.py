@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from perfmodel.cli import program as commands
-from perfmodel.cli.settings import (
+from perfmodel.cli.output import (
     NARROWEST,
     CommandBar,
     CommandSettings,
@@ -89,7 +89,7 @@ def test_the_width_is_the_terminals(monkeypatch):
 def test_quiet_and_verbose_notes(capsys):
     import warnings
 
-    from perfmodel.cli.settings import as_notes
+    from perfmodel.cli.output import as_notes
 
     said = ["one", "two", "three"]
     for asked, lines in ((CommandSettings(), 2), (CommandSettings(quiet=True), 0), (CommandSettings(verbose=True), 3)):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from measurement_kernels import matmul_naive
-from perfmodel.counts.flow.paths import Chain, ChainRow, Parallelism
+from perfmodel.counts.flow.flow import Chain, ChainRow, Parallelism
 from perfmodel.counts.quasipoly.count import Count
 from tests.counts.flow.small_kernels import flow_of
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from perfmodel.features import stride_class
-from perfmodel.features.stride import CLASS_NAMES, class_code, class_codes
+from perfmodel.features.evaluation import class_code, class_codes
+from perfmodel.features.names import CLASS_NAMES
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from perfmodel.counts import KernelCounts
 from perfmodel.errors import FlowUnknownError
 from perfmodel.facts import KEYS
 from perfmodel.features import FEATURE_NAMES
-from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
+from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, at_sizes, bottleneck_quantities
 from perfmodel.quantities.bottleneck.device import device_of
-from perfmodel.quantities.bottleneck.quantities import at_sizes
 from perfmodel.quantities.case import Case
 from tests.quantities.bottleneck.by_hand import copy, device, row_sums
 

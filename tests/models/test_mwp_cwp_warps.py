@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.quantities.warps import WARP_UNITS
+from perfmodel.models.mwp_cwp import UNITS
 from tests.models.test_mwp_cwp import quantities, saxpy
 
 
@@ -43,4 +43,4 @@ def test_equations_18_and_19(n, facts, units, warps, rounds):
 
 
 def test_every_quantity_has_a_unit():
-    assert set(WARP_UNITS) == set(quantities(saxpy(1)))
+    assert set(UNITS) == set(quantities(saxpy(1)))

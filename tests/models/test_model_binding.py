@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.models import Family, find_family
-from perfmodel.models.binding import RunTime, bind, weight_name
-from perfmodel.models.model import Weight
+from perfmodel.models.model import RunTime, Weight, bind, weight_name
 
 TOY = Family(
     name="toy",

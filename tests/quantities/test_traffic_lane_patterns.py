@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.quantities.subgroup_accesses import bank_passes, segments_touched
+from perfmodel.quantities.traffic import bank_passes, segments_touched
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.features.evaluation import sources_of
-from perfmodel.features.sources import find_sources
+from perfmodel.features.evaluation import find_sources, sources_of
 from tests.features.test_evaluation import copy_like
 from tests.standins import Access, Counts, count
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.counts.flow.paths import START, CellValue, Path, blurred, bound, longer, may_be_equal, renamed
+from perfmodel.counts.flow.execution import START, CellValue, Path, blurred, bound, longer, may_be_equal, renamed
 
 ADD, MUL = (("float32", "add"), ()), (("float32", "mul"), ("k",))
 I2, I3, J = (2, (("i", 1),)), (3, (("i", 1),)), (0, (("j", 1),))
