@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Files that are split: tests of one kernel, class or family need the same costly values, also in several files.
 BY_SUBJECT = {
     "tests/counts/nests/test_nest_address.py": "corpus",
-    "tests/counts/nests/test_issues.py": "corpus",
+    "tests/counts/nests/test_nests_issues.py": "corpus",
     "tests/counts/nests/test_nests.py": "corpus",
     "tests/counts/test_against_oracle.py": "corpus",
     "tests/oracle/test_device.py": "corpus",

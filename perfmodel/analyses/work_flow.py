@@ -19,8 +19,7 @@ from perfmodel.errors import FlowUnknownError
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.counts.flow.flow import Flow
-    from perfmodel.counts.flow.graph import FlowNode
+    from perfmodel.counts.flow.flow import Flow, FlowNode
 
 LOADS = (("global", "load"), ("local", "load"))
 

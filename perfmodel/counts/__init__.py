@@ -1,6 +1,6 @@
 """Exact symbolic counts of what a Loopy kernel executes.
 
-Names are loaded at their first use, so that :mod:`perfmodel.counts.points.summation` can be imported
+Names are loaded at their first use, so that :mod:`perfmodel.counts.points.set_counter` can be imported
 on a machine where Loopy is broken or missing.
 """
 

@@ -28,8 +28,8 @@ from typing import Any, Protocol, TypeVar
 from loopy.tools import LoopyKeyBuilder
 from packaging.requirements import Requirement
 
-from perfmodel.counts.points.summation import MENDING_COMMAND, can_count, warn_once
-from perfmodel.counts.reading.target.vectors import structured_types
+from perfmodel.counts.points.set_counter import MENDING_COMMAND, can_count, warn_once
+from perfmodel.counts.reading.values import structured_types
 from perfmodel.errors import LibraryVersionError
 from perfmodel.io import replace_file
 

@@ -15,15 +15,11 @@ import numpy as np
 from perfmodel.counts.cache import failure_in_library, key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.parts import INTEGERS
-from perfmodel.counts.reading.checks import building
-from perfmodel.counts.reading.checks.building import BuildCheck
-from perfmodel.counts.reading.checks.statistics import unknown_statistics
+from perfmodel.counts.reading import schedule
 from perfmodel.counts.reading.domains import Statistics
-from perfmodel.counts.reading.events import Options
-from perfmodel.counts.reading.schedule import schedule, with_types
+from perfmodel.counts.reading.instructions import Declared
 from perfmodel.counts.reading.statements import extract
-from perfmodel.counts.reading.target.declared import Declared
-from perfmodel.counts.reading.values import array_bytes, untouched_arrays
+from perfmodel.counts.reading.values import Options, array_bytes, untouched_arrays
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tabulation import tabulate
 from perfmodel.documents import MOST_LANES, is_number, require
@@ -150,20 +146,20 @@ def count(
     tags = (access_tags,) if isinstance(access_tags, str) else tuple(sorted(access_tags))
     options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
     if dtypes:
-        t_unit = with_types(t_unit, dtypes)
+        t_unit = schedule.with_types(t_unit, dtypes)
     if not 0 < budget < math.inf:
         raise BudgetError(budget)
     if not (isinstance(subgroup_size, int | np.integer) and 1 <= subgroup_size <= MOST_LANES):
         raise SubgroupSizeError(subgroup_size)
     arguments = (subgroup_size, dict(statistics or {}), dict(declared or {}), options)
-    scheduled = once(lambda: schedule(t_unit))
+    scheduled = once(lambda: schedule.schedule(t_unit))
     with ALONE:
         try:
-            for unknown in unknown_statistics(t_unit, scheduled, statistics or ()):
+            for unknown in schedule.unknown_statistics(t_unit, scheduled, statistics or ()):
                 warnings.warn(_unknown(unknown), UnknownStatisticWarning, stacklevel=2)
             if check:
-                key = key_of(t_unit, BuildCheck.__name__) if cache else None
-                remembered(key, lambda: building.check(scheduled), BuildCheck).refuse()
+                key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
+                remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
             key = key_of(t_unit, *arguments, float(budget)) if cache else None
             return remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
         except Exception as error:

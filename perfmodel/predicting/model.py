@@ -25,7 +25,7 @@ from perfmodel.fitting.conformal import WIDEST, Quantiles, check_level, scaled
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
-from perfmodel.models.binding import RunTime
+from perfmodel.models.model import RunTime
 from perfmodel.quantities.case import Case
 from perfmodel.threads import ALONE
 
@@ -326,7 +326,7 @@ class FittedModel(Lazy):
         """Return the terms of a prediction [s] by name, and the function from such terms to the run time [s].
 
         With it one can ask what the time would be if a term took longer, also where terms overlap
-        (:meth:`perfmodel.models.binding.RunTime.with_terms`). Features that were never measured are free.
+        (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured are free.
 
         Raises
         ------

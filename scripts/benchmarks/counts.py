@@ -31,9 +31,8 @@ from typing import Any, TextIO
 import loopy as lp
 
 from perfmodel.counts import count
-from perfmodel.counts.points.summation import can_count
-from perfmodel.counts.reading.checks.building import check
-from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.points.set_counter import can_count
+from perfmodel.counts.reading.schedule import check, schedule
 from perfmodel.errors import PerfModelError
 from scripts.benchmarks.counters import SUBGROUP_SIZE, everything, ours, own_share, peer
 from scripts.benchmarks.evaluation import evaluation

@@ -8,7 +8,7 @@ from importlib import metadata
 import pytest
 
 from perfmodel.calibration import installation
-from perfmodel.counts.points import summation
+from perfmodel.counts.points import set_counter
 
 
 @pytest.fixture
@@ -53,12 +53,12 @@ def test_unsuitable_python(monkeypatch):
 
 
 def test_barvinok_never_installed(monkeypatch):
-    monkeypatch.setattr(summation, "has_barvinok", lambda: False)
-    monkeypatch.setattr(summation, "is_overwritten", lambda: False)
+    monkeypatch.setattr(set_counter, "has_barvinok", lambda: False)
+    monkeypatch.setattr(set_counter, "is_overwritten", lambda: False)
     part = installation.barvinok_part()
     assert "note" == part.status
     assert "is not installed" in part.message
-    assert summation.MENDING_COMMAND == part.mend
+    assert set_counter.MENDING_COMMAND == part.mend
 
 
 def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):

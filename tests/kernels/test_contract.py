@@ -16,7 +16,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.launch_limits import check_launch
-from perfmodel.counts.reading.checks.bounds import refuse_outside
+from perfmodel.counts.reading.schedule import refuse_outside
 from perfmodel.errors import LaunchLimitError
 from perfmodel.features import evaluate, feature
 from perfmodel.kernels import discover

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.counts.points import summation
+from perfmodel.counts.points import set_counter
 from tests.shadow import NO_DRIVERS, ROOT, shadow
 
 NO_INDEX = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
@@ -192,7 +192,7 @@ def test_pins_are_the_versions_known_to_work():
 
 
 def test_the_doctor_mends_with_what_setup_installs():
-    assert f"readonly BARVINOK='{summation.REQUIREMENT}'" in (ROOT / "scripts" / "setup").read_text()
+    assert f"readonly BARVINOK='{set_counter.REQUIREMENT}'" in (ROOT / "scripts" / "setup").read_text()
 
 
 PROGRAMS = ("scripts/setup", "scripts/test", "scripts/quickstart", "scripts/redraw", "scripts/nightly", ".ci/run")

@@ -1,18 +1,16 @@
 """Bank conflicts of local memory: how often an access by a sub-group is serialised.
 
-The factor beta of Karsin's dissertation (SPT model, chapter 3) is this count over that of the
-sub-group accesses.
+The factor beta of Karsin's dissertation (SPT model, chapter 3) is this count over that of the sub-group accesses.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import Cardinalities
+from perfmodel.counts.counters.cardinality import Cardinalities, completed
 from perfmodel.counts.counters.footprint import Site, doubts
-from perfmodel.counts.counters.lane_boxes import completed
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.printing import fraction, quasi_polynomial_of
@@ -24,8 +22,8 @@ WORD_BYTES = 4
 def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
     """Return the sum over sub-group accesses of the most distinct words in one bank.
 
-    Lanes that read the same word don't conflict. Exact where every group and iteration executes
-    an access with the same lanes, else an upper bound (all lanes that ever do so).
+    Lanes that read the same word don't conflict. Exact where every group and iteration executes an access with the
+    same lanes, else an upper bound (all lanes that ever do so).
     """
     total = Count.constant(0, "subgroup")
     for domain, access in sites:
@@ -33,9 +31,7 @@ def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) 
     return total
 
 
-def _serialised(
-    cardinalities: Cardinalities, domain: Domain, access: Access, banks: int
-) -> Count:
+def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, banks: int) -> Count:
     launch = cardinalities.program.launches[domain.launch]
     steps = _lane_steps(access, domain)
     if steps is None or domain.trips is not None:
@@ -44,12 +40,30 @@ def _serialised(
         return bound.labelled("subgroup", False, doubts(domain, access) or (vary,))
     whole = completed(domain, launch)
     touched = _words(whole, access, steps, launch.group_shape, cardinalities.subgroup_size)
-    degree = sum(_most_in_one_bank(words, banks) for words in touched.values())
+    degree = sum(max(Counter(word % banks for word in words).values()) for words in touched.values())
     count = degree * cardinalities.count(domain, "workgroup")
     reasons = [*doubts(domain, access)]
     if not _same_lanes_everywhere(whole):
         reasons.append("groups or iterations execute it with different lanes")
     return count.labelled("subgroup", count.exact and not reasons, reasons)
+
+
+def _lane_steps(access: Access, domain: Domain) -> dict[str, int] | None:
+    """Return how many cells the address moves along each local axis, where that is constant."""
+    if access.cells is None or domain.tied:
+        return None
+    index = isl.PwMultiAff.from_map(access.cells)
+    steps: dict[str, int] = defaultdict(int)
+    for k, stride in enumerate(access.strides):
+        function = quasi_polynomial_of(stride)
+        pieces = index.get_pw_aff(k).get_pieces()
+        if function.parameters or len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
+            return None
+        cells = int(function.exact())
+        for position, axis in enumerate(domain.axes):
+            if axis.startswith("l"):
+                steps[axis] += int(fraction(pieces[0][1].get_coefficient_val(IN, position))) * cells
+    return dict(steps)
 
 
 def _words(
@@ -68,32 +82,6 @@ def _words(
         last = first + access.bits // 8 - 1
         words[linear // size] |= set(range(first // WORD_BYTES, last // WORD_BYTES + 1))
     return words
-
-
-def _most_in_one_bank(words: set[int], banks: int) -> int:
-    loads: dict[int, int] = defaultdict(int)
-    for word in words:
-        loads[word % banks] += 1
-    return max(loads.values())
-
-
-def _lane_steps(access: Access, domain: Domain) -> dict[str, int] | None:
-    """Return how many cells the address moves along each local axis, where that is constant."""
-    if access.cells is None or domain.tied:
-        return None
-    index = isl.PwMultiAff.from_map(access.cells)
-    steps: dict[str, int] = defaultdict(int)
-    for k, stride in enumerate(access.strides):
-        program = quasi_polynomial_of(stride)
-        pieces = index.get_pw_aff(k).get_pieces()
-        if program.parameters or len(pieces) != 1 or pieces[0][1].dim(isl.dim_type.div):
-            return None
-        cells = int(program.exact())
-        for position, axis in enumerate(domain.axes):
-            if axis.startswith("l"):
-                coefficient = fraction(pieces[0][1].get_coefficient_val(IN, position))
-                steps[axis] += int(coefficient) * cells
-    return dict(steps)
 
 
 def _lanes(domain: Domain) -> list[tuple[int, ...]]:

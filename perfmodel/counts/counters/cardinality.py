@@ -1,48 +1,37 @@
 """Numbers of executed instances at each granularity, and of work-items that execute anything at all.
 
-Each distinct set is counted once.
+Each distinct set is counted once. A sub-group's lanes are boxes of local ids, which isl projects out exactly. Where a
+domain is a product, its lanes are eliminated factor by factor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
 import islpy as isl
 
-from perfmodel.counts.counters.lane_boxes import completed, factors_of_lanes, in_sub_groups, without_local
-from perfmodel.counts.points.cardinality import (
-    MOST_FLOORS_ADDED,
-    NOTHING,
-    Cardinality,
-    Unexpanded,
-    floors_of,
-    only_at_sizes,
-    product,
-    simplified,
-)
-from perfmodel.counts.points.factors import FactoredSet
-from perfmodel.counts.points.set_counter import TERMS, SetCounter, terms_of
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points import cardinality
+from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, floors_of
+from perfmodel.counts.points.factors import FactoredSet, Factors, eliminated, variable
+from perfmodel.counts.points.polytopes import AffineForm, Polytope
+from perfmodel.counts.points.set_counter import OPERATIONS, TERMS, BudgetSpentError, SetCounter, limited, terms_of
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
 from perfmodel.counts.quasipoly.count import Count
 
+SET = isl.dim_type.set
 BOUNDED = "the points of a set are only bounded"
+Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 
 
 class Cardinalities:
     """Counts the sets of one program and remembers them.
 
-    Parameters
-    ----------
-    program : Program
-        What the kernel executes.
-    subgroup_size : int
-        Work-items in a sub-group; sub-group = floor(linear local id / subgroup_size).
-    budget : float
-        What the formula of one set, or of one sum, may cost; 1 is ``OPERATIONS`` of isl.
+    A sub-group is ``floor(linear local id / subgroup_size)``. The budget is what the formula of one set, or of one
+    sum, may cost; 1 is ``OPERATIONS`` of isl.
     """
 
     def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
@@ -53,7 +42,7 @@ class Cardinalities:
         self._products: dict[Domain, FactoredSet | None] = {}
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._launches: dict[int, Cardinality] = {}
-        self._grids: dict[tuple[int, int], isl.PwQPolynomial] = {}
+        self._grids = [tuple(map(isl.PwQPolynomial.from_pw_aff, launch.grid)) for launch in program.launches]
 
     def count(self, domain: Domain, granularity: str = "workitem") -> Count:
         """Return how many (work-item | sub-group | work-group, instance) pairs there are."""
@@ -62,30 +51,41 @@ class Cardinalities:
             self._counts[key] = self._count_pairs(domain, granularity)
         return self._counts[key]
 
-    def _splits(self, domain: Domain, launch: Launch) -> bool:
-        """Whether the sub-groups of a group differ in what they execute."""
-        several = launch.group_size > self.subgroup_size
-        return several and any(axis.startswith("l") for axis in domain.axes)
-
     def _count_pairs(self, domain: Domain, granularity: str) -> Count:
         launch = self.program.launches[domain.launch]
         if granularity != "workitem" and domain.trips is not None:
             # each lane makes at most the trips of all work-items
             return self.count(domain).labelled(granularity, False, ("lanes make different numbers of trips",))
         number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
-        repeated = self._repeated(domain, launch, granularity)
+        # units of a group execute the same where the domain lacks their axes
         if granularity == "workitem":
+            repeated = prod(n for axis, n in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
             return self.wrap(number, domain.factor * repeated, domain.exact, granularity, domain.reasons)
+        alike = granularity == "subgroup" and not self._splits(domain, launch)
+        repeated = -(-launch.group_size // self.subgroup_size) if alike else 1
         doubts = domain.doubts
         return self.wrap(number, Fraction(repeated), not doubts, granularity, doubts)
 
-    def _repeated(self, domain: Domain, launch: Launch, granularity: str) -> int:
-        """Return how many units of a group execute the same, as the domain lacks their axes."""
+    def _splits(self, domain: Domain, launch: Launch) -> bool:
+        """Whether the sub-groups of a group differ in what they execute."""
+        several = launch.group_size > self.subgroup_size
+        return several and any(axis.startswith("l") for axis in domain.axes)
+
+    def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
+        """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
+        if domain not in self._products:
+            self._products[domain] = self.factors(domain.points)
+        whole = self._products[domain]
         if granularity == "workitem":
-            return prod(n for axis, n in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
-        if granularity == "subgroup" and not self._splits(domain, launch):
-            return -(-launch.group_size // self.subgroup_size)
-        return 1
+            return self._sets.count(domain.points, whole)
+        launch = self.program.launches[domain.launch]
+        split = granularity == "subgroup" and self._splits(domain, launch)
+        size = self.subgroup_size if split else launch.group_size
+        if whole is not None:
+            number = self._sets.sum_of_unions(whole, factors_of_lanes(whole, domain, launch, size))
+            if number is not None:
+                return number
+        return self.size(in_sub_groups(domain, launch, size) if split else without_local(domain))
 
     def wrap(
         self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
@@ -94,34 +94,11 @@ class Cardinalities:
         """Return a :class:`Count` under the program's assumptions."""
         polynomial = number.polynomial
         with suppress(BudgetSpentError), limited(self.operations):
-            polynomial = simplified(polynomial, self.program.assumptions)
+            polynomial = cardinality.simplified(polynomial, self.program.assumptions)
         if not number.exact:
             exact, reasons = False, (*reasons, BOUNDED)
         count = Count(polynomial, self.program.assumptions, exact, granularity, number.unexpanded, reasons)
         return count if factor == 1 else factor * count
-
-    def _pairs(self, domain: Domain, granularity: str) -> Cardinality:
-        """Return the number of (unit, instance) pairs, for units along the domain's own axes."""
-        if granularity == "workitem":
-            return self._sets.count(domain.points, self._product(domain))
-        launch = self.program.launches[domain.launch]
-        split = granularity == "subgroup" and self._splits(domain, launch)
-        size = self.subgroup_size if split else launch.group_size
-        return self._closed_pairs(domain, launch, size) or self.size(
-            in_sub_groups(domain, launch, size) if split else without_local(domain)
-        )
-
-    def _closed_pairs(self, domain: Domain, launch: Launch, size: int) -> Cardinality | None:
-        """Return the same for units of ``size`` lanes, if they have closed forms."""
-        whole = self._product(domain)
-        if whole is None:
-            return None
-        return self._sets.sum_of_unions(whole, factors_of_lanes(whole, domain, launch, size))
-
-    def _product(self, domain: Domain) -> FactoredSet | None:
-        if domain not in self._products:
-            self._products[domain] = self._sets.factored(domain.points)
-        return self._products[domain]
 
     def size(self, points: isl.Set) -> Cardinality:
         """Return the number of points of a set, as a function of the parameters."""
@@ -137,7 +114,7 @@ class Cardinalities:
         terms = spent = 0
         for points in sets:
             hard = spent > 1 or terms * OPERATIONS > TERMS * self.operations
-            size = only_at_sizes(points) if hard else self.size(points)
+            size = cardinality.only_at_sizes(points) if hard else self.size(points)
             spent += len(size.unexpanded) > 0
             terms += terms_of(size.polynomial)
             key = f"{size.polynomial} {len(sizes) if size.unexpanded else ''}"
@@ -148,26 +125,21 @@ class Cardinalities:
         try:
             with limited(self.operations):
                 for size, times in sizes.values():
-                    if floors_of(number) + floors_of(size.polynomial) > MOST_FLOORS_ADDED:
+                    if floors_of(number) + floors_of(size.polynomial) > cardinality.MOST_FLOORS_ADDED:
                         raise BudgetSpentError
                     number = number.add(size.polynomial.scale_val(isl.Val(times)))
         except BudgetSpentError:
             number = NOTHING
-            unexpanded += [Unexpanded(Fraction(times), (size.polynomial,), ()) for size, times in sizes.values()]
+            unexpanded += [Unexpanded(Fraction(times), (size.polynomial,)) for size, times in sizes.values()]
         return Cardinality(number, exact, tuple(unexpanded))
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
         """Return the number of groups along the axes that are not among ``axes``."""
         number = isl.PwQPolynomial("{ 1 }")
-        for axis, extent in enumerate(self.program.launches[launch].grid):
+        for axis, extent in enumerate(self._grids[launch]):
             if f"g.{axis}" not in axes:
-                if (launch, axis) not in self._grids:
-                    size = isl.PwQPolynomial.from_pw_aff(extent)
-                    self._grids[launch, axis] = size
-                number = product(number, self._grids[launch, axis])
+                number = cardinality.product(number, extent)
         return number
-
-    # {{{ launches and barriers
 
     def work_groups(self, launch: int) -> Count:
         """Return the work-groups that a launch starts, over all its repeats."""
@@ -188,17 +160,13 @@ class Cardinalities:
         group_size = self.program.launches[site.launch].group_size
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
 
-    # }}}
 
-
-SET = isl.dim_type.set
-
+# {{{ work-items
 
 def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
-    They are the union over statements of the projection onto the hardware axes (and the host's
-    loops around a launch).
+    They are the union over statements of the projection onto the hardware axes (and the host's loops around a launch).
     """
     active: dict[int, isl.Set] = {}
     reasons: list[str] = []
@@ -228,3 +196,135 @@ def _on_hardware_axes(domain: Domain) -> isl.Set:
     names = [f"w{k}" for k in range(len(axes))]
     target = [names[k] for k in sorted(range(len(axes)), key=axes.__getitem__)]
     return points.apply(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(target)}] }}")).coalesce()
+
+
+def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
+    """Return the domain with all local axes of its launch as dimensions, and all group axes."""
+    points, axes, names = domain.points, list(domain.axes), list(domain.names)
+    below = isl.Map("{ [n] -> [x] : 0 <= x < n }")
+    limits = [(f"g.{k}", isl.Set.from_pw_aff(extent).apply(below)) for k, extent in enumerate(launch.grid) if groups]
+    limits += [(f"l.{k}", isl.Set(f"{{ [x] : 0 <= x < {extent} }}")) for k, extent in enumerate(launch.group_shape)]
+    for axis, limit in limits:
+        if axis not in axes:
+            points = points.flat_product(limit)
+            axes.append(axis)
+            names.append(axis.replace(".", "_axis_"))
+    for index, name in enumerate(names):
+        points = points.set_dim_name(SET, index, name)
+    return replace(domain, points=points, axes=tuple(axes))
+
+# }}}
+
+
+# {{{ lanes of sub-groups
+
+def without_local(domain: Domain) -> isl.Set:
+    """Return the (work-group, instance) pairs of a domain."""
+    points = domain.points
+    for index in reversed(range(len(domain.axes))):
+        if domain.axes[index].startswith("l") or domain.names[index] in domain.tied:
+            points = points.project_out(SET, index, 1)
+    return points
+
+
+def in_sub_groups(domain: Domain, launch: Launch, size: int) -> isl.Set:
+    """Return the (sub-group, instance) pairs of a domain: local axes become the sub-group."""
+    whole = completed(domain, launch, groups=False)
+    pairs: isl.Set | None = None
+    for number, lanes in sub_groups(whole, launch, size):
+        points = without_local(replace(whole, points=whole.points.intersect(lanes)))
+        numbered = points.coalesce().flat_product(isl.Set(f"{{ [{number}] }}"))
+        pairs = numbered if pairs is None else pairs.union(numbered)
+    return pairs
+
+
+def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
+    """Yield the number and the lanes of each sub-group, as boxes in the domain's space."""
+    space = domain.points.get_space()
+    positions = [domain.axes.index(f"l.{axis}") for axis in range(len(launch.group_shape))]
+    for number, boxes in enumerate(boxes_of_sub_groups(launch, size)):
+        lanes = isl.Set.empty(space)
+        for box in boxes:
+            part = isl.Set.universe(space)
+            for position, (low, high) in zip(positions, box, strict=True):
+                part = part.lower_bound_val(SET, position, isl.Val(low))
+                part = part.upper_bound_val(SET, position, isl.Val(high))
+            lanes = lanes.union(part)
+        yield number, lanes
+
+
+def boxes_of_sub_groups(launch: Launch, size: int) -> Iterator[list[Box]]:
+    """Yield for each sub-group boxes that hold its lanes."""
+    for first in range(0, launch.group_size, size):
+        last = min(first + size, launch.group_size) - 1
+        yield _boxes(first, last, launch.group_shape)
+
+
+def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
+    """Return boxes of local ids that together are the linear ids first to last, l.0 fastest."""
+    if len(shape) <= 1:
+        return [((first, last),)] if shape else [()]
+    row = prod(shape[:-1])
+    low, high = first // row, last // row
+    if first % row == 0 and last % row == row - 1:
+        return [(*((0, extent - 1) for extent in shape[:-1]), (low, high))]
+    if low == high:
+        return [(*box, (low, low)) for box in _boxes(first % row, last % row, shape[:-1])]
+    boxes = _boxes(first, (low + 1) * row - 1, shape)
+    if high - low > 1:
+        boxes += _boxes((low + 1) * row, high * row - 1, shape)
+    return boxes + _boxes(high * row, last, shape)
+
+
+def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:
+    """Yield, for each ``size`` lanes of a group, the instances that they execute, as a union of products.
+
+    The instances with a lane in a box are the product of the factors' projections. Of the boxes that the lanes are,
+    those are left out whose instances another one is seen to reach. A factor is None where its projection is not seen
+    to be a polytope of integers.
+    """
+    lanes = {variable(k): int(axis[2:]) for k, axis in enumerate(domain.axes) if axis.startswith("l")}
+    tied = [variable(k) for k, name in enumerate(domain.names) if name in domain.tied]
+    removed = {*lanes, *tied}
+    whole = tuple(f for f in product.factors if not removed & {*f.variables})
+    touched = [f for f in product.factors if removed & {*f.variables}]
+    projections: dict[object, Polytope | None] = {}  # sub-groups that differ along one axis share those of the others
+
+    def projected(factor: Polytope, box: Box) -> Polytope | None:
+        limits = tuple((name, *box[lanes[name]]) for name in factor.variables if name in lanes)
+        key = (factor.variables, limits)
+        if key not in projections:
+            projections[key] = _projected(factor, limits, removed)
+        return projections[key]
+
+    for boxes in boxes_of_sub_groups(launch, size):
+        kept: list[Factors] = []
+        for box in boxes:
+            reached = tuple(projected(factor, box) for factor in touched)
+            if not any(_reaches(earlier, reached) for earlier in kept):
+                kept = [earlier for earlier in kept if not _reaches(reached, earlier)] + [reached]
+        yield [(*whole, *factors) for factors in kept]
+
+
+def _reaches(larger: Factors, smaller: Factors) -> bool:
+    """Whether each of the polytopes is seen to hold its counterpart."""
+    return larger == smaller or all(
+        outer is not None and inner is not None and outer.equalities == inner.equalities
+        and all(any(row.follows_from(tighter) for tighter in inner.inequalities) for row in outer.inequalities)
+        for outer, inner in zip(larger, smaller, strict=True)
+    )
+
+
+def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed: set[str]) -> Polytope | None:
+    """Return the factor's values of its other variables for which a lane is in the limits."""
+    rows = list(factor.inequalities)
+    for name, low, high in limits:
+        lane = AffineForm({name: 1})
+        rows += [lane - low, -lane + high]
+    result: Polytope | None = Polytope(factor.variables, factor.equalities, tuple(rows))
+    for name in factor.variables:
+        if name in removed and result is not None:
+            result = eliminated(result, name)
+    return result
+
+# }}}

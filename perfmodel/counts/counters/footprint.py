@@ -1,10 +1,12 @@
 """Distinct cells that a kernel touches, and the same with the gaps of strided access filled.
 
-Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses j of
-I_j(pi_i(D_i)).
+Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses j of I_j(pi_i(D_i)).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
 
 import islpy as isl
 
@@ -35,12 +37,7 @@ def all_doubts(sites: list[Site]) -> list[str]:
 class Footprint:
     """The cells of one array that are touched in one direction.
 
-    Attributes
-    ----------
-    cells : islpy.Set or None
-        The cells; None where they depend on data and the array's shape is not known.
-    exact : bool
-        False where ``cells`` may hold more than what is touched.
+    The cells are None where they depend on data and the array's shape is not known.
     """
 
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
@@ -48,10 +45,10 @@ class Footprint:
         self._sites = sites
         self._sample = min((access for _, access in sites), key=lambda access: access.bits)
         self._alike = all(_alike(self._sample, access) for _, access in sites)
-        self.exact = self._alike and all(
+        self._exact = self._alike and all(
             domain.exact and domain.chance == 1 and domain.trips is None and a.cells_exact for domain, a in sites
         )
-        self.cells = self._union()
+        self._cells = self._union()
 
     @cached_property
     def _touching(self) -> tuple[tuple[isl.Set, isl.Map], ...]:
@@ -61,26 +58,19 @@ class Footprint:
     def _union(self) -> isl.Set | None:
         if not self._alike or self._sample.cells is None:  # of several sizes or unknown, or taken apart differently
             return self._whole_array()
-        union: isl.Set | None = None
-        for points, map_ in self._touching:
-            cells = points.apply(map_)
-            union = cells if union is None else union.union(cells)
-        return union.coalesce() if union is not None else None
+        return reduce(isl.Set.union, (points.apply(cells) for points, cells in self._touching)).coalesce()
 
     def _whole_array(self) -> isl.Set | None:
         shape = self._sample.shape
         if shape is None or not all(extent.is_bounded() for extent in shape):
             return None
-        whole: isl.Set = isl.Set("{ [] }")
-        for extent in shape:
-            whole = whole.flat_product(extent)
-        return whole.intersect_params(self._cardinalities.program.assumptions)
+        return _box(shape).intersect_params(self._cardinalities.program.assumptions)
 
     @cached_property
     def count(self) -> Count:
         """Return |F|; where the cells are unknown, the number of executed accesses as a bound."""
-        if self.cells is not None:
-            return self._count(self._touching_once(self.cells) or self.cells)
+        if self._cells is not None:
+            return self._count(self._touching_once(self._cells) or self._cells)
         total = Count.constant(0)
         for domain, _ in self._sites:
             total = total + self._cardinalities.count(domain)
@@ -112,24 +102,24 @@ class Footprint:
     def filled(self, stride: LaneStride) -> Count | None:
         """Return |F with its gaps along the unit-stride axis filled|.
 
-        For lanes ``s`` apart along that axis this is F + {0 .. s-1}; where neighbouring lanes
-        touch different rows, the rows that F touches are filled.
+        For lanes ``s`` apart along that axis this is F + {0 .. s-1}; where neighbouring lanes touch different rows, the
+        rows that F touches are filled.
         """
         axis = self._sample.unit_axis
-        if self.cells is None or axis is None:
+        if self._cells is None or axis is None:
             return None
         if stride.along_unit_axis is not None:
-            return self._count(_widened(self.cells, axis, stride.along_unit_axis))
+            return self._count(_widened(self._cells, axis, stride.along_unit_axis))
         if self._sample.shape is None:
             return None
-        rows = self.cells.project_out(SET, axis, 1).insert_dims(SET, axis, 1)
-        return self._count(
-            rows.intersect(_within(rows.dim(SET), axis, self._sample.shape[axis])).coalesce()
-        )
+        rows = self._cells.project_out(SET, axis, 1).insert_dims(SET, axis, 1)
+        anywhere = isl.Set("{ [x] }")
+        row = [self._sample.shape[axis] if k == axis else anywhere for k in range(rows.dim(SET))]
+        return self._count(rows.intersect(_box(row)).coalesce())
 
     def _count(self, cells: isl.Set) -> Count:
         number = self._cardinalities.size(cells)
-        return self._cardinalities.wrap(number, exact=self.exact, granularity="cell", reasons=self._reasons)
+        return self._cardinalities.wrap(number, exact=self._exact, granularity="cell", reasons=self._reasons)
 
 
 def _alike(access: Access, twin: Access) -> bool:
@@ -142,12 +132,9 @@ def _alike(access: Access, twin: Access) -> bool:
     )
 
 
-def _within(dimensions: int, axis: int, extent: isl.Set) -> isl.Set:
-    """Return {x : x[axis] in extent} among points of that many dimensions."""
-    result: isl.Set = isl.Set("{ [] }")
-    for index in range(dimensions):
-        result = result.flat_product(extent if index == axis else isl.Set("{ [x] }"))
-    return result
+def _box(extents: Iterable[isl.Set]) -> isl.Set:
+    """Return the product of sets of one dimension each."""
+    return reduce(isl.Set.flat_product, extents, isl.Set("{ [] }"))
 
 
 def _widened(cells: isl.Set, axis: int, width: int) -> isl.Set:

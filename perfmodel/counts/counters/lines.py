@@ -13,217 +13,13 @@ from math import gcd
 
 import islpy as isl
 
-from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities
+from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities, completed, sub_groups
 from perfmodel.counts.counters.footprint import Site, all_doubts
-from perfmodel.counts.counters.lane_boxes import completed, sub_groups
 from perfmodel.counts.program.program import Access, Domain
-from perfmodel.counts.quasipoly.arguments import parameters_of
+from perfmodel.counts.quasipoly.arguments import left_out, parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.evaluation import Term
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
-from perfmodel.errors import ParameterError
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the cells of an access lie.
-
-    Attributes
-    ----------
-    of_points : islpy.Map
-        From executed points to (row, line), or to (row, cell) where rows may begin inside a line.
-    cells_per_line : int or None
-        Cells of a line where the map gives cells; None where it gives lines.
-    rows : tuple of str
-        The distances of rows along each axis that is a row, in bits, as texts.
-    """
-
-    of_points: isl.Map
-    cells_per_line: int | None
-    rows: tuple[str, ...]
-
-    @property
-    def exact(self) -> bool:
-        """Whether the lines are known; if not, their number is an upper bound."""
-        return self.cells_per_line is None
-
-
-def places_of(
-    access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set
-) -> Places:
-    """Return the places of an access.
-
-    Along axes whose strides are known numbers, cells lie in one row, as in memory: with sizes that is the whole array.
-    Every index of the other axes is a row.
-
-    Raises
-    ------
-    ParameterError
-        There are sizes, but not for every parameter of the strides.
-    """
-    cells: isl.Map = access.cells
-    per_line = max(1, line_bytes * 8 // access.bits)
-    axes = [f"x{k}" for k in range(len(access.strides))]
-    steps = _known_steps(access, per_line, sizes)
-    rows = [k for k in range(len(axes)) if k not in steps]
-    offset = 0
-    begins = [access.strides[k] for k in rows]
-    if set(quasi_polynomial_of(access.offset).parameters) <= set(sizes):
-        offset = value_at(access.offset, sizes) + access.shifted(sizes)
-    else:
-        begins.append(access.offset)
-    aligned = all(divisible(step, per_line, assumptions) for step in begins)
-    place = " + ".join([str(offset), *(f"{step}*{axes[k]}" for k, step in steps.items())])
-    if aligned:
-        place = f"floor(({place})/{per_line})"
-    target = ", ".join([*(axes[k] for k in rows), place])
-    places = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
-    distances = tuple(str(access.strides[k].scale_val(isl.Val(access.bits))) for k in rows)
-    return Places(places, None if aligned else per_line, distances)
-
-
-def _known_steps(access: Access, per_line: int, sizes: Mapping[str, int]) -> dict[int, int]:
-    """Return the strides of the axes along which cells lie in one row.
-
-    A row of whole lines may as well be a row of its own, which is simpler to count, where no shorter one is left.
-    Where strides are symbolic, the known ones lie inside of them only if each divides all of these.
-    """
-    strides = access.strides
-    if sizes:
-        return {k: value_at(stride, sizes) for k, stride in enumerate(strides)}
-    symbolic = [stride for stride in strides if quasi_polynomial_of(stride).parameters]
-    known = {
-        k: value_at(stride, sizes) for k, stride in enumerate(strides) if not quasi_polynomial_of(stride).parameters
-    }
-    if not all(_multiple(stride, step) for step in known.values() for stride in symbolic):
-        return {k: step for k, step in known.items() if k == access.unit_axis}
-    for k in sorted(known, key=lambda k: -abs(known[k])):
-        if known[k] % per_line or k == access.unit_axis:
-            break
-        del known[k]
-    return known
-
-
-def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return the value of a function of parameters, or raise :class:`ParameterError`."""
-    known = quasi_polynomial_of(function)
-    for name in known.parameters:
-        if name not in sizes:
-            raise ParameterError(name, "was left out", known.parameters)
-    return int(known.exact(*(sizes[name] for name in known.parameters)))
-
-
-def _multiple(function: isl.PwQPolynomial, step: int) -> bool:
-    """Whether each coefficient of a polynomial is a multiple of a number."""
-    known = quasi_polynomial_of(function)
-    return step != 0 and not known.floors and all(
-        term.coefficient % step == 0 for piece in known.pieces for term in piece.terms
-    )
-
-
-def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
-    """Whether a polynomial in parameters is seen to be a multiple of ``by`` under the assumptions."""
-    known = quasi_polynomial_of(function)
-    return not known.floors and all(
-        _term_divisible(term, known.parameters, by, assumptions)
-        for piece in known.pieces for term in piece.terms
-    )
-
-
-def _term_divisible(
-    term: Term, parameters: tuple[str, ...], by: int, assumptions: isl.Set
-) -> bool:
-    if term.coefficient.denominator != 1:
-        return False
-    factor = int(term.coefficient)
-    for atom, exponent in term.powers:
-        name = parameters[atom]
-        divisors = [
-            d for d in range(1, by + 1) if by % d == 0 and assumptions.is_subset(
-                isl.Set(f"[{name}] -> {{ : {name} mod {d} = 0 }}")
-            )
-        ]
-        factor *= divisors[-1] ** exponent
-    return gcd(factor, by) == by
-
-
-
-
-def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return the set with the last dimension, a cell, replaced by its line."""
-    rank = cells.dim(SET)
-    axes = [f"x{k}" for k in range(rank)]
-    target = [*axes[:-1], f"floor({axes[-1]}/{per_line})"]
-    return cells.apply(isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join(target)}] }}"))
-
-
-def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return a set with at least as many points as lines that rows touch, wherever in a line they begin.
-
-    A cell is on the line on which it would be if its row began on a line, or on the next.
-
-    Examples
-    --------
-    Two pieces of a row touch two lines each where a line ends inside of them:
-
-    >>> lines_anywhere(isl.Set("{ [x] : 0 <= x < 9 or 40 <= x < 47 }"), 16)
-    Set("{ [i0] : 0 <= i0 <= 3 }")
-    """
-    lines = lines_of(cells, per_line)
-    axes = [f"x{k}" for k in range(lines.dim(SET))]
-    after = isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join([*axes[:-1], axes[-1] + ' + 1'])}] }}")
-    return lines.union(lines.apply(after)).coalesce()
-
-
-def most_lines(cells: isl.Set, per_line: int) -> int | None:
-    r"""Return the most lines that the cells of one row touch, the row beginning anywhere.
-
-    Cells of which the first and the last are :math:`d` apart touch at most
-    :math:`\lceil d / L \rceil + 1` lines of :math:`L` cells.
-
-    Parameters
-    ----------
-    cells : islpy.Set
-        The row, in any number of dimensions, and last the cell.
-    per_line : int
-        Cells of a line.
-
-    Returns
-    -------
-    int or None
-        None where no constant bounds the distance, or where cells lie so far apart that most of
-        the lines between them are not touched.
-
-    Examples
-    --------
-    >>> most_lines(isl.Set("[n] -> { [i, x] : 0 <= i < n and 3*i <= x < 3*i + 10 }"), 16)
-    2
-    """
-    distance = _distances(cells).dim_max_val(0)
-    if not distance.is_int():
-        return None
-    most = -(-int(distance.to_python()) // per_line) + 1
-    return most if most <= 2 or consecutive(lines_of(cells, per_line)) else None
-
-
-def far_apart(cells: isl.Set, per_line: int) -> bool:
-    """Whether the cells of a row are each on a line of their own, wherever the row begins."""
-    return bool(_distances(cells).intersect(isl.Set(f"{{ [d] : 0 < d < {per_line} }}")).is_empty())
-
-
-def _distances(cells: isl.Set) -> isl.Set:
-    """Return the distances between the cells of a row."""
-    row = isl.Map.from_range(cells).move_dims(IN, 0, OUT, 0, cells.dim(SET) - 1)
-    return row.reverse().apply_range(row).deltas()
-
-
-def consecutive(lines: isl.Set) -> bool:
-    """Whether all lines between two lines of a row are in the set too."""
-    row = isl.Map.from_range(lines).move_dims(IN, 0, OUT, 0, lines.dim(SET) - 1)
-    upwards = isl.Map("{ [x] -> [y] : y >= x }")
-    between = row.apply_range(upwards).intersect(row.apply_range(upwards.reverse()))
-    return bool(between.is_subset(row))
-
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
@@ -232,19 +28,7 @@ Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells of a li
 
 @dataclass(frozen=True)
 class Lines:
-    """The distinct lines that some accesses to one array touch.
-
-    Attributes
-    ----------
-    cardinalities : Cardinalities
-        Counts the sets of the program.
-    sites : list of (Domain, Access)
-        The accesses and where they are executed.
-    line_bytes : int
-        Size of a cache line.
-    sizes : mapping of str to int
-        Values of all size parameters, or nothing.
-    """
+    """The distinct lines that accesses to one array touch; with sizes, which are then those of all parameters."""
 
     cardinalities: Cardinalities
     sites: list[Site]
@@ -254,27 +38,22 @@ class Lines:
     def count(self, per: str) -> Count:
         """Return the lines of each unit, summed over the units.
 
-        ``"instance"`` is one execution of one access by one sub-group (its transactions); the
-        other units are taken with everything that they touch during a launch.
+        ``"instance"`` is one execution of one access by one sub-group (its transactions); the other units are taken
+        with everything that they touch during a launch.
         """
-        if any(a.cells is None or domain.trips is not None for domain, a in self.sites):
-            return self._bound()
-        places = [
-            places_of(access, self.line_bytes, self.sizes, self.cardinalities.program.assumptions)
-            for _, access in self.sites
-        ]
+        if any(access.cells is None or domain.trips is not None for domain, access in self.sites):
+            bound = Count.constant(0)
+            for domain, _ in self.sites:  # at most one line an execution
+                bound = bound + self.cardinalities.count(domain)
+            return bound.labelled("line", False, all_doubts(self.sites))
+        assumptions = self.cardinalities.program.assumptions
+        places = [places_of(access, self.line_bytes, self.sizes, assumptions) for _, access in self.sites]
         reasons = self._reasons(per, places)
         total = self._total([
             part for key, cells in self._touched(per, places).items()
             for part in _with_a_point_per_line(cells.coalesce(), key[-1])
         ])
         return total.labelled("line", total.exact and not reasons, reasons)
-
-    def _bound(self) -> Count:
-        total = Count.constant(0)
-        for domain, _ in self.sites:  # at most one line an execution
-            total = total + self.cardinalities.count(domain)
-        return total.labelled("line", False, all_doubts(self.sites))
 
     def _reasons(self, per: str, places: list[Places]) -> list[str]:
         """Return why the count is not exact.
@@ -284,7 +63,7 @@ class Lines:
         """
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
-        if not all(place.exact for place in places):
+        if any(place.cells_per_line is not None for place in places):
             reasons.append(f"a row of '{array}' may begin anywhere in a line")
         if per != "instance" and len({place.rows for place in places}) > 1:
             reasons.append(f"rows of '{array}' that differ in length may share lines")
@@ -332,7 +111,7 @@ class Lines:
     def _total(self, sets: list[isl.Set]) -> Count:
         if not self.sizes:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
-        number = self.cardinalities.total([self._fixed(points) for points in sets])
+        number = self.cardinalities.total(map(self._fixed, sets))
         reasons = () if number.exact else (BOUNDED,)
         count = Count(
             number.polynomial, exact=number.exact, granularity="line", unexpanded=number.unexpanded, reasons=reasons
@@ -347,9 +126,108 @@ class Lines:
         fixed = points.project_out(PARAM, 0, points.dim(PARAM))
         missing = [name for name in parameters_of(points) if name not in self.sizes]
         if missing and not fixed.is_bounded():
-            raise ParameterError(missing[0], "was left out", self.cardinalities.program.parameters)
+            raise left_out(missing[0], self.cardinalities.program.parameters)
         return fixed
 
+
+# {{{ rows and lines of an access
+
+@dataclass(frozen=True)
+class Places:
+    """Where the cells of an access lie: maps from executed points to (row, line).
+
+    Where rows may begin inside a line the map is to (row, cell), and the cells of a line are given. The distances of
+    rows along each axis that is a row are in bits, as texts.
+    """
+
+    of_points: isl.Map
+    cells_per_line: int | None
+    rows: tuple[str, ...]
+
+
+def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> Places:
+    """Return the places of an access.
+
+    Along axes whose strides are known numbers, cells lie in one row, as in memory: with sizes that is the whole array.
+    Every index of the other axes is a row.
+    """
+    cells: isl.Map = access.cells
+    per_line = max(1, line_bytes * 8 // access.bits)
+    axes = [f"x{k}" for k in range(len(access.strides))]
+    steps = _known_steps(access, per_line, sizes)
+    rows = [k for k in range(len(axes)) if k not in steps]
+    offset = 0
+    begins = [access.strides[k] for k in rows]
+    if set(quasi_polynomial_of(access.offset).parameters) <= set(sizes):
+        offset = value_at(access.offset, sizes) + access.shifted(sizes)
+    else:
+        begins.append(access.offset)
+    aligned = all(divisible(step, per_line, assumptions) for step in begins)
+    place = " + ".join([str(offset), *(f"{step}*{axes[k]}" for k, step in steps.items())])
+    if aligned:
+        place = f"floor(({place})/{per_line})"
+    target = ", ".join([*(axes[k] for k in rows), place])
+    places = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] }}"))
+    distances = tuple(str(access.strides[k].scale_val(isl.Val(access.bits))) for k in rows)
+    return Places(places, None if aligned else per_line, distances)
+
+
+def _known_steps(access: Access, per_line: int, sizes: Mapping[str, int]) -> dict[int, int]:
+    """Return the strides of the axes along which cells lie in one row.
+
+    A row of whole lines may as well be a row of its own, which is simpler to count, where no shorter one is left.
+    Where strides are symbolic, the known ones lie inside of them only if each divides all of these.
+    """
+    if sizes:
+        return {k: value_at(stride, sizes) for k, stride in enumerate(access.strides)}
+    strides = [quasi_polynomial_of(stride) for stride in access.strides]
+    known = {k: int(stride.exact()) for k, stride in enumerate(strides) if not stride.parameters}
+    symbolic = [stride for stride in strides if stride.parameters]
+    coefficients = [term.coefficient for stride in symbolic for piece in stride.pieces for term in piece.terms]
+    floors = any(stride.floors for stride in symbolic)
+    if symbolic and any(step == 0 or floors or any(c % step for c in coefficients) for step in known.values()):
+        return {k: step for k, step in known.items() if k == access.unit_axis}
+    for k in sorted(known, key=lambda k: -abs(known[k])):
+        if known[k] % per_line or k == access.unit_axis:
+            break
+        del known[k]
+    return known
+
+
+def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
+    """Return the value of a function of parameters; raise a ParameterError where one is left out."""
+    known = quasi_polynomial_of(function)
+    for name in known.parameters:
+        if name not in sizes:
+            raise left_out(name, known.parameters)
+    return int(known.exact(*(sizes[name] for name in known.parameters)))
+
+
+def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
+    """Whether a polynomial in parameters is seen to be a multiple of ``by`` under the assumptions."""
+    known = quasi_polynomial_of(function)
+    return not known.floors and all(
+        _term_divisible(term, known.parameters, by, assumptions) for piece in known.pieces for term in piece.terms
+    )
+
+
+def _term_divisible(term: Term, parameters: tuple[str, ...], by: int, assumptions: isl.Set) -> bool:
+    if term.coefficient.denominator != 1:
+        return False
+    factor = int(term.coefficient)
+    for atom, exponent in term.powers:
+        name = parameters[atom]
+        divisors = [
+            d for d in range(1, by + 1)
+            if by % d == 0 and assumptions.is_subset(isl.Set(f"[{name}] -> {{ : {name} mod {d} = 0 }}"))
+        ]
+        factor *= divisors[-1] ** exponent
+    return gcd(factor, by) == by
+
+# }}}
+
+
+# {{{ lines of rows that begin anywhere
 
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets with together as many points as there are lines, or more.
@@ -365,6 +243,67 @@ def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.S
     if most is not None:
         return [rows] * most
     lines = lines_of(touched, per_line)
-    if consecutive(lines):
+    if _consecutive(lines):
         return [lines, rows]
-    return [touched if far_apart(touched, per_line) else lines_anywhere(touched, per_line)]
+    each_on_its_own = _distances(touched).intersect(isl.Set(f"{{ [d] : 0 < d < {per_line} }}")).is_empty()
+    return [touched if each_on_its_own else lines_anywhere(touched, per_line)]
+
+
+def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
+    """Return the set with the last dimension, a cell, replaced by its line."""
+    axes = [f"x{k}" for k in range(cells.dim(SET))]
+    target = [*axes[:-1], f"floor({axes[-1]}/{per_line})"]
+    return cells.apply(isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join(target)}] }}"))
+
+
+def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
+    """Return a set with at least as many points as lines that rows touch, wherever in a line they begin.
+
+    A cell is on the line on which it would be if its row began on a line, or on the next.
+
+    Examples
+    --------
+    Two pieces of a row touch two lines each where a line ends inside of them:
+
+    >>> lines_anywhere(isl.Set("{ [x] : 0 <= x < 9 or 40 <= x < 47 }"), 16)
+    Set("{ [i0] : 0 <= i0 <= 3 }")
+    """
+    lines = lines_of(cells, per_line)
+    axes = [f"x{k}" for k in range(lines.dim(SET))]
+    after = isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join([*axes[:-1], axes[-1] + ' + 1'])}] }}")
+    return lines.union(lines.apply(after)).coalesce()
+
+
+def most_lines(cells: isl.Set, per_line: int) -> int | None:
+    r"""Return the most lines that the cells of one row touch, the row beginning anywhere.
+
+    The cell is the last dimension, the others are the row. Cells of which the first and the last are :math:`d` apart
+    touch at most :math:`\lceil d / L \rceil + 1` lines of :math:`L` cells. None where no constant bounds the distance,
+    or where cells lie so far apart that most of the lines between them are not touched.
+
+    Examples
+    --------
+    >>> most_lines(isl.Set("[n] -> { [i, x] : 0 <= i < n and 3*i <= x < 3*i + 10 }"), 16)
+    2
+    """
+    distance = _distances(cells).dim_max_val(0)
+    if not distance.is_int():
+        return None
+    most = -(-int(distance.to_python()) // per_line) + 1
+    return most if most <= 2 or _consecutive(lines_of(cells, per_line)) else None
+
+
+def _distances(cells: isl.Set) -> isl.Set:
+    """Return the distances between the cells of a row."""
+    row = isl.Map.from_range(cells).move_dims(IN, 0, OUT, 0, cells.dim(SET) - 1)
+    return row.reverse().apply_range(row).deltas()
+
+
+def _consecutive(lines: isl.Set) -> bool:
+    """Whether all lines between two lines of a row are in the set too."""
+    row = isl.Map.from_range(lines).move_dims(IN, 0, OUT, 0, lines.dim(SET) - 1)
+    upwards = isl.Map("{ [x] -> [y] : y >= x }")
+    between = row.apply_range(upwards).intersect(row.apply_range(upwards.reverse()))
+    return bool(between.is_subset(row))
+
+# }}}

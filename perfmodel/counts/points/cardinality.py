@@ -1,12 +1,21 @@
-"""The number of points of a set, as a function of parameters."""
+"""The number of points of a set as a function of parameters: the value, formulas for intervals, and bounds by boxes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from math import prod
+from typing import Any
 
 import islpy as isl
 
+from perfmodel.counts.points.factors import Multiple, factored, straightened
+from perfmodel.counts.points.polytopes import AffineForm, Polytope
+from perfmodel.errors import InfiniteCountError
+
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
 NOTHING = isl.PwQPolynomial("{ 0 }")
 MOST_PIECES = 256
 """More pieces are not simplified: their number is what adding up and gist cost."""
@@ -14,35 +23,36 @@ MOST_FLOORS = 16
 """Nor are pieces with more floors: gist on 13 pieces with 27 floors takes eleven seconds and leaves out nothing."""
 MOST_FLOORS_ADDED = 24
 """Nor is a sum with more floors made: isl may take minutes for one addition, and its operations do not tell."""
+BOX_PIECES = 16  # at most, of the number of points of a box
+LARGE = 1000  # value of all parameters where bounds are compared
 
 
 @dataclass(frozen=True, eq=False)
 class Unexpanded:
     """``factor * prod_i f_i * prod_j |S_j|``, a product that is not written out as one polynomial.
 
-    It is evaluated at given sizes only: there even sets with no formula of a reasonable length
-    are counted in milliseconds.
-
-    Attributes
-    ----------
-    factor : Fraction
-    functions : tuple of islpy.PwQPolynomial
-        The f, functions of parameters.
-    sets : tuple of islpy.Set
-        The S, sets over parameters.
+    The f are functions of parameters, the S sets over parameters. It is evaluated at given sizes only: there even sets
+    with no formula of a reasonable length are counted in milliseconds.
     """
 
     factor: Fraction
-    functions: tuple[isl.PwQPolynomial, ...]
-    sets: tuple[isl.Set, ...]
+    functions: tuple[isl.PwQPolynomial, ...] = ()
+    sets: tuple[isl.Set, ...] = ()
 
     def times(self, other: Unexpanded) -> Unexpanded:
-        """Return the product of two products."""
         return Unexpanded(self.factor * other.factor, self.functions + other.functions, self.sets + other.sets)
 
     def scaled(self, factor: Fraction) -> Unexpanded:
-        """Return a multiple."""
         return replace(self, factor=factor * self.factor)
+
+    def to_json(self) -> dict[str, Any]:
+        functions, sets = ([str(part) for part in parts] for parts in (self.functions, self.sets))
+        return {"factor": str(self.factor), "functions": functions, "sets": sets}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Unexpanded:
+        functions, sets = map(isl.PwQPolynomial, data["functions"]), map(isl.Set, data["sets"])
+        return cls(Fraction(data["factor"]), tuple(functions), tuple(sets))
 
 
 @dataclass(frozen=True)
@@ -60,14 +70,20 @@ class Cardinality:
         """Return the product with another number, or with an exact function of the parameters."""
         if not isinstance(factor, Cardinality):
             factor = Cardinality(factor)
-        polynomial, unexpanded = multiplied(
-            (self.polynomial, self.unexpanded), (factor.polynomial, factor.unexpanded)
+        polynomial = product(self.polynomial, factor.polynomial)
+        if not self.unexpanded and not factor.unexpanded:
+            return Cardinality(polynomial, self.exact and factor.exact)
+        left, right = (
+            () if number.polynomial.is_zero() else (Unexpanded(Fraction(1), (number.polynomial,)),)
+            for number in (self, factor)
         )
-        return Cardinality(polynomial, self.exact and factor.exact, unexpanded)
+        products = [summand.times(other) for summand in self.unexpanded for other in (*right, *factor.unexpanded)]
+        products += [summand.times(other) for summand in left for other in factor.unexpanded]
+        return Cardinality(polynomial, self.exact and factor.exact, tuple(products))
 
     def minus(self, other: Cardinality) -> Cardinality:
         """Return the difference from an exact number."""
-        unexpanded = (*self.unexpanded, *(one.scaled(Fraction(-1)) for one in other.unexpanded))
+        unexpanded = (*self.unexpanded, *(summand.scaled(Fraction(-1)) for summand in other.unexpanded))
         return Cardinality(self.polynomial.sub(other.polynomial), self.exact, unexpanded)
 
 
@@ -76,27 +92,11 @@ def only_at_sizes(points: isl.Set) -> Cardinality:
     return Cardinality(NOTHING, True, (Unexpanded(Fraction(1), (), (points,)),))
 
 
-Summands = tuple[isl.PwQPolynomial, tuple[Unexpanded, ...]]
-
-
-def multiplied(left: Summands, right: Summands) -> Summands:
-    """Return the product of two sums, each of a polynomial and of unexpanded products."""
-    if not left[1] and not right[1]:
-        return product(left[0], right[0]), ()
-    found = [one.times(other) for one in left[1] for other in (*_of(right[0]), *right[1])]
-    found += [one.times(other) for one in _of(left[0]) for other in right[1]]
-    return product(left[0], right[0]), tuple(found)
-
-
-def _of(polynomial: isl.PwQPolynomial) -> tuple[Unexpanded, ...]:
-    return () if polynomial.is_zero() else (Unexpanded(Fraction(1), (polynomial,), ()),)
-
-
 def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynomial:
     """Return the product of two functions of parameters, which isl wants aligned first."""
     if not left.has_equal_space(right):
-        for one in (left, right):
-            everywhere = isl.Set.universe(one.get_domain_space())
+        for function in (left, right):
+            everywhere = isl.Set.universe(function.get_domain_space())
             left, right = left.intersect_params(everywhere), right.intersect_params(everywhere)
     return left.mul(right)
 
@@ -111,3 +111,199 @@ def simplified(polynomial: isl.PwQPolynomial, assumptions: isl.Set) -> isl.PwQPo
     if polynomial.n_piece() > MOST_PIECES or floors_of(polynomial) > MOST_FLOORS:
         return polynomial
     return polynomial.gist_params(assumptions).coalesce()
+
+
+def isl_value(number: Fraction) -> isl.Val:
+    """Return a Fraction as isl's value."""
+    return isl.Val(number.numerator).div(isl.Val(number.denominator))
+
+
+# {{{ intervals
+
+class IntervalCounter:
+    """Counts products of intervals, and tiles that are intervals, as functions of a program's parameters.
+
+    What follows from the assumptions is left out of the functions.
+    """
+
+    def __init__(self, assumptions: isl.Set) -> None:
+        self._space = assumptions.get_space()
+        self._zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._space))
+        self._places = {assumptions.get_dim_name(PARAM, k): k for k in range(assumptions.dim(PARAM))}
+        self._multiples: dict[str, Multiple] = {}
+        self._one = self._floor(AffineForm({}, 1), 1)
+        known = factored(assumptions.from_params())
+        self._assumed = () if known is None else known.conditions
+        self.learn(() if known is None else known.multiples)
+        self._least = {
+            name: -form.constant for form in self._assumed for name in form.names if form.terms == {name: 1}
+        }
+
+    def knows(self, points: isl.Set) -> bool:
+        """Whether the set's parameters are among the program's."""
+        return points.dim(PARAM) == 0 or points.get_space().params().is_equal(self._space)
+
+    def learn(self, multiples: Iterable[Multiple]) -> None:
+        """Remember the names of multiples, which later forms contain."""
+        self._multiples.update((multiple.name, multiple) for multiple in multiples)
+
+    def count(self, polytope: Polytope) -> isl.PwQPolynomial | None:
+        """Return the number of points; None where the set is no product of intervals."""
+        simple = straightened(polytope)
+        names = set(simple.variables)
+        if simple.equalities or any(len(form.names & names) > 1 for form in simple.inequalities):
+            return None
+        number = self.indicator(form for form in simple.inequalities if not form.names & names)
+        for name in simple.variables:
+            lower, upper, _ = simple.bounds(name)
+            low, high = self._tightest(lower, name), self._tightest(upper, name)
+            if low is None or high is None or min(low[name], -high[name]) > 1:
+                return None
+            number = self._times_between(number, low, high, name)
+        return number
+
+    def indicator(self, forms: Iterable[AffineForm]) -> isl.PwQPolynomial:
+        """Return the function that is 1 where all forms are >= 0, and 0 elsewhere."""
+        return reduce(self._restricted, forms, self._one)
+
+    def _times_between(
+        self, number: isl.PwQPolynomial, low: AffineForm, high: AffineForm, name: str
+    ) -> isl.PwQPolynomial:
+        """Return a number times how many x have a*x + l >= 0 and h - b*x >= 0, with a or b equal to 1.
+
+        With a = 1 that is floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) or, where this is negative, none; with b = 1
+        it is the same with the two exchanged.
+        """
+        wide, unit = (high, low) if low[name] == 1 else (low, high)
+        divisor = abs(wide[name])
+        span = wide + divisor * (unit + 1)
+        if not span.terms:  # isl scales faster than it multiplies
+            return number.scale_val(isl.Val(max(0, span.constant // divisor)))
+        return number.mul(self._restricted(self._floor(span, divisor), span))
+
+    def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:
+        """Return the row from which all others follow, under the assumptions."""
+        for row in rows:
+            if all(
+                other is row or self._follows(abs(row[name]) * other - abs(other[name]) * row) for other in rows
+            ):
+                return row
+        return None
+
+    def _follows(self, form: AffineForm) -> bool:
+        """Whether the form is >= 0 as one of the assumptions, and sizes' least values, show."""
+        return self._is_never_negative(form) or any(
+            self._is_never_negative(form - assumed) for assumed in self._assumed
+        )
+
+    def _is_never_negative(self, form: AffineForm) -> bool:
+        return all(c > 0 and name in self._least for name, c in form.terms.items()) and form.at(self._least) >= 0
+
+    def _restricted(self, number: isl.PwQPolynomial, form: AffineForm) -> isl.PwQPolynomial:
+        """Return the function where the form is >= 0 and zero elsewhere."""
+        form = form.tightened()
+        if self._follows(form):
+            return number
+        return number.intersect_params(isl.PwAff.from_aff(self._quotient(form, 1)).nonneg_set())
+
+    def _floor(self, form: AffineForm, divisor: int) -> isl.PwQPolynomial:
+        """Return floor(form / divisor) as a function of the parameters."""
+        aff = self._quotient(form, divisor)
+        return isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(aff if divisor == 1 else aff.floor()))
+
+    def _quotient(self, form: AffineForm, divisor: int) -> isl.Aff:
+        """Return form / divisor as isl's expression, with parameters for their multiples."""
+        constant = Fraction(form.constant, divisor)
+        coefficients: dict[str, Fraction] = {}
+        for name, c in form.terms.items():
+            share = Fraction(c, divisor)
+            if name in self._multiples:
+                multiple = self._multiples[name]
+                name, share = multiple.parameter, share / multiple.divisor
+                constant -= share * multiple.remainder
+            coefficients[name] = coefficients.get(name, Fraction(0)) + share
+        aff = self._zero.set_constant_val(isl_value(constant))
+        for name, share in coefficients.items():
+            aff = aff.set_coefficient_val(PARAM, self._places[name], isl_value(share))
+        return aff
+
+# }}}
+
+
+# {{{ boxes
+
+def count_in_box(parts: list[isl.BasicSet]) -> isl.PwQPolynomial:
+    """Return the number of points of a box around a set, zero where the set has no real point.
+
+    The widths are those of the set with its divisions left out, projected over the reals. Where several bounds of the
+    axes compete in more than 16 ways, only the tightest of each axis at large sizes is taken. Raises an
+    InfiniteCountError where the set has no lower or no upper bound along an axis.
+    """
+    whole = parts[0]
+    if len(parts) > 1:
+        whole = reduce(isl.Set.union, (part.to_set() for part in parts)).simple_hull()
+    whole = whole.remove_divs()
+    widths = [_widths(whole, axis) for axis in range(whole.dim(SET))]
+    if not all(widths):
+        raise InfiniteCountError(str(whole))
+    if prod(len(width) for width in widths) > BOX_PIECES:
+        widths = [[min(width, key=_at_large_sizes)] for width in widths]
+    number = isl.PwQPolynomial("{ 1 }")
+    for width in widths:
+        number = product(number, isl.PwQPolynomial.from_pw_aff(reduce(isl.PwAff.min, width).coalesce()))
+    conditions = whole.project_out(SET, 0, whole.dim(SET)).remove_divs().params()
+    return number.intersect_params(isl.Set.from_basic_set(conditions))
+
+
+def _widths(whole: isl.BasicSet, axis: int) -> list[isl.PwAff]:
+    """Return the number of integers between each lower and each upper bound along an axis, over the reals."""
+    line = whole.project_out(SET, axis + 1, whole.dim(SET) - axis - 1).project_out(SET, 0, axis)
+    lower: list[isl.PwAff] = []
+    upper: list[isl.PwAff] = []
+    for constraint in line.remove_divs().remove_redundancies().get_constraints():
+        sign = constraint.get_coefficient_val(SET, 0).sgn()
+        if not sign:
+            continue
+        bound = constraint.get_bound(SET, 0)
+        if sign > 0 or constraint.is_equality():
+            lower.append(isl.PwAff.from_aff(bound.ceil()).project_domain_on_params())
+        if sign < 0 or constraint.is_equality():
+            upper.append(isl.PwAff.from_aff(bound.floor()).project_domain_on_params())
+    return [high.sub(low).add_constant_val(isl.Val(1)) for high in upper for low in lower]
+
+
+def _at_large_sizes(width: isl.PwAff) -> int:
+    point = isl.Point.zero(width.get_domain_space())
+    for k in range(width.dim(PARAM)):
+        point = point.set_coordinate_val(PARAM, k, isl.Val(LARGE))
+    return int(width.eval(point).to_python())
+
+
+def most_points(points: isl.Set) -> int:
+    """Return an upper bound of the number of points of a set without parameters, from boxes around its parts.
+
+    It is the smaller one of the box around the whole set, and of the sum of the boxes around its parts. Raises an
+    InfiniteCountError where the set has no lower or no upper bound along an axis.
+
+    Examples
+    --------
+    >>> most_points(isl.Set("{ [i, j] : 0 <= j <= i < 10; [i, j] : i = 1000 and 0 <= j < 5 }"))
+    105
+    """
+    parts = [_ranges(basic) for basic in points.get_basic_sets() if not basic.is_empty()]
+    whole = [(min(low for low, _ in axis), max(high for _, high in axis)) for axis in zip(*parts, strict=True)]
+    return min(sum(map(_points_of, parts)), _points_of(whole)) if parts else 0
+
+
+def _ranges(basic: isl.BasicSet) -> list[tuple[int, int]]:
+    part = basic.to_set()
+    ranges = [(part.dim_min_val(k), part.dim_max_val(k)) for k in range(basic.dim(SET))]
+    if not all(low.is_int() and high.is_int() for low, high in ranges):
+        raise InfiniteCountError(str(basic))
+    return [(low.to_python(), high.to_python()) for low, high in ranges]
+
+
+def _points_of(ranges: list[tuple[int, int]]) -> int:
+    return prod(high - low + 1 for low, high in ranges)
+
+# }}}

@@ -1,24 +1,207 @@
-"""A set as a product of sets over fewer dimensions, which are counted one by one.
+"""Sets as products of polytopes over fewer variables, which are counted and projected one by one.
 
-The loops of a tiled kernel couple only in pairs (16*i_outer + i_inner < n), and most pairs look
-alike: a matrix product's six loops are three times the same two-dimensional set.
+The loops of a tiled kernel couple only in pairs (16*i_outer + i_inner < n), and most pairs look alike: a matrix
+product's six loops are three times the same two-dimensional set. Variables are eliminated where the integers allow it:
+projected out, or replaced by others that are less coupled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
 
 import islpy as isl
 
-from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
-from perfmodel.counts.points.elimination import eliminated, straightened
-from perfmodel.counts.points.polytopes import Polytope, fraction_of
+from perfmodel.counts.points.polytopes import AffineForm, Polytope, floor_rows, fraction_of
 
-SET, PARAM, DIV, CONSTANT = (
-    isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
-)
+SET, PARAM, DIV, CONSTANT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
+Factors = tuple[Polytope | None, ...]
+PRODUCTS = 4
+"""At most, in a union that is written out: four products have eleven intersections."""
 
+
+# {{{ elimination of a variable
+
+def eliminated(polytope: Polytope, name: str) -> Polytope | None:
+    """Return the projection along a variable; None where it is not seen to be a polytope.
+
+    Between ``a*x >= l`` and ``b*x <= h`` lies an integer wherever ``b*l <= a*h`` if a or b is 1, and everywhere if
+    ``a*h - b*l >= (a - 1)*(b - 1)`` (Pugh's Omega test, CACM 35(8), 1992).
+    """
+    tied = [form for form in polytope.equalities if name in form]
+    if tied:
+        unit = next((form for form in tied if abs(form[name]) == 1), None)
+        if unit is None:
+            return None
+        moved = polytope.substituted(name, -unit[name] * unit.without(name)).without(name)
+        return replace(moved, equalities=tuple(form for form in moved.equalities if form))
+    lower, upper, kept = polytope.bounds(name)
+    for low in lower:
+        for high in upper:
+            a, b = low[name], -high[name]
+            form = b * low + a * high
+            slack = (a - 1) * (b - 1)
+            if (form - slack).is_certain():
+                continue
+            if slack:
+                return None
+            form = form.tightened()
+            if form not in kept:
+                kept.append(form)
+    return Polytope(polytope.variables, polytope.equalities, tuple(kept)).without(name)
+
+
+def straightened(polytope: Polytope) -> Polytope:
+    """Return a polytope of as many points, its variables as little coupled as can be seen."""
+    simple = without_tiles(_without_fixed(polytope))
+    for name in simple.variables if len(simple.variables) > 1 else ():
+        moved = _sheared(simple, name)
+        if moved != simple:
+            return straightened(moved)
+    return simple
+
+
+def _without_fixed(polytope: Polytope) -> Polytope:
+    """Leave out variables that an equality gives as a whole form of the others: one value each."""
+    for form in polytope.equalities:
+        for name in polytope.variables:
+            if abs(form[name]) == 1:
+                return _without_fixed(eliminated(polytope, name) or polytope)
+    return polytope
+
+
+def _sheared(polytope: Polytope, name: str) -> Polytope:
+    """Return the polytope with x for x + f, where all constraints on x have only multiples of that.
+
+    The shear (x, y) -> (x + f(y), y) has an inverse in integers, so that no point is lost.
+    """
+    others = set(polytope.variables) - {name}
+    skews = {
+        tuple(sorted((y, Fraction(form[y], form[name])) for y in form.names & others))
+        for form in (*polytope.equalities, *polytope.inequalities) if name in form
+    }
+    if len(skews) != 1 or any(c.denominator != 1 for _, c in min(skews)):
+        return polytope
+    return polytope.substituted(name, AffineForm({name: 1, **{y: -int(c) for y, c in min(skews)}}))
+
+
+def without_tiles(polytope: Polytope) -> Polytope:
+    """Return a polytope of as many points, in which tile and offset are one variable.
+
+    Where ``0 <= y - f < a`` and all else is about ``a*x + y`` or ``x`` alone, ``z = a*x + y`` stands
+    for both: x = floor((z - f)/a) is determined, and ``x >= l`` is ``z >= a*l + f``.
+    """
+    polytope = _without_determined(polytope)
+    for offset in polytope.variables:
+        for tile in polytope.variables:
+            merged_tile = _with_merged(polytope, tile, offset) if tile != offset else None
+            if merged_tile is not None:
+                return without_tiles(merged_tile)
+    return polytope
+
+
+def _without_determined(polytope: Polytope) -> Polytope:
+    """Leave out variables of which each point of the others has exactly one value.
+
+    Those are ``x`` with no more than ``0 <= f - a*x < a``: x = floor(f/a).
+    """
+    for name in polytope.variables:
+        rows = [form for form in polytope.inequalities if name in form.terms]
+        if len(rows) != 2 or any(name in form for form in polytope.equalities):
+            continue
+        if rows[0] + rows[1] == AffineForm({}, abs(rows[0][name]) - 1):
+            others = tuple(form for form in polytope.inequalities if name not in form)
+            return _without_determined(replace(polytope, inequalities=others).without(name))
+    return polytope
+
+
+def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
+    """Return the polytope with ``offset`` standing for width * tile + offset, if that is right."""
+    both = {tile, offset}
+    if not all(both.isdisjoint(form.terms) for form in polytope.equalities):
+        return None
+    rows = [form for form in polytope.inequalities if not both.isdisjoint(form.terms)]
+    of_offset = [form for form in rows if tile not in form]
+    for start in (form for form in of_offset if form[offset] == 1):
+        for stop in (form for form in of_offset if form[offset] == -1):
+            span = start + stop
+            if not span.is_certain():
+                continue
+            moved = [
+                _on_merged(form, tile, offset, start, span.constant + 1) for form in rows if form not in (start, stop)
+            ]
+            if None not in moved:
+                kept = [form for form in polytope.inequalities if form not in rows]
+                kept += [form for form in moved if form is not None]
+                return replace(polytope, inequalities=tuple(kept)).without(tile)
+    return None
+
+
+def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, width: int) -> AffineForm | None:
+    """Return an inequality for z = width*tile + offset, which takes the offset's name; None where there is none.
+
+    ``start`` is offset - f, which lies in 0 ... width - 1; with z for the offset it is z - f.
+    """
+    c, d = form[tile], form[offset]
+    rest = form.without(tile).without(offset)
+    if c == width * d:
+        return rest + AffineForm({offset: d})
+    if d == 0 and c == 1:  # tile >= -rest: z - f >= -width*rest
+        return start + width * rest
+    if d == 0 and c == -1:  # tile <= rest: z - f <= width*rest + width - 1
+        return width * rest + (width - 1) - start
+    return None
+
+# }}}
+
+
+# {{{ unions of products
+
+def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
+    """Yield signs and products whose points add up to those of a union: ``|A or B| = |A| + |B| - |A and B|``.
+
+    A factor is None where one that it comes from is; so is the only one of a union of too many products.
+
+    Examples
+    --------
+    >>> i = AffineForm({"i": 1})
+    >>> low, high = (Polytope(("i",), (), (i - first, -i + first + 3)) for first in (0, 2))
+    >>> for sign, (common,) in alternating([(low,), (high,)]):
+    ...     print(sign, common)
+    1 [] -> { [i] : 1*i >= 0 and -1*i + 3 >= 0 }
+    1 [] -> { [i] : 1*i + -2 >= 0 and -1*i + 5 >= 0 }
+    -1 [] -> { [i] : -1*i + 3 >= 0 and 1*i + -2 >= 0 }
+    """
+    if len(union) > PRODUCTS:
+        yield 1, (None,)
+        return
+    for size in range(1, len(union) + 1):
+        for products in combinations(union, size):
+            yield (-1) ** (size + 1), tuple(_common(factors) for factors in zip(*products, strict=True))
+
+
+def _common(factors: Factors) -> Polytope | None:
+    """Return the intersection of polytopes over the same variables, without rows that follow from another one."""
+    distinct = list({id(factor): factor for factor in factors}.values())
+    first = distinct[0]
+    if len(distinct) == 1 or first is None:
+        return first
+    rows, equalities = dict.fromkeys(first.inequalities), dict.fromkeys(first.equalities)
+    for factor in distinct[1:]:
+        if factor is None:
+            return None
+        rows |= dict.fromkeys(factor.inequalities)
+        equalities |= dict.fromkeys(factor.equalities)
+    kept = [row for row in rows if not any(row.follows_from(other) for other in rows if other is not row)]
+    return Polytope(first.variables, tuple(equalities), tuple(kept))
+
+# }}}
+
+
+# {{{ products
 
 @dataclass(frozen=True)
 class Multiple:
@@ -61,8 +244,7 @@ class FactoredSet:
 
     def points(self, factor: Polytope) -> isl.Set:
         """Return one of the factors (and the conditions) as isl's set, if the set is separable."""
-        names = [variable(k) for k in range(self.basic.dim(SET))]
-        others = [k for k in reversed(range(len(names))) if names[k] not in factor.variables]
+        others = [k for k in reversed(range(self.basic.dim(SET))) if variable(k) not in factor.variables]
         basic = self.basic
         for k in others:
             basic = basic.drop_constraints_involving_dims(SET, k, 1)
@@ -76,8 +258,8 @@ class FactoredSet:
         simple = straightened(factor)
         if self.multiples or len(simple.variables) == len(factor.variables):
             return None
-        merged = replace(simple, inequalities=(*simple.inequalities, *self.conditions))
-        return isl.Set(str(merged)).align_params(self.basic.get_space())
+        constrained = replace(simple, inequalities=(*simple.inequalities, *self.conditions))
+        return isl.Set(str(constrained)).align_params(self.basic.get_space())
 
 
 def variable(dimension: int) -> str:
@@ -91,18 +273,44 @@ def factored(points: isl.Set) -> FactoredSet | None:
         return None
     (basic,) = points.get_basic_sets()
     whole, multiples = _with_multiples(basic)
-    bound = whole.variables[basic.dim(SET):]  # floors of variables
-    found: Polytope | None = whole
-    for floor in bound:
-        found = None if found is None else eliminated(found, floor)
-    return None if found is None else _taken_apart(basic, found, multiples, not bound)
+    floors = whole.variables[basic.dim(SET):]  # of variables
+    for floor in floors:
+        simpler = eliminated(whole, floor)
+        if simpler is None:
+            return None
+        whole = simpler
+    free = set(whole.variables)
+    forms = (*whole.equalities, *whole.inequalities)
+    groups = merged(({name} for name in whole.variables), (form.terms.keys() & free for form in forms))
+    factors = tuple(
+        Polytope(
+            tuple(name for name in whole.variables if name in group),
+            tuple(form for form in whole.equalities if not group.isdisjoint(form.terms)),
+            tuple(form for form in whole.inequalities if not group.isdisjoint(form.terms)),
+        ) for group in groups
+    )
+    conditions = [form for form in whole.inequalities if free.isdisjoint(form.terms)]
+    for form in whole.equalities:
+        if free.isdisjoint(form.terms):
+            conditions += [form, -form]
+    return FactoredSet(basic, factors, tuple(conditions), multiples, not floors)
+
+
+def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
+    """Return the groups joined where a coupling has members of several."""
+    joined = list(groups)
+    for coupled in couplings:
+        touched = [group for group in joined if group & coupled]
+        if len(touched) > 1:
+            joined = [group for group in joined if not group & coupled]
+            joined.append(set().union(*touched))
+    return joined
 
 
 def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]]:
     """Return a set as a polytope whose variables are its dimensions and its floors of these.
 
-    A floor that makes a parameter a multiple is replaced, together with the parameter, by a name
-    for that multiple.
+    A floor that makes a parameter a multiple is replaced, together with the parameter, by a name for that multiple.
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [variable(k) for k in range(basic.dim(SET))]
@@ -112,44 +320,30 @@ def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]
     inequalities = _rows(basic.inequalities_matrix(PARAM, SET, DIV, CONSTANT), columns)
     multiples: list[Multiple] = []
     for position, floor in enumerate(floors):
-        found = _congruence(equalities, floor, {*names})
-        if found is None:
+        congruence = _congruence(equalities, floor, {*names})
+        if congruence is None:
             variables.append(floor)
-            inequalities += _definition(basic, position, columns)
+            with suppress(isl.Error):  # of a variable that only exists, isl's constraints are all that there is
+                definition = basic.get_local_space().get_div(position)
+                inequalities += floor_rows(floor, *fraction_of(definition, columns))
             continue
-        multiple, by_floor = found
+        multiple, by_floor = congruence
         by_parameter = AffineForm({multiple.name: multiple.divisor}, multiple.remainder)
         for name, by in ((floor, by_floor), (multiple.parameter, by_parameter)):
             equalities = [form.substituted(name, by) for form in equalities]
             inequalities = [form.substituted(name, by) for form in inequalities]
         multiples.append(multiple)
     return Polytope(
-        tuple(variables), tuple(form for form in equalities if form),
-        tuple(form.tightened() for form in inequalities),
+        tuple(variables), tuple(form for form in equalities if form), tuple(form.tightened() for form in inequalities)
     ), tuple(multiples)
-
-
-def _definition(basic: isl.BasicSet, position: int, columns: list[str]) -> tuple[AffineForm, ...]:
-    """Return the two inequalities of a variable e = floor(f/d), which isl may leave out.
-
-    Of a variable that isl only knows to exist, isl's constraints are all that there is.
-    """
-    try:
-        floor = basic.get_local_space().get_div(position)
-    except isl.Error:
-        return ()
-    return floor_rows(f"_e{position}", *fraction_of(floor, columns))
 
 
 def _rows(matrix: isl.Mat, columns: list[str]) -> list[AffineForm]:
     """Return a form for each row of a matrix with a column for each name, and last the constants."""
     forms = []
     for row in range(matrix.rows()):
-        terms = {
-            name: c for k, name in enumerate(columns)
-            if (c := matrix.get_element_val(row, k).get_num_si())
-        }
-        forms.append(AffineForm(terms, matrix.get_element_val(row, len(columns)).get_num_si()))
+        *coefficients, constant = (matrix.get_element_val(row, k).get_num_si() for k in range(len(columns) + 1))
+        forms.append(AffineForm({name: c for name, c in zip(columns, coefficients, strict=True) if c}, constant))
     return forms
 
 
@@ -168,33 +362,55 @@ def _congruence(
             return multiple, AffineForm({multiple.name: sign}, (multiple.remainder - constant) // factor)
     return None
 
-
-def _taken_apart(
-    basic: isl.BasicSet, whole: Polytope, multiples: tuple[Multiple, ...], separable: bool
-) -> FactoredSet:
-    free = set(whole.variables)
-    forms = (*whole.equalities, *whole.inequalities)
-    groups = merged(({name} for name in whole.variables), (form.terms.keys() & free for form in forms))
-    factors = tuple(
-        Polytope(
-            tuple(name for name in whole.variables if name in group),
-            tuple(form for form in whole.equalities if not group.isdisjoint(form.terms)),
-            tuple(form for form in whole.inequalities if not group.isdisjoint(form.terms)),
-        ) for group in groups
-    )
-    conditions = [form for form in whole.inequalities if free.isdisjoint(form.terms)]
-    for form in whole.equalities:
-        if free.isdisjoint(form.terms):
-            conditions += [form, -form]
-    return FactoredSet(basic, factors, tuple(conditions), multiples, separable)
+# }}}
 
 
-def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
-    """Return the groups joined where a coupling has members of several."""
-    found = list(groups)
-    for coupled in couplings:
-        touched = [group for group in found if group & coupled]
-        if len(touched) > 1:
-            found = [group for group in found if not group & coupled]
-            found.append(set().union(*touched))
-    return found
+# {{{ projections
+
+class Projector:
+    """Projects one kernel's loop domain onto some of its inames, and remembers the projections.
+
+    isl looks for redundant constraints among all pairs when it eliminates an iname. With the ten inames of a tiled
+    kernel this takes most of the time of counting, so inames that no constraint couples are projected apart.
+    """
+
+    def __init__(self, whole: isl.BasicSet) -> None:
+        self.whole = whole
+        self._names = [whole.get_dim_name(SET, k) for k in range(whole.dim(SET))]
+        self._groups = [frozenset(range(len(self._names)))]
+        product = factored(whole.to_set())
+        if product is not None and not whole.dim(DIV):  # floors may couple inames
+            places = {variable(k): k for k in range(len(self._names))}
+            self._groups = [frozenset(places[name] for name in factor.variables) for factor in product.factors]
+        self._known: dict[tuple[frozenset[int], frozenset[int]], isl.BasicSet] = {}
+
+    def onto(self, names: list[str]) -> isl.Set:
+        """Return the projection onto these dimensions, in this order."""
+        kept = frozenset(self._names.index(name) for name in names)
+        points = self.whole.drop_constraints_involving_dims(SET, 0, len(self._names))
+        for group in self._groups:
+            points = points.intersect(self._part(group, group - kept))
+        result = points.to_set()
+        for k in reversed(range(len(self._names))):
+            if k not in kept:
+                result = result.project_out(SET, k, 1)
+        for target, name in enumerate(names):
+            index = result.find_dim_by_name(SET, name)
+            if index != target:
+                # move through the parameters: isl moves only between different types
+                result = result.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
+        return result
+
+    def _part(self, group: frozenset[int], removed: frozenset[int]) -> isl.BasicSet:
+        """Return the constraints on a group, some of its dimensions eliminated."""
+        if (group, removed) not in self._known:
+            part = self.whole
+            for k in range(len(self._names)):
+                if k not in group:
+                    part = part.drop_constraints_involving_dims(SET, k, 1)
+            for k in removed:
+                part = part.eliminate(SET, k, 1)
+            self._known[group, removed] = part
+        return self._known[group, removed]
+
+# }}}

@@ -1,30 +1,305 @@
-"""Integer polytopes without existential variables.
-
-A set that isl holds becomes disjoint polytopes of as many points: its floors of variables become
-variables (their values are determined), its floors of size parameters become *derived* parameters.
-"""
+"""Affine forms, polynomials in integer variables, and integer polytopes: values with operators, and isl's as these."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, KeysView, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from itertools import count
+from math import comb, gcd, lcm
 from typing import NamedTuple
 
 import islpy as isl
 
-from perfmodel.counts.points.affine_forms import AffineForm, floor_rows
 from perfmodel.lazy import Lazy, cached_property
 
 IN, SET, PARAM, DIV = isl.dim_type.in_, isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 
 
-class Bounds(NamedTuple):
-    """Inequalities by what they say about one name."""
+# {{{ affine forms
 
-    lower: list[AffineForm]
-    upper: list[AffineForm]
-    others: list[AffineForm]
+@dataclass(frozen=True, slots=True)
+class AffineForm:
+    """``sum(coefficient * name) + constant`` with integer coefficients, none of them zero.
 
+    Examples
+    --------
+    >>> i, n = AffineForm({"i": 1}), AffineForm({"n": 1})
+    >>> form = 3*n - 2*i + 5
+    >>> str(form), form["i"], form["k"], "k" in form
+    ('3*n + -2*i + 5', -2, 0, False)
+    >>> str(form.substituted("i", n + 1)), form.at({"i": 1, "n": 4})
+    ('1*n + 3', 15)
+    """
+
+    terms: Mapping[str, int]
+    constant: int = 0
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.terms.items()), self.constant))
+
+    def __bool__(self) -> bool:
+        return bool(self.terms) or self.constant != 0
+
+    def __getitem__(self, name: str) -> int:
+        return self.terms.get(name, 0)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.terms
+
+    def __str__(self) -> str:
+        shown = [f"{c}*{name}" for name, c in self.terms.items()]
+        return " + ".join([*shown, str(self.constant)] if self.constant or not shown else shown)
+
+    def __add__(self, other: AffineForm | int) -> AffineForm:
+        if isinstance(other, int):
+            return AffineForm(self.terms, self.constant + other)
+        return self._plus(other, 1)
+
+    def __neg__(self) -> AffineForm:
+        return AffineForm({name: -c for name, c in self.terms.items()}, -self.constant)
+
+    def __sub__(self, other: AffineForm | int) -> AffineForm:
+        if isinstance(other, int):
+            return AffineForm(self.terms, self.constant - other)
+        return self._plus(other, -1)
+
+    def _plus(self, other: AffineForm, times: int) -> AffineForm:
+        terms = dict(self.terms)
+        for name, c in other.terms.items():
+            total = terms.get(name, 0) + times * c
+            if total:
+                terms[name] = total
+            else:
+                del terms[name]
+        return AffineForm(terms, self.constant + times * other.constant)
+
+    def __mul__(self, factor: int) -> AffineForm:
+        if factor == 1:
+            return self
+        terms = {name: factor * c for name, c in self.terms.items()} if factor else {}
+        return AffineForm(terms, factor * self.constant)
+
+    __rmul__ = __mul__
+
+    @property
+    def names(self) -> KeysView[str]:
+        return self.terms.keys()
+
+    def at(self, values: Mapping[str, int]) -> int:
+        """Return the value of the form where each of its names has a value."""
+        return self.constant + sum(c * values[name] for name, c in self.terms.items())
+
+    def without(self, name: str) -> AffineForm:
+        """Return the form with zero for a name."""
+        if name not in self.terms:
+            return self
+        return AffineForm({key: c for key, c in self.terms.items() if key != name}, self.constant)
+
+    def substituted(self, name: str, by: AffineForm) -> AffineForm:
+        """Return the form with another form for a name."""
+        return self.without(name)._plus(by, self.terms[name]) if name in self.terms else self
+
+    def renamed(self, names: Mapping[str, str]) -> AffineForm:
+        """Return the form with new names for those that are in the mapping."""
+        return AffineForm({names.get(name, name): c for name, c in self.terms.items()}, self.constant)
+
+    def tightened(self) -> AffineForm:
+        """Return the form that is >= 0 at the same integers, with coefficients that share no divisor."""
+        divisor = gcd(*self.terms.values())
+        if divisor < 2:
+            return self
+        return AffineForm({name: c // divisor for name, c in self.terms.items()}, self.constant // divisor)
+
+    def is_certain(self) -> bool:
+        """Whether the form is a constant that is not negative."""
+        return not self.terms and self.constant >= 0
+
+    def follows_from(self, other: AffineForm) -> bool:
+        """Whether the form is seen to be >= 0 where another one is: they differ by a constant."""
+        return self.constant >= other.constant and self.terms == other.terms
+
+
+def floor_rows(name: str, form: AffineForm, denominator: int) -> tuple[AffineForm, AffineForm]:
+    """Return the two forms that are >= 0 only where the name is ``floor(form / denominator)``.
+
+    That is ``0 <= form - denominator*name <= denominator - 1``.
+    """
+    remainder = form - AffineForm({name: denominator})
+    return remainder, -remainder + (denominator - 1)
+
+# }}}
+
+
+# {{{ polynomials
+
+class FloorAtom(NamedTuple):
+    """``floor(form / denominator)``."""
+
+    form: AffineForm
+    denominator: int
+
+
+Atom = str | FloorAtom
+Monomial = frozenset[tuple[Atom, int]]  # atoms with their exponents
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """``sum(coefficient * product of atom**exponent)`` in variables and floors; no coefficient is zero."""
+
+    terms: Mapping[Monomial, Fraction]
+
+    @classmethod
+    def constant(cls, value: Fraction | int) -> Polynomial:
+        return cls({frozenset(): Fraction(value)} if value else {})
+
+    @classmethod
+    def atom(cls, atom: Atom) -> Polynomial:
+        return cls({frozenset([(atom, 1)]): Fraction(1)})
+
+    @classmethod
+    def linear(cls, form: AffineForm) -> Polynomial:
+        terms: dict[Monomial, Fraction] = {frozenset([(name, 1)]): Fraction(c) for name, c in form.terms.items()}
+        if form.constant:
+            terms[frozenset()] = Fraction(form.constant)
+        return cls(terms)
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        terms = dict(self.terms)
+        for monomial, c in other.terms.items():
+            total = terms.get(monomial, 0) + c
+            if total:
+                terms[monomial] = total
+            else:
+                del terms[monomial]
+        return Polynomial(terms)
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -1 * other
+
+    def __mul__(self, other: Polynomial | Fraction | int) -> Polynomial:
+        if not isinstance(other, Polynomial):
+            return Polynomial({monomial: c * other for monomial, c in self.terms.items()} if other else {})
+        terms: dict[Monomial, Fraction] = {}
+        for first, c in self.terms.items():
+            for second, d in other.terms.items():
+                powers = dict(first)
+                for atom, exponent in second:
+                    powers[atom] = powers.get(atom, 0) + exponent
+                monomial = frozenset(powers.items())
+                terms[monomial] = terms.get(monomial, Fraction(0)) + c * d
+        return Polynomial({monomial: c for monomial, c in terms.items() if c})
+
+    __rmul__ = __mul__
+
+    def mapped(self, value_of: Callable[[Atom], Polynomial]) -> Polynomial:
+        """Return the polynomial with a polynomial for each of its atoms."""
+        total = Polynomial({})
+        for monomial, c in self.terms.items():
+            product = Polynomial.constant(c)
+            for atom, exponent in monomial:
+                value = value_of(atom)
+                for _ in range(exponent):
+                    product = product * value
+            total = total + product
+        return total
+
+    def substituted(self, name: str, by: AffineForm) -> Polynomial:
+        """Return the polynomial with an affine form for a variable, also inside floors."""
+
+        def value_of(atom: Atom) -> Polynomial:
+            if atom == name:
+                return Polynomial.linear(by)
+            if isinstance(atom, FloorAtom) and name in atom.form:
+                return floor(atom.form.substituted(name, by), atom.denominator)
+            return Polynomial.atom(atom)
+
+        return self.mapped(value_of)
+
+    def replaced(self, name: str, by: Polynomial) -> Polynomial:
+        """Return the polynomial with a polynomial for a variable, except inside floors."""
+        return self.mapped(lambda atom: by if atom == name else Polynomial.atom(atom))
+
+    def coefficients(self, name: str) -> dict[int, Polynomial]:
+        """Return the coefficients of the powers of a variable, by exponent."""
+        terms: dict[int, dict[Monomial, Fraction]] = {}
+        for monomial, c in self.terms.items():
+            exponent = next((e for atom, e in monomial if atom == name), 0)
+            rest = frozenset((atom, e) for atom, e in monomial if atom != name)
+            terms.setdefault(exponent, {})[rest] = c
+        return {exponent: Polynomial(coefficient) for exponent, coefficient in terms.items()}
+
+    def period(self, name: str) -> int:
+        """Return the period in a variable of the floors that contain it; 1 if there are none."""
+        return lcm(1, *(
+            atom.denominator // gcd(atom.denominator, atom.form[name])
+            for monomial in self.terms for atom, _ in monomial
+            if isinstance(atom, FloorAtom) and name in atom.form
+        ))
+
+    def summed(self, name: str, below: Polynomial, last: Polynomial) -> Polynomial:
+        """Return the sum over ``below < name <= last``, for a variable that is in no floor."""
+        total = Polynomial({})
+        for power, coefficient in self.coefficients(name).items():
+            sums = faulhaber(power)
+            total = total + coefficient * (_value(sums, last) - _value(sums, below))
+        return total
+
+
+def floor(form: AffineForm, denominator: int) -> Polynomial:
+    """Return floor(form / denominator), with every whole part taken out of the floor.
+
+    The first coefficient left inside is at most half the denominator, so that ``floor(-n/16)`` becomes
+    ``-floor((n + 15)/16)``.
+    """
+    divisor = gcd(denominator, *form.terms.values())
+    denominator //= divisor
+    whole, constant = divmod(form.constant // divisor, denominator)
+    parts = {name: divmod(c // divisor, denominator) for name, c in form.terms.items()}
+    outside = Polynomial.linear(AffineForm({name: q for name, (q, _) in parts.items() if q}, whole))
+    inside = AffineForm({name: r for name, (_, r) in sorted(parts.items()) if r}, constant)
+    if not inside.terms:
+        return outside
+    if 2 * next(iter(inside.terms.values())) <= denominator:
+        return outside + Polynomial.atom(FloorAtom(inside, denominator))
+    # floor(f/d) = -floor((d - 1 - f)/d), then d*name is added to f for coefficients in [0, d)
+    every = AffineForm(dict.fromkeys(inside.terms, 1))
+    inside = denominator * every - inside + (denominator - 1)
+    return outside + Polynomial.linear(every) - Polynomial.atom(FloorAtom(inside, denominator))
+
+
+@cache
+def faulhaber(power: int) -> tuple[Fraction, ...]:
+    """Return the coefficients of S with S(t) - S(t-1) = t**power and S(0) = 0.
+
+    >>> [str(c) for c in faulhaber(1)]
+    ['0', '1/2', '1/2']
+    """
+    # t^(k+1) - (t-1)^(k+1) = sum_j binom(k+1, j) (-1)^(k-j) t^j, solved for t^k
+    result = [Fraction(0)] * (power + 2)
+    result[power + 1] = Fraction(1)
+    for j in range(power):
+        for i, c in enumerate(faulhaber(j)):
+            result[i] -= comb(power + 1, j) * (-1) ** (power - j) * c
+    return tuple(c / (power + 1) for c in result)
+
+
+def _value(coefficients: tuple[Fraction, ...], at: Polynomial) -> Polynomial:
+    """Return ``sum(c_k * at**k)`` by Horner's rule."""
+    total = Polynomial({})
+    for c in reversed(coefficients):
+        total = total * at + Polynomial.constant(c)
+    return total
+
+# }}}
+
+
+# {{{ polytopes
 
 @dataclass(frozen=True)
 class Derived:
@@ -39,12 +314,7 @@ class Derived:
 class Polytope(Lazy):
     """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities.
 
-    Attributes
-    ----------
-    variables : tuple of str
-        What is counted over; other names are parameters.
-    equalities, inequalities : tuple of AffineForm
-        The constraints.
+    It is counted over the variables; other names are parameters.
     """
 
     variables: tuple[str, ...]
@@ -56,28 +326,31 @@ class Polytope(Lazy):
         used = {name for form in (*self.equalities, *self.inequalities) for name in form.names}
         # derived parameters first: of an equality isl eliminates the last name
         symbols = sorted(used - set(self.variables), key=lambda s: (s[0] != "_", s))
-        tests = [f"{form} = 0" for form in self.equalities]
-        tests += [f"{form} >= 0" for form in self.inequalities]
-        condition = " and ".join(tests) or "1 = 1"
-        return f"[{', '.join(symbols)}] -> {{ [{', '.join(self.variables)}] : {condition} }}"
+        return f"[{', '.join(symbols)}] -> {{ [{', '.join(self.variables)}] : {self.condition} }}"
+
+    @property
+    def condition(self) -> str:
+        """All constraints in isl's notation."""
+        tests = [f"{form} = 0" for form in self.equalities] + [f"{form} >= 0" for form in self.inequalities]
+        return " and ".join(tests) or "1 = 1"
 
     @cached_property
     def canonical(self) -> object:
         """What is equal for polytopes that differ in the names of their variables only."""
         names = {name: f"_{k}" for k, name in enumerate(self.variables)}
-        equalities, inequalities = (
-            frozenset(form.renamed(names) for form in forms)
-            for forms in (self.equalities, self.inequalities)
-        )
+        both = (self.equalities, self.inequalities)
+        equalities, inequalities = (frozenset(form.renamed(names) for form in forms) for forms in both)
         return len(names), equalities, inequalities
 
-    def bounds(self, name: str) -> Bounds:
+    def bounds(self, name: str) -> tuple[list[AffineForm], list[AffineForm], list[AffineForm]]:
         """Return the inequalities that bound a name from below, from above, and not at all."""
-        bounds = Bounds([], [], [])
+        lower: list[AffineForm] = []
+        upper: list[AffineForm] = []
+        others: list[AffineForm] = []
         for form in self.inequalities:
             c = form.terms.get(name, 0)
-            (bounds.lower if c > 0 else bounds.upper if c < 0 else bounds.others).append(form)
-        return bounds
+            (lower if c > 0 else upper if c < 0 else others).append(form)
+        return lower, upper, others
 
     def without(self, name: str) -> Polytope:
         """Return the polytope without one of its variables, which no constraint has any more."""
@@ -92,12 +365,11 @@ class Polytope(Lazy):
         )
 
 
-def polytope_of(
-    basic: isl.BasicSet, dimensions: tuple[str, ...] = ()
-) -> tuple[Polytope, tuple[Derived, ...]]:
+def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[Polytope, tuple[Derived, ...]]:
     """Return a polytope with as many points as the set, and its derived parameters.
 
-    Its variables are named after the set's dimensions, ``_v0, _v1, ...`` if left out.
+    Its variables are named after the set's dimensions, ``_v0, _v1, ...`` if left out. Floors of variables become
+    variables, whose values are determined; floors of parameters become derived parameters.
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [*(dimensions or (f"_v{k}" for k in range(basic.dim(SET))))]
@@ -129,7 +401,7 @@ def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> P
     """Return the polytope with isl's constraints added; names of parameters, dimensions, floors."""
     equalities, inequalities = [*polytope.equalities], [*polytope.inequalities]
     for constraint in basic.get_constraints():
-        form = form_of(constraint.get_aff(), names)
+        form = _form_of(constraint.get_aff(), names)
         (equalities if constraint.is_equality() else inequalities).append(form)
     return Polytope(polytope.variables, tuple(equalities), tuple(inequalities))
 
@@ -137,10 +409,10 @@ def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> P
 def fraction_of(aff: isl.Aff, names: list[str]) -> tuple[AffineForm, int]:
     """Return an affine expression as ``form / denominator``."""
     denominator = int(aff.get_denominator_val().to_python())
-    return form_of(aff.scale_val(isl.Val(denominator)), names), denominator
+    return _form_of(aff.scale_val(isl.Val(denominator)), names), denominator
 
 
-def form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
+def _form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
     """Return an affine expression with whole coefficients; names of parameters, inputs, floors."""
     terms: dict[str, int] = {}
     position = 0
@@ -150,3 +422,5 @@ def form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
                 terms[names[position]] = c
             position += 1
     return AffineForm(terms, int(aff.get_constant_val().to_python()))
+
+# }}}

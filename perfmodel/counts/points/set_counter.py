@@ -1,21 +1,36 @@
-"""Numbers of points of sets, each distinct set counted once, and each product factor by factor."""
+"""Numbers of points of sets, each distinct set counted once, and each product factor by factor.
+
+Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it, which
+pip does not notice; :func:`has_barvinok` tells which one is there. Without it sets are summed by pure isl, and where
+that takes too many partial sums, or too large a function, a bounding box gives an upper bound.
+"""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
+from functools import lru_cache
+from importlib import metadata
 
 import islpy as isl
 
-from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, only_at_sizes
-from perfmodel.counts.points.elimination import Factors, alternating, straightened
-from perfmodel.counts.points.factors import FactoredSet, factored
-from perfmodel.counts.points.partial_sums import IntervalCounter
+from perfmodel.counts.points import cardinality
+from perfmodel.counts.points.cardinality import NOTHING, Cardinality, IntervalCounter, Unexpanded
+from perfmodel.counts.points.factors import FactoredSet, Factors, alternating, factored, straightened
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, can_count, limited, sum_of_points, warn_once
+from perfmodel.counts.points.summation import TooHardError, Values, joined, partial_sums_of, total_of, values_of
+from perfmodel.errors import PerfModelWarning
 
 SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
+REQUIREMENT = "islpy-barvinok==2025.2.5.post1"
+MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
+OPERATIONS = 500_000
+"""Operations of isl (it counts its allocations) that one set or sum may take: about a second."""
+LARGE_BUDGET = 10
 MANY = 8
 """More quasi-polynomials than these are slow to add up: the sum over the 48 sub-groups of a guarded
 work-group takes ten seconds, and Barvinok's algorithm on their union five milliseconds."""
@@ -23,14 +38,94 @@ DIMENSIONS = 7
 PARTS = 16
 """Barvinok's algorithm makes the parts of a union disjoint: for the 19 parts of an odd work-group's sub-groups it
 takes over two seconds, and its formula would have thousands of terms."""
-LARGE_BUDGET = 10
 TERMS = 2000
 """A formula of more terms is slow to simplify and to evaluate: at each size the set is counted faster."""
-
 TILED = 4
 """Variables of a set in which tiles are merged, as Barvinok's algorithm takes exponentially long in their number:
 the three loops of a skewed stencil, two of them tiled, take 0.6 s as five variables and 9 ms as three. The
 numbers of sets with fewer variables stay as counts made before have them."""
+VALUES = 16  # of an existential variable, for each of which a set has a part
+
+
+# {{{ what isl can do, and how much it may
+
+class BudgetSpentError(Exception):
+    """A formula takes more work than the budget allows; callers count at given sizes then."""
+
+
+@contextmanager
+def limited(operations: int) -> Iterator[None]:
+    """Let isl make at most so many operations, whatever time they take; a BudgetSpentError where it needs more."""
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(operations)
+    try:
+        yield
+        if _is_spent():  # an operation failed whose error isl did not pass on: a result may lack pieces
+            raise BudgetSpentError
+    except isl.Error:
+        if _is_spent():
+            raise BudgetSpentError from None
+        raise
+    finally:
+        context.set_max_operations(0)
+        context.reset_operations()
+
+
+def _is_spent() -> bool:
+    """Whether isl refuses every operation now: its message can be of a later error, such as one of syntax."""
+    try:
+        isl.Set("{ : }")
+    except isl.Error:
+        return True
+    return False
+
+
+class BarvinokMissingWarning(PerfModelWarning):
+    """Some counts will be upper bounds, as islpy cannot count the points of a set."""
+
+
+def has_barvinok() -> bool:
+    r"""Tell whether ``islpy.Set.card`` exists and counts a triangle right.
+
+    The number of points of :math:`\{(i, j) : 0 \le i < j < 10\}` is 45.
+    """
+    if not hasattr(isl.Set, "card"):
+        return False
+    try:
+        points = isl.Set("{ [i, j] : 0 <= i < j < 10 }").card()
+        return 45 == int(points.eval(isl.Point.zero(points.space.domain())).to_python())
+    except Exception:  # an islpy of mixed halves fails in many ways
+        return False
+
+
+def is_overwritten() -> bool:
+    """Tell whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
+    try:
+        metadata.version("islpy-barvinok")
+    except metadata.PackageNotFoundError:
+        return False
+    return not has_barvinok()
+
+
+@lru_cache(maxsize=1)
+def can_count() -> bool:
+    """Tell the same as :func:`has_barvinok`, which is called once in a process."""
+    return has_barvinok()
+
+
+@lru_cache(maxsize=1)
+def warn_once() -> None:
+    """Warn, the first time in a process, that Barvinok is missing."""
+    warnings.warn(
+        "islpy cannot count the points of a set (Barvinok is not in it): counts are exact for "
+        "boxes, triangles and simple nests, and elsewhere upper bounds with exact=False. "
+        f"For exact counts: {MENDING_COMMAND}",
+        BarvinokMissingWarning,
+        stacklevel=2,
+    )
+
+# }}}
 
 
 class SetCounter:
@@ -68,8 +163,8 @@ class SetCounter:
         """Return the number of points of a factor; tiles of many loops are merged before Barvinok sees them."""
         key = (factor.canonical, context)
         if key not in self._known:
-            merged = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
-            self._known[key] = count_points(whole.points(factor) if merged is None else merged, self.operations)
+            simple = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
+            self._known[key] = count_points(whole.points(factor) if simple is None else simple, self.operations)
         return self._known[key]
 
     def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
@@ -78,7 +173,7 @@ class SetCounter:
         None where a factor is None or no product of intervals, or where counting points is faster. A sum of many
         products that overlap is not written out as one polynomial.
         """
-        found: Counter[tuple[Cardinality, ...]] = Counter()
+        multiplicities: Counter[tuple[Cardinality, ...]] = Counter()
         overlap = False
         for union in unions:
             overlap = overlap or len(union) > 1
@@ -86,20 +181,20 @@ class SetCounter:
                 parts = [None if factor is None else self._by_intervals(factor) for factor in factors]
                 if None in parts:
                     return None
-                found[tuple(part for part in parts if part is not None)] += sign
-        distinct = [(sizes, times) for sizes, times in found.items() if times]
+                multiplicities[tuple(part for part in parts if part is not None)] += sign
+        distinct = [(sizes, times) for sizes, times in multiplicities.items() if times]
         conditions = self._intervals.indicator(whole.conditions)
         if len(distinct) > MANY and can_count():
             return None if len(distinct) < PARTS or not overlap else Cardinality(NOTHING, True, tuple(
-                Unexpanded(Fraction(times), (conditions, *(size.polynomial for size in sizes)), ())
+                Unexpanded(Fraction(times), (conditions, *(size.polynomial for size in sizes)))
                 for sizes, times in distinct
             ))
         number = NOTHING
         for sizes, times in distinct:
-            one = Cardinality(conditions.scale_val(isl.Val(times)))
+            summand = Cardinality(conditions.scale_val(isl.Val(times)))
             for size in sizes:
-                one = one.times(size)
-            number = number.add(one.polynomial)
+                summand = summand.times(size)
+            number = number.add(summand.polynomial)
         return Cardinality(number)
 
     def _by_intervals(self, factor: Polytope) -> Cardinality | None:
@@ -112,7 +207,10 @@ class SetCounter:
         return self._known[key]
 
     def _remembered(self, points: isl.Set) -> Cardinality:
-        key = str(_with_standard_names(points))
+        named = points
+        for index in range(points.dim(SET)):
+            named = named.set_dim_name(SET, index, f"d{index}")
+        key = str(named)
         if key not in self._known:
             self._known[key] = self._in_hull(points) or count_points(points, self.operations)
         return self._known[key]
@@ -140,41 +238,45 @@ class SetCounter:
         return whole.minus(lacking) if lacking.exact else None
 
 
-def _with_standard_names(points: isl.Set) -> isl.Set:
-    for index in range(points.dim(SET)):
-        points = points.set_dim_name(SET, index, f"d{index}")
-    return points
-
+# {{{ one set
 
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
-    By Barvinok's algorithm where ``islpy`` has it, else by :mod:`perfmodel.counts.points.summation`,
-    with one warning in a process. Where the algorithm needs more ``operations`` of isl, or the formula
-    has too many terms, the number is counted at given sizes only.
+    By Barvinok's algorithm where ``islpy`` has it, else by :func:`sum_of_points`, with one warning in a process. Where
+    the algorithm needs more ``operations`` of isl, or the formula has too many terms, the number is counted at given
+    sizes only.
     """
     points = points.coalesce()
     if not can_count():
         warn_once()
         return sum_of_points(points)
-    for one in _ways_to_write(points):
+    for written in _ways_to_write(points):
         try:
             with limited(operations):
-                number = _checked(one, operations).card().coalesce()
+                number = _checked(written, operations).card().coalesce()
         except BudgetSpentError:
             continue
         if any(v.is_nan() or v.is_infty() or v.is_neginfty() for _, v in number.get_pieces()):
-            continue  # at some sizes at which the kernel executes nothing, perhaps
+            continue  # at sizes at which the kernel executes nothing, perhaps
         if terms_of(number) * OPERATIONS <= TERMS * operations:
             return Cardinality(number)
-    return only_at_sizes(points)
+    return cardinality.only_at_sizes(points)
 
 
 def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
+    """Yield the set, and a set of as many points, tiles merged with their offsets, if it has tiles."""
     yield points
-    simple = untiled(points)
-    if simple is not points:
-        yield simple
+    basics = points.get_basic_sets()
+    if len(basics) != 1 or basics[0].dim(DIV):
+        return
+    polytope, _ = polytope_of(basics[0])
+    simple = straightened(polytope)
+    if len(simple.variables) < len(polytope.variables):
+        parameters = [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))]
+        yield isl.Set(
+            f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {simple.condition} }}"
+        )
 
 
 def terms_of(number: isl.PwQPolynomial) -> int:
@@ -185,11 +287,8 @@ def terms_of(number: isl.PwQPolynomial) -> int:
 def _checked(points: isl.Set, operations: int) -> isl.Set:
     """Return the set, if isl's operations tell how long Barvinok's algorithm counts it, or the budget is large.
 
-    Raises
-    ------
-    BudgetSpentError
-        It has many parts or dimensions, or several existential variables that stay floors of floors. The
-        algorithm takes minutes for these, most of them outside isl.
+    Else raise a BudgetSpentError: it has many parts or dimensions, or several existential variables that stay floors
+    of floors. The algorithm takes minutes for these, most of them outside isl.
     """
     if not points.dim(PARAM) or operations > LARGE_BUDGET * OPERATIONS:
         return points
@@ -202,15 +301,49 @@ def _checked(points: isl.Set, operations: int) -> isl.Set:
     return points
 
 
-def untiled(points: isl.Set) -> isl.Set:
-    """Return a set of as many points, tiles merged with their offsets; the same set where there are none."""
+def sum_of_points(points: isl.Set) -> Cardinality:
+    """Return the number of points as the sum over disjoint polytopes, and over boxes around those that are too hard."""
+    values: Values = {}
+    hard: list[isl.BasicSet] = []
+    known = enumerated(points.coalesce()).compute_divs()
+    for basic in known.make_disjoint().compute_divs().get_basic_sets():
+        try:
+            values = joined(values, values_of(partial_sums_of(basic)))
+        except TooHardError:
+            hard.append(basic)
+    total = total_of(values, [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))])
+    return Cardinality(total.add(cardinality.count_in_box(hard)).coalesce(), False) if hard else Cardinality(total)
+
+
+def enumerated(points: isl.Set) -> isl.Set:
+    """Return the same set with fewer existential variables.
+
+    Where a part of the set has two existential variables or more, and one of these has at most 16 values at all sizes,
+    the part becomes the union over these values. Barvinok's algorithm may take minutes for it otherwise.
+    """
     basics = points.get_basic_sets()
-    if len(basics) != 1 or basics[0].dim(DIV):
+    if all(basic.dim(DIV) < 2 for basic in basics):
         return points
-    polytope, _ = polytope_of(basics[0])
-    simple = straightened(polytope)
-    if len(simple.variables) == len(polytope.variables):
-        return points
-    parameters = [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))]
-    rows = [*(f"{form} = 0" for form in simple.equalities), *(f"{form} >= 0" for form in simple.inequalities)]
-    return isl.Set(f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {' and '.join(rows)} }}")
+    whole = isl.Set.empty(points.get_space())
+    for basic in basics:
+        whole = whole.union(_written_out(basic))
+    return whole.coalesce()
+
+
+def _written_out(basic: isl.BasicSet) -> isl.Set:
+    same = isl.Set.from_basic_set(basic)
+    if basic.dim(DIV) < 2:
+        return same
+    rank = basic.dim(SET)
+    lifted = isl.Set.from_basic_set(basic.lift().flatten())
+    for axis in range(rank, lifted.dim(SET)):
+        low, high = lifted.dim_min_val(axis), lifted.dim_max_val(axis)
+        if low.is_int() and high.is_int() and high.sub(low).to_python() < VALUES:
+            parts = isl.Set.empty(basic.get_space())
+            for value in range(int(low.to_python()), int(high.to_python()) + 1):
+                part = lifted.fix_val(SET, axis, isl.Val(value))
+                parts = parts.union(part.project_out(SET, rank, lifted.dim(SET) - rank))
+            return parts
+    return same
+
+# }}}

@@ -1,261 +1,348 @@
-r"""Number of points of a set by pure isl, where Barvinok's algorithm is not at hand.
+r"""Sums of polynomials over the points of polytopes, and whether a function is zero at all points.
 
-A set is cut into disjoint polytopes, and these are summed over one variable at a time:
+A polytope is summed over one variable at a time:
 
 .. math:: \sum_{x=L}^{U} x^k = S_k(U) - S_k(L - 1)
 
-with Faulhaber's polynomials S. Where several bounds compete, the polytope is divided by which of
-them is the tightest; a bound ``c*x >= l`` gives the floor of an affine form, and a variable in a
-floor is summed residue by residue (Pugh, *Counting Solutions to Presburger Formulas: How and
-Why*, PLDI 1994). Where that takes too many partial sums, or too large a function, a bounding box
-gives an upper bound.
-
-Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it, which
-pip does not notice; :func:`has_barvinok` tells which one is there.
+with Faulhaber's polynomials S. Where several bounds compete, the polytope is divided by which of them is the tightest;
+a bound ``c*x >= l`` gives the floor of an affine form, and a variable in a floor is summed residue by residue (Pugh,
+*Counting Solutions to Presburger Formulas: How and Why*, PLDI 1994).
 """
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import lru_cache
-from importlib import metadata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import lcm
 
 import islpy as isl
 
-from perfmodel.counts.points.affine_forms import AffineForm
-from perfmodel.counts.points.bounding_box import count_in_box
-from perfmodel.counts.points.cardinality import Cardinality
-from perfmodel.counts.points.elimination import without_tiles
-from perfmodel.counts.points.enumeration import enumerated
-from perfmodel.counts.points.partial_sums import PartialSum, TooHardError, Values, joined, total_of, values_of
-from perfmodel.counts.points.polynomials import Polynomial, floor
-from perfmodel.counts.points.polytopes import Derived, polytope_of, reduced
-from perfmodel.errors import InfiniteCountError, PerfModelWarning
+from perfmodel.counts.points import polytopes
+from perfmodel.counts.points.factors import without_tiles
+from perfmodel.counts.points.polytopes import AffineForm, Atom, Derived, FloorAtom, Polynomial, Polytope, polytope_of
+from perfmodel.errors import InfiniteCountError
 
-REQUIREMENT = "islpy-barvinok==2025.2.5.post1"
-MENDING_COMMAND = f"{sys.executable} -m pip install --force-reinstall --no-deps {REQUIREMENT}"
-
-OPERATIONS = 500_000
-"""Operations of isl (it counts its allocations) that one set or sum may take: about a second."""
-
-
-class BudgetSpentError(Exception):
-    """A formula takes more work than the budget allows; callers count at given sizes then."""
-
-
-@contextmanager
-def limited(operations: int) -> Iterator[None]:
-    """Let isl make at most so many operations, whatever time they take.
-
-    Raises
-    ------
-    BudgetSpentError
-        It needs more.
-    islpy.Error
-        Something else is wrong.
-    """
-    context = isl.DEFAULT_CONTEXT
-    context.reset_operations()
-    context.set_max_operations(operations)
-    try:
-        yield
-        if _is_spent():  # an operation failed whose error isl did not pass on: a result may lack pieces
-            raise BudgetSpentError
-    except isl.Error:
-        if _is_spent():
-            raise BudgetSpentError from None
-        raise
-    finally:
-        context.set_max_operations(0)
-        context.reset_operations()
-
-
-def _is_spent() -> bool:
-    """Whether isl refuses every operation now: its message can be of a later error, such as one of syntax."""
-    try:
-        isl.Set("{ : }")
-    except isl.Error:
-        return True
-    return False
-
-
-class BarvinokMissingWarning(PerfModelWarning):
-    """Some counts will be upper bounds, as islpy cannot count the points of a set."""
-
-
-def has_barvinok() -> bool:
-    r"""Tell whether ``islpy.Set.card`` exists and counts a triangle right.
-
-    The number of points of :math:`\{(i, j) : 0 \le i < j < 10\}` is 45.
-    """
-    if not hasattr(isl.Set, "card"):
-        return False
-    try:
-        points = isl.Set("{ [i, j] : 0 <= i < j < 10 }").card()
-        return 45 == int(points.eval(isl.Point.zero(points.space.domain())).to_python())
-    except Exception:  # an islpy of mixed halves fails in many ways
-        return False
-
-
-def is_overwritten() -> bool:
-    """Tell whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
-    try:
-        metadata.version("islpy-barvinok")
-    except metadata.PackageNotFoundError:
-        return False
-    return not has_barvinok()
-
-
-@lru_cache(maxsize=1)
-def can_count() -> bool:
-    """Tell the same as :func:`has_barvinok`, which is called once in a process."""
-    return has_barvinok()
-
-
-@lru_cache(maxsize=1)
-def warn_once() -> None:
-    """Warn, the first time in a process, that Barvinok is missing."""
-    warnings.warn(
-        "islpy cannot count the points of a set (Barvinok is not in it): counts are exact for "
-        "boxes, triangles and simple nests, and elsewhere upper bounds with exact=False. "
-        f"For exact counts: {MENDING_COMMAND}",
-        BarvinokMissingWarning,
-        stacklevel=2,
-    )
-
-
-PARAM = isl.dim_type.param
+SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 SUMS = 400  # partial sums looked at before a set counts as too hard
 RESIDUES = 64
+TERMS = 400  # of a function: of all kernels that we know none needs 300 terms or 20 floors
+FLOORS = 24
 ONE = Polynomial.constant(1)
+Values = dict[str, Polynomial]  # by the condition in isl's notation
 
 
-def sum_of_points(points: isl.Set) -> Cardinality:
-    """Return the number of points as a function of the parameters."""
-    values: Values = {}
-    hard: list[isl.BasicSet] = []
-    known = enumerated(points.coalesce()).compute_divs()
-    for basic in known.make_disjoint().compute_divs().get_basic_sets():
-        try:
-            values = joined(values, values_of(partial_sums_of(basic)))
-        except TooHardError:
-            hard.append(basic)
-    total = total_of(values, [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))])
-    return Cardinality(total.add(count_in_box(hard)).coalesce(), False) if hard else Cardinality(total)
+class TooHardError(Exception):
+    """The sum needs too many partial sums (internal: an upper bound is given instead)."""
+
+
+@dataclass(frozen=True)
+class PartialSum:
+    """A polynomial to be summed over the points of a polytope.
+
+    The polytope's equalities hold among parameters alone once no variable is left. Derived parameters are floors of
+    forms in other ones, those before them included.
+    """
+
+    polytope: Polytope
+    value: Polynomial
+    derived: tuple[Derived, ...] = ()
+
+    def substituted(self, name: str, by: AffineForm) -> PartialSum:
+        """Return the sum with a form for a name; the variables stay."""
+        return PartialSum(self.polytope.substituted(name, by), self.value.substituted(name, by), self.derived)
 
 
 def partial_sums_of(basic: isl.BasicSet) -> list[PartialSum]:
     """Return sums without variables that add up to the number of points of a basic set.
 
-    Raises
-    ------
-    TooHardError
-        There are too many of them.
+    Raises a TooHardError where there are too many of them.
     """
     polytope, derived = polytope_of(basic)
     todo = [PartialSum(polytope, ONE, derived)]
     done: list[PartialSum] = []
     looked_at = 0
     while todo:
-        one = todo.pop()
+        summand = todo.pop()
         looked_at += 1
         if looked_at > SUMS:
             raise TooHardError
-        simple = reduced(one.polytope)
+        simple = polytopes.reduced(summand.polytope)
         if simple is None:
             continue
-        one = without_equalities(replace(one, polytope=simple))
-        if one.value == ONE:
-            one = replace(one, polytope=without_tiles(one.polytope))
-        if one.polytope.variables:
-            todo.extend(_summed_over(_best_variable(one), one))
+        summand = without_equalities(replace(summand, polytope=simple))
+        if summand.value == ONE:
+            summand = replace(summand, polytope=without_tiles(summand.polytope))
+        if summand.polytope.variables:
+            todo.extend(_summed_over(_best_variable(summand), summand))
         else:
-            done.append(one)
+            done.append(summand)
     return done
 
 
-# {{{ one variable
-
-def _best_variable(one: PartialSum) -> str:
+def _best_variable(summand: PartialSum) -> str:
     """Return the variable whose sum makes the fewest partial sums, now and later."""
 
     def cost(name: str) -> tuple[int, int, int]:
-        lower, upper, _ = one.polytope.bounds(name)
-        kept = set(one.polytope.variables) - {name}
+        lower, upper, _ = summand.polytope.bounds(name)
+        kept = set(summand.polytope.variables) - {name}
         later = lcm(1, *(abs(form[name]) for form in (*lower, *upper) if kept & form.names))
-        return one.value.period(name) * later, len(lower) * len(upper), len(lower) + len(upper)
+        return summand.value.period(name) * later, len(lower) * len(upper), len(lower) + len(upper)
 
-    return min(one.polytope.variables, key=cost)
+    return min(summand.polytope.variables, key=cost)
 
 
-def _summed_over(name: str, one: PartialSum) -> Iterator[PartialSum]:
+def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
     """Yield sums that add up to a sum, without the variable or with the variable in no floor."""
-    period = one.value.period(name)
+    period = summand.value.period(name)
     if period > RESIDUES:
         raise TooHardError
     if period > 1:
         for residue in range(period):
-            yield one.substituted(name, AffineForm({name: period}, residue))
+            yield summand.substituted(name, AffineForm({name: period}, residue))
         return
-    lower, upper, others = one.polytope.bounds(name)
+    lower, upper, others = summand.polytope.bounds(name)
     if not lower or not upper:
-        raise InfiniteCountError(str(one.polytope))
+        raise InfiniteCountError(str(summand.polytope))
     for i, low in enumerate(lower):
         for j, high in enumerate(upper):
-            # some rational value is between them, and they are the tightest of all
+            # a rational value is between them, and they are the tightest of all
             chosen = [-high[name] * low + low[name] * high]
             chosen += [_is_tightest(low, other, name, k < i) for k, other in enumerate(lower) if k != i]
             chosen += [_is_tightest(high, other, name, k < j) for k, other in enumerate(upper) if k != j]
             # l + a*x >= 0 is x > floor((-l - 1)/a), and h - b*x >= 0 is x <= floor(h/b)
-            below = floor(-low.without(name) - 1, low[name])
-            last = floor(high.without(name), -high[name])
-            polytope = replace(one.polytope, inequalities=(*others, *chosen)).without(name)
-            yield replace(one, polytope=polytope, value=one.value.summed(name, below, last))
+            below = polytopes.floor(-low.without(name) - 1, low[name])
+            last = polytopes.floor(high.without(name), -high[name])
+            polytope = replace(summand.polytope, inequalities=(*others, *chosen)).without(name)
+            yield replace(summand, polytope=polytope, value=summand.value.summed(name, below, last))
 
 
 def _is_tightest(best: AffineForm, other: AffineForm, name: str, strictly: bool) -> AffineForm:
     """Return the form that is >= 0 where a bound is no weaker than another one of the same side.
 
-    Bounds ``a*x + l >= 0`` and ``c*x + m >= 0`` (both from below or both from above) compare as
-    ``l/|a| <= m/|c|``; strictly to break ties.
+    Bounds ``a*x + l >= 0`` and ``c*x + m >= 0`` (both from below or both from above) compare as ``l/|a| <= m/|c|``;
+    strictly to break ties.
     """
     return abs(best[name]) * other - abs(other[name]) * best - int(strictly)
 
-# }}}
 
-
-# {{{ equalities
-
-def without_equalities(one: PartialSum) -> PartialSum:
+def without_equalities(summand: PartialSum) -> PartialSum:
     """Return an equal sum, in which no variable is in an equality.
 
     A variable that an equality ties to the parameters alone becomes a derived parameter.
     """
     while True:
-        polytope = one.polytope
+        polytope = summand.polytope
         tied = [
-            (form, names) for form in polytope.equalities
-            if (names := [v for v in polytope.variables if v in form])
+            (form, names) for form in polytope.equalities if (names := [v for v in polytope.variables if v in form])
         ]
         if not tied:
-            return one
+            return summand
         form, names = min(tied, key=lambda pair: min(abs(pair[0][v]) for v in pair[1]))
         least = min(names, key=lambda v: abs(form[v]))
         step, rest = form[least], form.without(least)
         if all(c % step == 0 for c in (*rest.terms.values(), rest.constant)):
             by = AffineForm({name: -c // step for name, c in rest.terms.items()}, -rest.constant // step)
-            one = one.substituted(least, by)
-            one = replace(one, polytope=one.polytope.without(least))
+            summand = summand.substituted(least, by)
+            summand = replace(summand, polytope=summand.polytope.without(least))
         elif len(names) == 1:
             derived = Derived(least, -rest if step > 0 else rest, abs(step))
-            one = replace(one, polytope=polytope.without(least), derived=(*one.derived, derived))
+            summand = replace(summand, polytope=polytope.without(least), derived=(*summand.derived, derived))
         else:  # the new variable makes the others' coefficients smaller than the step
             steps = {name: -round(form[name] / step) for name in names} | {least: 1}
-            one = one.substituted(least, AffineForm({name: c for name, c in steps.items() if c}))
+            summand = summand.substituted(least, AffineForm({name: c for name, c in steps.items() if c}))
+
+
+# {{{ the values of sums without variables
+
+def values_of(sums: list[PartialSum]) -> Values:
+    """Return the values of sums without variables, by the conditions (in isl's notation) for them."""
+    values: Values = {}
+    for summand in sums:
+        condition, value = _value_of(summand)
+        values[condition] = values[condition] + value if condition in values else value
+    return values
+
+
+def joined(first: Values, second: Values) -> Values:
+    """Return the sum of two results of :func:`values_of`.
+
+    Raises a TooHardError where it would take isl long to add the values, or more than 0.1 s to evaluate them.
+    """
+    both = first | {
+        condition: first[condition] + value if condition in first else value for condition, value in second.items()
+    }
+    terms = [monomial for value in both.values() for monomial in value.terms]
+    floors = {atom for monomial in terms for atom, _ in monomial if "floor" in str(atom)}
+    if len(terms) > TERMS or len(floors) > FLOORS:
+        raise TooHardError
+    return both
+
+
+def total_of(values: Values, parameters: list[str]) -> isl.PwQPolynomial:
+    """Return the sum of all values, each of them zero where its condition does not hold."""
+    names = ", ".join(parameters)
+    total = isl.PwQPolynomial("{ 0 }")
+    for condition, value in values.items():
+        terms = []
+        for monomial, c in value.terms.items():
+            factors = [f"({atom})^{exponent}" for atom, exponent in monomial]
+            terms.append("*".join([f"({c})", *factors]))
+        text = f"[{names}] -> {{ ({' + '.join(terms) or '0'}) : {condition} }}"
+        total = total.add(isl.PwQPolynomial(text)).coalesce()
+    return total
+
+
+def _value_of(summand: PartialSum) -> tuple[str, Polynomial]:
+    """Return the condition in isl's notation, and the value, over parameters that isl knows."""
+    texts: dict[str, str] = {}
+    for derived in summand.derived:
+        texts[derived.name] = _floor_text(derived.form, derived.denominator, texts)
+    tests = [f"{form.renamed(texts)} = 0" for form in summand.polytope.equalities]
+    tests += [f"{form.renamed(texts)} >= 0" for form in summand.polytope.inequalities]
+    value = summand.value
+    for derived in reversed(summand.derived):
+        for form in summand.polytope.equalities:
+            if derived.name in form:
+                solution = Polynomial.linear(form.without(derived.name)) * Fraction(-1, form[derived.name])
+                value = value.replaced(derived.name, solution)
+                break
+    return " and ".join(sorted(tests)) or "1 = 1", value.mapped(lambda atom: _as_text(atom, texts))
+
+
+def _as_text(atom: Atom, texts: Mapping[str, str]) -> Polynomial:
+    """Return a polynomial whose only atom is the atom as a text of isl's notation."""
+    if isinstance(atom, FloorAtom):
+        return Polynomial.atom(_floor_text(atom.form, atom.denominator, texts))
+    return Polynomial.atom(texts.get(atom, atom))
+
+
+def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) -> str:
+    return f"floor(({form.renamed(texts)})/{denominator})"
+
+# }}}
+
+
+# {{{ functions that are zero
+
+def vanishes(function: isl.PwQPolynomial) -> bool:
+    """Whether the function is zero at every point of its domain.
+
+    Parameters become the variables of polytopes. On the points of one residue class the value is a polynomial; of
+    degree d in a variable, it is zero on a line of more than d points only if all its coefficients are, and lines of
+    at most d points are gone through one by one.
+    """
+    return all(
+        _is_zero_on(summand) for domain, value in function.get_pieces() for summand in _summands(domain, value)
+    )
+
+
+def _summands(domain: isl.Set, value: isl.QPolynomial) -> Iterator[PartialSum]:
+    """Yield the value on polytopes that together are the domain; all names are variables."""
+    count = value.get_domain_space().dim(PARAM)
+    polynomial, inner_floors = _polynomial(value, [f"_v{k}" for k in range(count)])
+    if not polynomial:
+        return
+    if domain.is_params():
+        domain = domain.from_params()
+    for polytope in _polytopes(domain.move_dims(SET, 0, PARAM, 0, count)):
+        inner = (name for form in inner_floors for name in form.names if name.startswith("_q"))
+        variables = (*polytope.variables, *dict.fromkeys(inner))
+        rows = (*polytope.inequalities, *inner_floors)
+        yield PartialSum(Polytope(variables, polytope.equalities, rows), polynomial)
+
+
+def _polynomial(value: isl.QPolynomial, names: list[str]) -> tuple[Polynomial, list[AffineForm]]:
+    """Return the value as a polynomial, and inequalities that fix floors inside floors."""
+    total = Polynomial({})
+    inner_floors: list[AffineForm] = []
+    for term in value.get_terms():
+        powers: dict[Atom, int] = {name: power for k, name in enumerate(names) if (power := term.get_exp(PARAM, k))}
+        product = Polynomial({frozenset(powers.items()): Fraction(str(term.get_coefficient_val()))})
+        for k in range(term.dim(DIV)):
+            for _ in range(term.get_exp(DIV, k)):
+                product = product * _floor_of(term.get_div(k), names, inner_floors)
+        total = total + product
+    return total, inner_floors
+
+
+def _floor_of(aff: isl.Aff, names: list[str], inner_floors: list[AffineForm]) -> Polynomial:
+    inner = [f"_q{k}" for k in range(aff.dim(DIV))]
+    columns = [*names, *inner]
+    form, denominator = polytopes.fraction_of(aff, columns)
+    for k, name in enumerate(inner):
+        if name in form:
+            inner_floors += polytopes.floor_rows(name, *polytopes.fraction_of(aff.get_div(k), columns))
+    return polytopes.floor(form, denominator)
+
+
+def _is_zero_on(summand: PartialSum) -> bool:
+    """Whether the polynomial is zero at all points of the polytope; all names are variables."""
+    if not summand.value:
+        return True
+    simple = polytopes.reduced(summand.polytope)
+    if simple is None:
+        return True
+    summand = without_equalities(replace(summand, polytope=simple))
+    return all(map(_is_zero_without_floors, _residue_classes(summand)))
+
+
+def _residue_classes(summand: PartialSum) -> Iterator[PartialSum]:
+    """Yield what covers the polytope where the value is not zero, with no variable in a floor."""
+    for name in summand.polytope.variables:
+        period = summand.value.period(name)
+        if period > 1:
+            for residue in range(period):
+                yield from _residue_classes(summand.substituted(name, AffineForm({name: period}, residue)))
+            return
+    if summand.value:
+        yield summand
+
+
+def _is_zero_without_floors(summand: PartialSum) -> bool:
+    simple = polytopes.reduced(summand.polytope)
+    if simple is None or not summand.value:
+        return True
+    if simple.equalities:
+        return _is_zero_on(replace(summand, polytope=simple))
+    name = next((v for v in simple.variables if summand.value.coefficients(v).keys() - {0}), None)
+    if name is None:
+        return False  # a constant, and a point
+    coefficients = summand.value.coefficients(name)
+    degree = max(coefficients)
+    whole = isl.Set(str(simple))
+    index = simple.variables.index(name)
+    long = _lines_longer_than(degree, whole, index)
+    others = (*simple.variables[:index], *simple.variables[index + 1:])
+    on_long = (PartialSum(polytope, c) for polytope in _polytopes(long, others) for c in coefficients.values())
+    if not all(map(_is_zero_on, on_long)):
+        return False
+    short = whole.subtract(long.insert_dims(SET, index, 1))
+    return all(
+        _is_zero_on(PartialSum(end, summand.value))
+        for polytope in _polytopes(short, simple.variables) for end in _ends(polytope, name, degree)
+    )
+
+
+def _lines_longer_than(length: int, points: isl.Set, index: int) -> isl.Set:
+    """Return the points without a variable, at which it has more values than ``length``."""
+    here = [f"x{k}" for k in range(points.dim(SET))]
+    there = [name if k != index else f"{name} - {length}" for k, name in enumerate(here)]
+    both = points.intersect(points.apply(isl.Map(f"{{ [{', '.join(here)}] -> [{', '.join(there)}] }}")))
+    return both.project_out(SET, index, 1)
+
+
+def _polytopes(points: isl.Set, names: tuple[str, ...] = ()) -> Iterator[Polytope]:
+    for basic in points.compute_divs().get_basic_sets():
+        yield polytope_of(basic, names)[0]
+
+
+def _ends(polytope: Polytope, name: str, length: int) -> Iterator[Polytope]:
+    """Yield polytopes that together hold the first ``length`` points of all lines."""
+    rows = [form for form in polytope.inequalities if name in form]
+    bounds = [form for form in rows if form[name] > 0]
+    for form in bounds or rows:
+        for distance in range(abs(form[name]) * length):
+            yield replace(polytope, equalities=(*polytope.equalities, form - distance))
 
 # }}}

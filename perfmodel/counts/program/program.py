@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from math import prod
+from typing import NamedTuple
 
 import islpy as isl
 
@@ -48,6 +49,9 @@ class DeviceKernel:
 
 
 Node = Run | Wait | Loop | DeviceKernel
+#: Positions among siblings and loops, alternating from the outside inwards; see
+#: :mod:`perfmodel.counts.program.serialisation`.
+Place = tuple[int | str, ...]
 
 
 def instructions_in(node: Node) -> Iterator[str]:
@@ -61,9 +65,7 @@ def instructions_in(node: Node) -> Iterator[str]:
 
 def has_barrier(node: Node) -> bool:
     """Whether the node is a barrier or has one below it."""
-    if isinstance(node, Wait):
-        return True
-    return isinstance(node, (Loop, DeviceKernel)) and any(has_barrier(child) for child in node.body)
+    return isinstance(node, Wait) or (isinstance(node, (Loop, DeviceKernel)) and any(map(has_barrier, node.body)))
 
 
 def device_kernels(nodes: Iterable[Node]) -> Iterator[DeviceKernel]:
@@ -79,7 +81,6 @@ Act = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("
 #: An affine index: its constant, and the coefficients of the names in it; None for any other.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
-
 SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones are registers
 
 
@@ -93,8 +94,8 @@ class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times 
     cell : tuple of Index
         Where in it; empty for a scalar.
     path : tuple of Act
-        From the arrival of the value to the statement's result: the load from memory if there
-        is one, then each operation above the operand in the expression as C evaluates it.
+        From the arrival of the value to the statement's result: the load from memory if there is one, then each
+        operation above the operand in the expression as C evaluates it.
     """
 
     variable: str
@@ -159,61 +160,6 @@ class Dataflow(Lazy):
         return {step.name: step for step in self.steps}
 
 
-# {{{ JSON
-
-def write_dataflow(dataflow: Dataflow) -> dict[str, Any]:
-    """Return a JSON-able dictionary from which :func:`read_dataflow` makes an equal value."""
-    return {
-        "steps": [
-            [
-                step.name,
-                [[r.variable, _write_cell(r.cell), [list(act) for act in r.path]] for r in step.readings],
-                [[w.variable, _write_cell(w.cell), w.space] for w in step.writings],
-                [[*act, amount] for act, amount in step.acts],
-                step.guarded,
-            ]
-            for step in dataflow.steps
-        ],
-        "unrolled": list(dataflow.unrolled),
-        "parallel": list(dataflow.parallel),
-    }
-
-
-def read_dataflow(data: Mapping[str, Any]) -> Dataflow:
-    """Read what :func:`write_dataflow` wrote."""
-    return Dataflow(
-        tuple(
-            Step(
-                name,
-                tuple(Reading(v, _read_cell(c), tuple((a, b) for a, b in path)) for v, c, path in readings),
-                tuple(Writing(v, _read_cell(c), space) for v, c, space in writings),
-                tuple(((a, b), amount) for a, b, amount in acts),
-                guarded,
-            )
-            for name, readings, writings, acts, guarded in data["steps"]
-        ),
-        tuple(data["unrolled"]), tuple(data["parallel"]),
-    )
-
-
-def _write_cell(cell: Cell) -> list[Any]:
-    return [None if index is None else [index[0], [list(term) for term in index[1]]] for index in cell]
-
-
-def _read_cell(data: list[Any]) -> Cell:
-    return tuple(
-        None if index is None else (index[0], tuple((name, factor) for name, factor in index[1]))
-        for index in data
-    )
-
-# }}}
-
-
-#: Positions among siblings and loops, alternating from the outside inwards; see
-#: :mod:`perfmodel.counts.program.serialisation`.
-Place = tuple[int | str, ...]
-
-
 @dataclass(frozen=True)
 class Launch:
     """One device kernel of the launch sequence.
@@ -238,10 +184,7 @@ class Launch:
     @property
     def group_size(self) -> int:
         """Work-items in a work-group."""
-        size = 1
-        for extent in self.group_shape:
-            size *= extent
-        return size
+        return prod(self.group_shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,15 +200,15 @@ class Domain:
     axes : tuple of str
         For each set dimension ``"g.0"``, ``"l.1"`` (a hardware axis) or ``""`` (sequential).
     trips : Fraction or None
-        Product of the mean trip counts of the loops that are not among the set's dimensions
-        because data bounds them; None where there is no such loop.
+        Product of the mean trip counts of the loops that are not among the set's dimensions because data bounds them;
+        None where there is no such loop.
     chance : Fraction
         Product of the probabilities of the data-dependent tests around it.
     exact : bool
         False where the points are a superset of what is executed.
     tied : frozenset of str
-        The sequential inames whose value each lane fixes: loops of a single trip. The lanes of a
-        sub-group run such a loop together, also where their values differ.
+        The sequential inames whose value each lane fixes: loops of a single trip. The lanes of a sub-group run such a
+        loop together, also where their values differ.
     reasons : tuple of str
         Why it is not exact.
     """
@@ -310,6 +253,26 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class LaneStride:
+    """The distance between the cells of neighbouring lanes, on a part of an access's domain.
+
+    Attributes
+    ----------
+    distance : islpy.PwQPolynomial
+        |address difference| in units of the access, a function of the parameters.
+    within : islpy.Set or None
+        Where it holds; None for everywhere.
+    along_unit_axis : int or None
+        The distance where it is a constant along the array's unit-stride axis, else None (the lanes then touch
+        different rows).
+    """
+
+    distance: isl.PwQPolynomial
+    within: isl.Set | None
+    along_unit_axis: int | None
+
+
+@dataclass(frozen=True)
 class Access:
     """One load or store at each instance.
 
@@ -331,13 +294,12 @@ class Access:
         For each axis of the array the indices 0 <= x < extent; None where they are not known.
     unit_axis : int or None
         The axis along which neighbouring cells are adjacent in memory.
+    lane_stride : tuple of LaneStride
+        Distances between the addresses of neighbouring lanes, and where each holds; empty for an indirect access.
     strides : tuple of islpy.PwQPolynomial
         Distance in memory, in units of the access, between neighbours along each axis.
     offset : islpy.PwQPolynomial
         Address of the array's cell 0, in units of the access from an aligned base.
-    lane_stride : tuple of LaneStride
-        Distances between the addresses of neighbouring lanes, and where each holds; empty for an
-        indirect access.
     shift : (str, int) or None
         An argument that holds nothing but the array's offset, and by how much the address grows with it. It is 0
         unless it is given.
@@ -368,36 +330,11 @@ class Access:
 
 
 @dataclass(frozen=True)
-class LaneStride:
-    """The distance between the cells of neighbouring lanes, on a part of an access's domain.
-
-    Attributes
-    ----------
-    distance : islpy.PwQPolynomial
-        |address difference| in units of the access, a function of the parameters.
-    within : islpy.Set or None
-        Where it holds; None for everywhere.
-    along_unit_axis : int or None
-        The distance where it is a constant along the array's unit-stride axis, else None
-        (the lanes then touch different rows).
-    """
-
-    distance: isl.PwQPolynomial
-    within: isl.Set | None
-    along_unit_axis: int | None
-
-
-@dataclass(frozen=True)
 class Statement:
     """Operations and accesses of one instruction, or of a test, that are executed at the points of one domain.
 
-    Attributes
-    ----------
-    place : Place
-        Where it stands in the schedule (:mod:`perfmodel.counts.program.serialisation`); empty in counts that were
-        stored before it was recorded.
-    instruction : str
-        Identifier of the instruction; "" for a test.
+    ``place`` is where it stands in the schedule; it is empty in counts that were stored before it was recorded.
+    ``instruction`` is the instruction's identifier, "" for a test.
     """
 
     domain: Domain

@@ -8,31 +8,14 @@ positions; what is executed before a node, such as the load for its test, has th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
 import islpy as isl
 
-from perfmodel.counts.program.program import (
-    Access,
-    BarrierSite,
-    DeviceKernel,
-    Domain,
-    LaneStride,
-    Launch,
-    Loop,
-    Node,
-    Operation,
-    Place,
-    Program,
-    Run,
-    Statement,
-    Wait,
-    device_kernels,
-    read_dataflow,
-    write_dataflow,
-)
+from perfmodel.counts.program import program as values
+from perfmodel.counts.program.program import Access, BarrierSite, Domain, Loop, Node, Place, Program, Statement
 from perfmodel.errors import PlacesUnknownError
 
 Json = Any
@@ -47,36 +30,61 @@ def write_program(program: Program) -> Json:
         "name": program.name,
         "parameters": list(program.parameters),
         "assumptions": str(program.assumptions),
-        "launches": [
-            {
-                "name": launch.name,
-                "group_shape": list(launch.group_shape),
-                "grid": [str(extent) for extent in launch.grid],
-                "repeats": str(launch.repeats),
-            }
-            for launch in program.launches
-        ],
-        "domains": [_write_domain(domain) for domain in domains],
+        "launches": [_by_field(launch) for launch in program.launches],
+        "domains": [_by_field(domain) for domain in domains],
         "statements": [
             {
-                "domain": numbers[statement.domain],
-                "operations": [[o.dtype, o.kind, o.amount] for o in statement.operations],
-                "accesses": [_write_access(access) for access in statement.accesses],
+                "domain": numbers[statement.domain], "operations": _plain(statement.operations),
+                "accesses": [_by_field(access) for access in statement.accesses],
                 "place": list(statement.place), "instruction": statement.instruction,
             }
             for statement in program.statements
         ],
-        "barriers": [
-            {
-                "launch": site.launch, "scope": site.scope, "points": str(site.points),
-                "axes": list(site.axes), "factor": str(site.factor), "exact": site.exact,
-                **({"reasons": list(site.reasons)} if site.reasons else {}),
-            }
-            for site in program.barriers
-        ],
+        "barriers": [_by_field(site) for site in program.barriers],
         "schedule": [_write_node(node) for node in program.schedule],
         **({} if flow is None else {"dataflow": write_dataflow(flow)}),
     }
+
+
+def _by_field(value: values.Launch | Domain | Access | BarrierSite) -> Json:
+    """Return a value's fields by their names, without those that were added later and are empty."""
+    given = {field.name: getattr(value, field.name) for field in fields(value)}
+    return {name: _plain(part) for name, part in given.items() if name not in ("reasons", "shift") or part}
+
+
+def _plain(value: Any) -> Json:
+    """Return a value as JSON has it: isl's objects and fractions as texts, operations and strides as lists."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, (values.Operation, values.LaneStride)):
+        return [_plain(getattr(value, field.name)) for field in fields(value)]
+    return str(value)
+
+
+def write_dataflow(dataflow: values.Dataflow) -> dict[str, Any]:
+    """Return a JSON-able dictionary from which :func:`read_dataflow` makes an equal value."""
+    return {
+        "steps": [
+            [step.name, _plain(step.readings), _plain(step.writings), [[*act, amount] for act, amount in step.acts],
+             step.guarded]
+            for step in dataflow.steps
+        ],
+        "unrolled": list(dataflow.unrolled),
+        "parallel": list(dataflow.parallel),
+    }  # fmt: skip
+
+
+def _write_node(node: Node) -> Json:
+    if isinstance(node, values.Run):
+        return {"run": node.instruction}
+    if isinstance(node, values.Wait):
+        return {"wait": node.scope}
+    kind, name = ("loop", node.iname) if isinstance(node, Loop) else ("device", node.name)
+    return {kind: name, "body": [_write_node(child) for child in node.body]}
 
 
 def read_program(data: Mapping[str, Any]) -> Program:
@@ -85,7 +93,7 @@ def read_program(data: Mapping[str, Any]) -> Program:
     return Program(
         data["name"], tuple(data["parameters"]), isl.Set(data["assumptions"]),
         tuple(
-            Launch(
+            values.Launch(
                 launch["name"], tuple(launch["group_shape"]),
                 tuple(isl.PwAff(text) for text in launch["grid"]), isl.Set(launch["repeats"]),
             )
@@ -94,7 +102,7 @@ def read_program(data: Mapping[str, Any]) -> Program:
         tuple(
             Statement(
                 domains[statement["domain"]] if "domains" in data else _read_domain(statement["domain"]),
-                tuple(Operation(*operation) for operation in statement["operations"]),
+                tuple(values.Operation(*operation) for operation in statement["operations"]),
                 tuple(_read_access(access) for access in statement["accesses"]),
                 tuple(statement.get("place", ())), statement.get("instruction", ""),
             )
@@ -112,40 +120,12 @@ def read_program(data: Mapping[str, Any]) -> Program:
     )
 
 
-def _write_domain(domain: Domain) -> Json:
-    return {
-        "launch": domain.launch, "points": str(domain.points), "axes": list(domain.axes),
-        "trips": None if domain.trips is None else str(domain.trips),
-        "chance": str(domain.chance), "exact": domain.exact, "tied": sorted(domain.tied),
-        **({"reasons": list(domain.reasons)} if domain.reasons else {}),
-    }
-
-
 def _read_domain(data: Json) -> Domain:
     trips = None if data["trips"] is None else Fraction(data["trips"])
     return Domain(
         data["launch"], isl.Set(data["points"]), tuple(data["axes"]), trips,
         Fraction(data["chance"]), data["exact"], frozenset(data["tied"]), tuple(data.get("reasons", ())),
     )
-
-
-def _write_access(access: Access) -> Json:
-    shape = access.shape
-    return {
-        "space": access.space, "direction": access.direction, "array": access.array,
-        "dtype": access.dtype, "bits": access.bits,
-        "cells": None if access.cells is None else str(access.cells),
-        "cells_exact": access.cells_exact,
-        "shape": None if shape is None else [str(extent) for extent in shape],
-        "unit_axis": access.unit_axis,
-        "lane_stride": [
-            [str(s.distance), None if s.within is None else str(s.within), s.along_unit_axis]
-            for s in access.lane_stride
-        ],
-        "strides": [str(stride) for stride in access.strides],
-        "offset": str(access.offset),
-        **({} if access.shift is None else {"shift": list(access.shift)}),
-    }
 
 
 def _read_access(data: Json) -> Access:
@@ -156,9 +136,7 @@ def _read_access(data: Json) -> Access:
         None if shape is None else tuple(isl.Set(extent) for extent in shape),
         data["unit_axis"],
         tuple(
-            LaneStride(
-                isl.PwQPolynomial(distance), None if within is None else isl.Set(within), along
-            )
+            values.LaneStride(isl.PwQPolynomial(distance), None if within is None else isl.Set(within), along)
             for distance, within, along in data["lane_stride"]
         ),
         tuple(isl.PwQPolynomial(stride) for stride in data["strides"]),
@@ -167,22 +145,36 @@ def _read_access(data: Json) -> Access:
     )
 
 
-def _write_node(node: Node) -> Json:
-    if isinstance(node, Run):
-        return {"run": node.instruction}
-    if isinstance(node, Wait):
-        return {"wait": node.scope}
-    kind, name = ("loop", node.iname) if isinstance(node, Loop) else ("device", node.name)
-    return {kind: name, "body": [_write_node(child) for child in node.body]}
+def read_dataflow(data: Mapping[str, Any]) -> values.Dataflow:
+    """Read what :func:`write_dataflow` wrote."""
+    return values.Dataflow(
+        tuple(
+            values.Step(
+                name,
+                tuple(values.Reading(v, _read_cell(c), tuple((a, b) for a, b in path)) for v, c, path in readings),
+                tuple(values.Writing(v, _read_cell(c), space) for v, c, space in writings),
+                tuple(((a, b), amount) for a, b, amount in acts),
+                guarded,
+            )
+            for name, readings, writings, acts, guarded in data["steps"]
+        ),
+        tuple(data["unrolled"]), tuple(data["parallel"]),
+    )
+
+
+def _read_cell(data: list[Any]) -> values.Cell:
+    return tuple(
+        None if index is None else (index[0], tuple((name, factor) for name, factor in index[1])) for index in data
+    )
 
 
 def _read_node(data: Json) -> Node:
     if "run" in data:
-        return Run(data["run"])
+        return values.Run(data["run"])
     if "wait" in data:
-        return Wait(data["wait"])
+        return values.Wait(data["wait"])
     body = tuple(_read_node(child) for child in data["body"])
-    return Loop(data["loop"], body) if "loop" in data else DeviceKernel(data["device"], body)
+    return Loop(data["loop"], body) if "loop" in data else values.DeviceKernel(data["device"], body)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,13 +192,7 @@ class AccessPlace:
 
 
 def loops_of(place: Place) -> tuple[str, ...]:
-    """Return the loops around a place, outermost first.
-
-    Examples
-    --------
-    >>> loops_of((4, "k", 0, "j", 2))
-    ('k', 'j')
-    """
+    """Return the loops around a place, outermost first."""
     return tuple(str(loop) for loop in place[1::2])
 
 
@@ -218,15 +204,14 @@ def access_places(program: Program, launch: int) -> list[AccessPlace]:
     PlacesUnknownError
         The program was stored before places were recorded.
     """
-    found = [
-        (access.direction == "store", statement, access)
-        for statement in statements_with_places(program) if statement.domain.launch == launch
+    accesses = [
+        (statement, access) for statement in statements_with_places(program) if statement.domain.launch == launch
         for access in statement.accesses if access.space == "global"
     ]
-    found.sort(key=lambda one: one[0])
+    accesses.sort(key=lambda pair: pair[1].direction == "store")
     return [
         AccessPlace(statement.domain, access, statement.place, number, statement.instruction)
-        for number, (_, statement, access) in enumerate(found)
+        for number, (statement, access) in enumerate(accesses)
     ]
 
 
@@ -246,8 +231,8 @@ def statements_with_places(program: Program) -> tuple[Statement, ...]:
 def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, Place]]:
     """Return the barriers of a launch with their places."""
     sites = [site for site in program.barriers if site.launch == launch]
-    device = list(device_kernels(program.schedule))[launch]
-    waits = [place for place, node in _placed(device.body, ()) if isinstance(node, Wait)]
+    device = list(values.device_kernels(program.schedule))[launch]
+    waits = [place for place, node in _placed(device.body, ()) if isinstance(node, values.Wait)]
     return list(zip(sites, waits, strict=True))
 
 

@@ -13,10 +13,8 @@ import islpy as isl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from perfmodel.counts.points.bounding_box import most_points
-from perfmodel.counts.points.cardinality import Cardinality, Unexpanded
-from perfmodel.counts.points.set_counter import count_points
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, most_points
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, count_points, limited
 from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.documents import EXACT, shortened
@@ -38,13 +36,15 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
     return result
 
 
+def left_out(name: str, allowed: tuple[str, ...]) -> ParameterError:
+    """Return the error to raise where there is no value of a parameter."""
+    return ParameterError(name, "was left out", allowed)
+
+
 def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
     """Return a size as it is, or what holds several of them, such as a column of pandas, as an array.
 
-    Raises
-    ------
-    ParameterError
-        If entries are masked, or do not make an array.
+    Raise :class:`ParameterError` if entries are masked, or do not make an array.
     """
     if type(value) is int:
         return value
@@ -132,19 +132,14 @@ class ValueAtSize(NamedTuple):
 
 
 class SummandsAtSizes:
-    """The sum of unexpanded products, as a function of sizes.
-
-    Parameters
-    ----------
-    summands : sequence of Unexpanded
-        What is added up.
-    """
+    """The sum of unexpanded products, as a function of sizes."""
 
     def __init__(self, summands: Sequence[Unexpanded]) -> None:
         self._distinct: dict[str, isl.Set | QuasiPolynomial] = {}
         self._used: set[str] = set()
         self._products = [
-            (one.factor, [self._known(part) for part in (*one.functions, *one.sets)]) for one in summands
+            (summand.factor, [self._known(part) for part in (*summand.functions, *summand.sets)])
+            for summand in summands
         ]
         self.parameters = tuple(sorted(self._used))
         self._value = lru_cache(REMEMBERED)(self._sum)
@@ -159,14 +154,11 @@ class SummandsAtSizes:
     def at(self, sizes: Mapping[str, int]) -> ValueAtSize:
         """Return the value at one size, or an upper bound where the exact one takes too much work.
 
-        Raises
-        ------
-        CountTooHardError
-            There is no finite bound either.
+        Raise :class:`CountTooHardError` if there is no finite bound either.
         """
         for name in self.parameters:
             if name not in sizes:
-                raise ParameterError(name, "was left out", self.parameters)
+                raise left_out(name, self.parameters)
         return self._value(*(int(sizes[name]) for name in self.parameters))
 
     def at_arrays(self, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
@@ -175,11 +167,11 @@ class SummandsAtSizes:
         columns = [np.broadcast_to(sizes[name], shape).ravel().tolist() for name in self.parameters]
         points = list(zip(*columns, strict=True)) if columns else [()]
         found = [self._value(*point) for point in points]
-        for point, one in zip(points, found, strict=True):
-            if not one.exact:
+        for point, value in zip(points, found, strict=True):
+            if not value.exact:
                 warn_of_bound(dict(zip(self.parameters, point, strict=True)))
                 break
-        values = np.array([float(one.value) for one in found])
+        values = np.array([float(value.value) for value in found])
         return values.reshape(shape) if columns else np.full(shape, values[0])
 
     @alone
@@ -212,10 +204,7 @@ def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> tupl
 def points_at(points: isl.Set, sizes: Mapping[str, int]) -> tuple[int, int]:
     """Return bounds of the number of points of a set at given sizes: equal ones, unless that is too much work.
 
-    Raises
-    ------
-    CountTooHardError
-        The set needs too much work even there, and its upper bound does so too.
+    Raise :class:`CountTooHardError` if the upper bound takes too much work, too.
     """
     for name, value in sizes.items():
         index = points.find_dim_by_name(PARAM, name)
@@ -255,23 +244,3 @@ def _listed(points: isl.Set) -> int:
         isl.Set.from_basic_set(piece).foreach_point(listed.append)
         found.update(str(point) for point in listed)
     return len(found)
-
-
-# {{{ JSON
-
-def written(one: Unexpanded) -> dict[str, Any]:
-    """Return a product as a JSON-able dictionary."""
-    return {
-        "factor": str(one.factor), "functions": [str(part) for part in one.functions],
-        "sets": [str(part) for part in one.sets],
-    }
-
-
-def read(data: Mapping[str, Any]) -> Unexpanded:
-    """Read what :func:`written` wrote."""
-    return Unexpanded(
-        Fraction(data["factor"]), tuple(isl.PwQPolynomial(text) for text in data["functions"]),
-        tuple(isl.Set(text) for text in data["sets"]),
-    )
-
-# }}}

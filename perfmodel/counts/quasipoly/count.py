@@ -12,23 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.parts import given
-from perfmodel.counts.points.cardinality import Unexpanded, multiplied, simplified
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, limited
-from perfmodel.counts.quasipoly.arguments import (
-    TOO_MUCH_WORK,
-    SummandsAtSizes,
-    parameters_of,
-    read,
-    warn_of_bound,
-    whole_array,
-    written,
-)
-from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
-from perfmodel.counts.quasipoly.evaluator import Evaluator
-from perfmodel.counts.quasipoly.printing import as_latex, as_text, indicator_of, latex_text, quasi_polynomial_of
-from perfmodel.counts.quasipoly.together import vanishes
+from perfmodel.counts.points.cardinality import Cardinality, Unexpanded, isl_value, simplified
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.points.summation import vanishes
+from perfmodel.counts.quasipoly import arguments, printing
+from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
 from perfmodel.documents import one_line
-from perfmodel.errors import GranularityError, IncomparableCountsError, InfiniteCountError
+from perfmodel.errors import AssumptionError, GranularityError, IncomparableCountsError, InfiniteCountError
 from perfmodel.lazy import cached_property
 from perfmodel.threads import alone
 
@@ -41,31 +31,31 @@ MOST_LATEX = 3000
 class Count:
     """How often something happens, as a function of the size parameters.
 
-    A count is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational
-    ``c_k`` and atoms ``x_j`` that are parameters or floors of affine forms in them.
+    A count is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational ``c_k`` and atoms ``x_j``
+    that are parameters or floors of affine forms in them.
 
     Parameters
     ----------
     polynomial : islpy.PwQPolynomial
         The function, over parameters only.
     assumptions : islpy.Set, optional
-        The parameter values for which the count is meant; it is simplified under them, and
-        evaluation elsewhere is refused.
+        The parameter values for which the count is meant; it is simplified under them, and evaluation elsewhere is
+        refused.
     exact : bool
         False where the count is only an upper bound.
     granularity : str
-        What is counted: ``"workitem"`` (executions by work-items), ``"subgroup"``,
-        ``"workgroup"``, ``"launch"``, ``"cell"`` or ``"line"``. Only equal ones can be added.
+        What is counted: ``"workitem"`` (executions by work-items), ``"subgroup"``, ``"workgroup"``, ``"launch"``,
+        ``"cell"`` or ``"line"``. Only equal ones can be added.
     unexpanded : tuple of Unexpanded
-        Summands beside the polynomial whose formula takes more work than the budget allows. They
-        are exact too, but are counted at given sizes only; ``str`` says so.
+        Summands beside the polynomial whose formula takes more work than the budget allows. They are exact too, but
+        are counted at given sizes only; ``str`` says so.
     reasons : tuple of str
         Why the count is not exact, where that is known; ``str`` shows them.
 
     Notes
     -----
-    Values are immutable. ``==`` compares as functions on the common assumptions, so counts are
-    not hashable. The representation is that of section 3.2 of Stevens and Klöckner's model.
+    Values are immutable. ``==`` compares as functions on the common assumptions, so counts are not hashable. The
+    representation is that of section 3.2 of Stevens and Klöckner's model.
 
     Examples
     --------
@@ -110,8 +100,7 @@ class Count:
 
     @classmethod
     def from_text(
-        cls, text: str, assumptions: str = "{ : }", exact: bool = True,
-        granularity: str = "workitem",
+        cls, text: str, assumptions: str = "{ : }", exact: bool = True, granularity: str = "workitem"
     ) -> Count:
         """Read a count from isl's notation, as :meth:`to_json` writes it."""
         return cls(isl.PwQPolynomial(text), isl.Set(assumptions), exact, granularity)
@@ -128,11 +117,8 @@ class Count:
         """Return a JSON-able dictionary from which :meth:`from_json` makes an equal count."""
         polynomial, assumptions = self._texts
         return {
-            "polynomial": polynomial,
-            "assumptions": assumptions,
-            "exact": self.exact,
-            "granularity": self.granularity,
-            **({"unexpanded": [written(one) for one in self.unexpanded]} if self.unexpanded else {}),
+            "polynomial": polynomial, "assumptions": assumptions, "exact": self.exact, "granularity": self.granularity,
+            **({"unexpanded": [summand.to_json() for summand in self.unexpanded]} if self.unexpanded else {}),
             **({"reasons": list(self.reasons)} if self.reasons else {}),
         }
 
@@ -143,7 +129,7 @@ class Count:
         texts = data["polynomial"], data["assumptions"]
         return cls(
             isl.PwQPolynomial(texts[0]), isl.Set(texts[1]), given(data, "exact", bool), given(data, "granularity", str),
-            tuple(read(one) for one in data.get("unexpanded", ())), tuple(data.get("reasons", ())), _texts=texts,
+            tuple(map(Unexpanded.from_json, data.get("unexpanded", ()))), tuple(data.get("reasons", ())), _texts=texts,
         )
 
     @cached_property
@@ -202,22 +188,23 @@ class Count:
 
     @alone
     def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...]) -> Count:
-        value = isl.Val(factor.numerator).div(isl.Val(factor.denominator))
         return Count(
-            self.polynomial.scale_val(value), assumptions, exact, self.granularity,
-            tuple(one.scaled(factor) for one in self.unexpanded), reasons, _multiple=(self, factor),
+            self.polynomial.scale_val(isl_value(factor)), assumptions, exact, self.granularity,
+            tuple(summand.scaled(factor) for summand in self.unexpanded), reasons, _multiple=(self, factor),
         )
 
     @alone
     def times(self, other: Count) -> Count:
         """Return the product as functions, with this count's granularity."""
-        polynomial, unexpanded = multiplied(
-            (self.polynomial, self.unexpanded), (other.polynomial, other.unexpanded)
-        )
+        number = self._number.times(other._number)
         return Count(
-            polynomial, self._common_assumptions(other), self.exact and other.exact, self.granularity, unexpanded,
+            number.polynomial, self._common_assumptions(other), number.exact, self.granularity, number.unexpanded,
             self.reasons + other.reasons,
         )
+
+    @property
+    def _number(self) -> Cardinality:
+        return Cardinality(self.polynomial, self.exact, self.unexpanded)
 
     def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
         """Return the same function as a count of something else; ``exact`` stays if left out, reasons are added."""
@@ -254,26 +241,27 @@ class Count:
         """The size parameters that the count depends on, sorted."""
         if self._multiple and self._multiple[1]:
             return self._multiple[0].parameters
-        written_out = set(parameters_of(self.polynomial))
+        written_out = set(arguments.parameters_of(self.polynomial))
         return tuple(sorted(written_out.union(self._summands.parameters if self.unexpanded else ())))
 
     @cached_property
     @alone
-    def _summands(self) -> SummandsAtSizes:
-        return SummandsAtSizes(self.unexpanded)
+    def _summands(self) -> arguments.SummandsAtSizes:
+        return arguments.SummandsAtSizes(self.unexpanded)
 
     @cached_property
     @alone
-    def _function(self) -> QuasiPolynomial:
+    def function(self) -> QuasiPolynomial:
+        """The polynomial as a value that can be evaluated."""
         if any(value.is_infty() for _, value in self.polynomial.get_pieces()):
             raise InfiniteCountError(str(self.polynomial))
-        return quasi_polynomial_of(self.polynomial)
+        return printing.quasi_polynomial_of(self.polynomial)
 
     @cached_property
     @alone
-    def evaluator(self) -> Evaluator:
-        """What evaluates the polynomial where the assumptions hold."""
-        return Evaluator(self._function, indicator_of(self.assumptions), self.assumptions)
+    def allowed(self) -> QuasiPolynomial:
+        """The function that is 1 at the sizes that the assumptions allow, and 0 elsewhere."""
+        return printing.indicator_of(self.assumptions)
 
     def __call__(self, **sizes: int) -> Number:
         """Return the value at one size: an int, or a Fraction where statistics enter.
@@ -290,13 +278,32 @@ class Count:
         CountTooHardError
             The count has no formula, is too much work even at these sizes, and no finite bound is found.
         """
-        value = self.evaluator.at(sizes)
+        value = self._formula_at(sizes)
         if not self.unexpanded:
             return value
-        found = self._summands.at(sizes)
-        if not found.exact:
-            warn_of_bound(sizes)
-        return value + found.value
+        rest = self._summands.at(sizes)
+        if not rest.exact:
+            arguments.warn_of_bound(sizes)
+        return value + rest.value
+
+    def _formula_at(self, sizes: Mapping[str, int]) -> Number:
+        function, allowed = self.function, self.allowed
+        try:
+            point = [sizes[name] for name in function.parameters]
+            context = [sizes[name] for name in allowed.parameters]
+        except KeyError as missing:
+            raise arguments.left_out(missing.args[0], self._all_parameters) from None
+        for name, value in sizes.items():
+            if type(value) is not int or value < 0:
+                value = arguments.whole(name, value, tuple(sorted(function.parameters)))
+                return self._formula_at({**sizes, name: value})
+        if not allowed.holds(*context):
+            raise AssumptionError(str(self.assumptions), dict(zip(allowed.parameters, context, strict=True)))
+        return function.exact(*point)
+
+    @property
+    def _all_parameters(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.function.parameters, *self.allowed.parameters)))
 
     def at(self, **sizes: int) -> Count:
         """Return the value at one size as a constant count, which says whether it is exact and else why not.
@@ -306,11 +313,11 @@ class Count:
         >>> str(Count.from_text("[n] -> { n^2 }", exact=False).at(n=3))
         '<= 9'
         """
-        value, exact, reasons = self.evaluator.at(sizes), self.exact, self.reasons
+        value, exact, reasons = self._formula_at(sizes), self.exact, self.reasons
         if self.unexpanded:
-            found = self._summands.at(sizes)
-            value, exact = value + found.value, exact and found.exact
-            reasons += (TOO_MUCH_WORK,) * (not found.exact)
+            rest = self._summands.at(sizes)
+            value, exact = value + rest.value, exact and rest.exact
+            reasons += (arguments.TOO_MUCH_WORK,) * (not rest.exact)
         return Count.constant(value, self.granularity).labelled(self.granularity, exact, reasons)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
@@ -326,11 +333,24 @@ class Count:
         ndarray of float64
             Within a relative error of 1e-12 of the exact values.
         """
-        values = self.evaluator.at_arrays(sizes)
+        function, allowed, arrays = self.function, self.allowed, {}
+        for name in self._all_parameters:
+            if name not in sizes:
+                raise arguments.left_out(name, self._all_parameters)
+            arrays[name] = arguments.whole_array(name, sizes[name], tuple(sorted(function.parameters)))
+        shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
+        flat = {name: np.ravel(np.broadcast_to(array, shape)) for name, array in arrays.items()}
+        number = int(np.prod(shape, dtype=np.int64))
+        context = [flat[name] for name in allowed.parameters]
+        broken = np.flatnonzero(evaluated(allowed, context, number) != 1)
+        if broken.size:
+            first = {name: int(values[broken[0]]) for name, values in zip(allowed.parameters, context, strict=True)}
+            raise AssumptionError(str(self.assumptions), first, tuple(broken.tolist()))
+        values = evaluated(function, [flat[name] for name in function.parameters], number).reshape(shape)
         if not self.unexpanded:
             return values
         return values + self._summands.at_arrays({
-            name: whole_array(name, sizes[name], self.parameters) for name in sizes
+            name: arguments.whole_array(name, sizes[name], self.parameters) for name in sizes
         })
 
     # }}}
@@ -341,7 +361,7 @@ class Count:
         if self.unexpanded:
             text = f"{'' if self.exact else 'at most '}f({', '.join(self.parameters)}), evaluated at given sizes only"
         else:
-            text = as_text(self._function, self.exact)
+            text = printing.as_text(self.function, self.exact)
         return f"{text} ({'; '.join(self.reasons)})" if self.reasons else text
 
     def __repr__(self) -> str:
@@ -350,11 +370,12 @@ class Count:
     def _repr_latex_(self) -> str:
         """Return the count for a notebook, which typesets what stands between dollars."""
         if self.unexpanded:
-            return f"${latex_text(str(self))}$"
-        formula = as_latex(self._function, self.exact)
+            return f"${printing.latex_text(str(self))}$"
+        formula = printing.as_latex(self.function, self.exact)
         if len(formula) > MOST_LATEX:
-            formula = latex_text(f"{len(self._function.pieces)} pieces, too long to typeset; str() writes them out")
-        reasons = rf"\quad{latex_text('; '.join(self.reasons).join('()'))}" if self.reasons else ""
+            pieces = f"{len(self.function.pieces)} pieces, too long to typeset; str() writes them out"
+            formula = printing.latex_text(pieces)
+        reasons = rf"\quad{printing.latex_text('; '.join(self.reasons).join('()'))}" if self.reasons else ""
         return f"${formula}{reasons}$"
 
     # }}}

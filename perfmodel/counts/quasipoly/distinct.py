@@ -7,14 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.together import Together, together
+from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, Together, together
 from perfmodel.lazy import Lazy, cached_property
-
-if TYPE_CHECKING:
-    from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 
 Number = float | Fraction
 Build = Callable[[Sequence[Number]], Any]
@@ -48,11 +45,11 @@ class JointCounts(tuple[Count, ...]):
 
     @cached_property
     def _allowed(self) -> tuple[QuasiPolynomial, ...]:
-        return tuple(dict.fromkeys(count.evaluator.allowed for count in self))
+        return tuple(dict.fromkeys(count.allowed for count in self))
 
     @cached_property
     def _function(self) -> Together:
-        return together([count.evaluator.function for count in self])
+        return together([count.function for count in self])
 
     @cached_property
     def _needed(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Evaluation of piecewise quasi-polynomials: exactly at one point, and with NumPy at many; nothing here knows isl.
+"""Piecewise quasi-polynomials, evaluated exactly at one point, and with NumPy at many; nothing here knows isl.
 
 A *piece* is a guard (affine constraints) and a sum of terms ``coefficient * product of atoms**exponent``; an atom is a
 parameter or the floor of an affine form of earlier atoms. Code is generated once. At many points integers are used
@@ -8,11 +8,11 @@ the low bits, and floats say which multiple of 2**64 is to be added.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, prod
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,12 @@ from numpy.typing import NDArray
 from perfmodel.lazy import Lazy, cached_property
 
 CHAIN = 200  # terms that are added by operators
+TOLERANCE = 1e-12  # relative error that is promised
+BLOCK = 1 << 14  # points evaluated together, so that intermediate arrays stay in the cache
+LIMIT = 2**62
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Array = TypeVar("Array", Ints, Floats)
 
 
 @dataclass(frozen=True)
@@ -72,35 +78,13 @@ class Piece:
     terms: tuple[Term, ...]
 
 
-def remainder_in(
-    form: Affine, floors: Sequence[Floor], first: int
-) -> tuple[Floor, int, int] | None:
-    """Return (floor, sign, c) where the form is ``sign * (numerator mod denominator) + c``.
-
-    ``first`` is the position of the first floor among the atoms.
-    """
-    for atom, coefficient in form.coefficients:
-        if atom >= first:
-            floor = floors[atom - first]
-            sign = -1 if coefficient > 0 else 1
-            rest = tuple(pair for pair in form.coefficients if pair[0] != atom)
-            same = rest == tuple((a, sign * c) for a, c in floor.numerator.coefficients)
-            if same and coefficient == -sign * floor.denominator:
-                return floor, sign, form.constant - sign * floor.numerator.constant
-    return None
-
-
 def guard_source(guard: Guard) -> str:
     """Return the guard as a Python condition; ``True`` where it always holds."""
     alternatives = []
     for conjunction in guard:
-        tests = [
-            f"{c.form.source()} {'==' if c.equality else '>='} 0" for c in conjunction
-        ]
+        tests = [f"{c.form.source()} {'==' if c.equality else '>='} 0" for c in conjunction]
         alternatives.append(" and ".join(tests) or "True")
-    if "True" in alternatives:
-        return "True"
-    return " or ".join(alternatives) or "False"
+    return "True" if "True" in alternatives else " or ".join(alternatives) or "False"
 
 
 @dataclass(frozen=True)
@@ -118,16 +102,16 @@ class QuasiPolynomial(Lazy):
         for piece in self.pieces:
             condition = guard_source(piece.guard)
             lines.append(f"{'' if condition == 'True' else f'if {condition}: '}return {sum_source(piece.terms)}")
-        return compiled("exact", self.parameters, self.floors, [*lines, "return 0"])
+        return _compiled("exact", self.parameters, self.floors, [*lines, "return 0"])
 
     @cached_property
     def holds(self) -> Callable[..., bool]:
         """The compiled test whether the guard of any piece holds."""
         condition = " or ".join(f"({guard_source(piece.guard)})" for piece in self.pieces)
-        return compiled("holds", self.parameters, self.floors, [f"return {condition or 'False'}"])
+        return _compiled("holds", self.parameters, self.floors, [f"return {condition or 'False'}"])
 
 
-def compiled(
+def _compiled(
     name: str, parameters: Sequence[str], floors: Sequence[Floor], lines: Sequence[str]
 ) -> Callable[..., Any]:
     """Return the function of parameters with these lines, which read parameters and floors as ``x0, x1, ...``."""
@@ -162,13 +146,65 @@ def _term_source(term: Term, common: int) -> str:
     return "*".join(factors)
 
 
-TOLERANCE = 1e-12  # relative error that is promised
-BLOCK = 1 << 14  # points evaluated together, so that intermediate arrays stay in the cache
-LIMIT = 2**62
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Array = TypeVar("Array", Ints, Floats)
+# {{{ several functions at one point
 
+class Together(NamedTuple):
+    """A function of parameters, in order, that returns the value of each quasi-polynomial."""
+
+    function: Callable[..., tuple[int | Fraction, ...]]
+    parameters: tuple[str, ...]
+
+
+def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
+    """Return the function that gives the values of quasi-polynomials at one point.
+
+    Examples
+    --------
+    >>> double = QuasiPolynomial(("n",), (), (Piece(((),), (Term(Fraction(2), ((0, 1),)),)),))
+    >>> function, parameters = together([double, QuasiPolynomial((), (), ())])
+    >>> parameters, function(7)
+    (('n',), (14, 0))
+    """
+    parameters = tuple(sorted({name for polynomial in polynomials for name in polynomial.parameters}))
+    floors: dict[Floor, int] = {}
+    lines: list[str] = []
+    for k, polynomial in enumerate(polynomials):
+        places = [parameters.index(name) for name in polynomial.parameters]
+        for floor in polynomial.floors:
+            moved = Floor(_moved(floor.numerator, places), floor.denominator)
+            places.append(floors.setdefault(moved, len(parameters) + len(floors)))
+        lines.extend(_assignment(f"v{k}", [_moved_piece(piece, places) for piece in polynomial.pieces]))
+    values = "".join(f"v{k}, " for k in range(len(polynomials)))
+    return Together(_compiled("together", parameters, tuple(floors), [*lines, f"return ({values})"]), parameters)
+
+
+def _assignment(name: str, pieces: Sequence[Piece]) -> Iterator[str]:
+    """Yield the lines that give a variable the value of the first piece that holds, or zero."""
+    word = "if"
+    for piece in pieces:
+        condition, value = guard_source(piece.guard), f"{name} = {sum_source(piece.terms)}"
+        if condition == "True":
+            yield value if word == "if" else f"else: {value}"
+            return
+        yield f"{word} {condition}: {value}"
+        word = "elif"
+    yield f"{name} = 0" if word == "if" else f"else: {name} = 0"
+
+
+def _moved_piece(piece: Piece, places: Sequence[int]) -> Piece:
+    guard = tuple(tuple(Constraint(_moved(c.form, places), c.equality) for c in tests) for tests in piece.guard)
+    terms = (Term(t.coefficient, tuple((places[atom], power) for atom, power in t.powers)) for t in piece.terms)
+    return Piece(guard, tuple(terms))
+
+
+def _moved(form: Affine, places: Sequence[int]) -> Affine:
+    """Return a form in atoms at other places."""
+    return Affine(form.constant, tuple((places[atom], coefficient) for atom, coefficient in form.coefficients))
+
+# }}}
+
+
+# {{{ many points
 
 def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
     """Return the values at ``count`` points, as float64, given one array for each parameter."""
@@ -193,10 +229,7 @@ def _forms_fit(function: QuasiPolynomial, largest: list[int]) -> bool:
         if size(floor.numerator) >= LIMIT:
             return False
         sizes.append(size(floor.numerator) // floor.denominator + 1)
-    return all(
-        size(constraint.form) < LIMIT for piece in function.pieces
-        for conjunction in piece.guard for constraint in conjunction
-    )
+    return all(size(c.form) < LIMIT for piece in function.pieces for conjunction in piece.guard for c in conjunction)
 
 
 def _point_by_point(function: QuasiPolynomial, values: list[Ints]) -> Floats:
@@ -242,10 +275,7 @@ def _piece_values(function: QuasiPolynomial, piece: Piece, atoms: list[Ints]) ->
     common = lcm(1, *(t.coefficient.denominator for t in piece.terms))
     scaled = [int(t.coefficient * common) for t in piece.terms]
     largest = [int(np.abs(a).max(initial=0)) for a in atoms]
-    bound = sum(
-        abs(c) * prod(largest[a] ** e for a, e in t.powers)
-        for c, t in zip(scaled, piece.terms, strict=True)
-    )
+    bound = sum(abs(c) * prod(largest[a] ** e for a, e in t.powers) for c, t in zip(scaled, piece.terms, strict=True))
     if bound < LIMIT:
         return _wrapped_sum(piece.terms, scaled, atoms) / common
     total, error = _float_sum(piece.terms, scaled, atoms)
@@ -279,9 +309,7 @@ def _wrapped_sum(terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints]) 
     return total
 
 
-def _float_sum(
-    terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints]
-) -> tuple[Floats, Floats]:
+def _float_sum(terms: tuple[Term, ...], scaled: list[int], atoms: list[Ints]) -> tuple[Floats, Floats]:
     """Return the sum in floats, and a bound of its error."""
     floats = [a.astype(np.float64) for a in atoms]
     products: dict[tuple[int, ...], Floats] = {}
@@ -295,9 +323,7 @@ def _float_sum(
     return total, magnitude * (np.finfo(np.float64).eps * (roundings + len(terms)))
 
 
-def _product(
-    term: Term, atoms: list[Array], products: dict[tuple[int, ...], Array]
-) -> Array:
+def _product(term: Term, atoms: list[Array], products: dict[tuple[int, ...], Array]) -> Array:
     """Return the product of the term's atoms; those of other terms' are in ``products``."""
     factors = tuple(atom for atom, exponent in term.powers for _ in range(exponent))
     done = atoms[factors[0]]
@@ -307,3 +333,5 @@ def _product(
             products[key] = done * atoms[factors[length - 1]]
         done = products[key]
     return done
+
+# }}}

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
 import islpy as isl
 
-from perfmodel.counts.quasipoly.evaluation import (
-    Affine,
-    Constraint,
-    Floor,
-    Guard,
-    Piece,
-    QuasiPolynomial,
-    Term,
-    remainder_in,
-)
+from perfmodel.counts.quasipoly.evaluation import Affine, Constraint, Floor, Guard, Piece, QuasiPolynomial, Term
+
+PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 
 
 @dataclass(frozen=True)
@@ -35,12 +29,10 @@ class Notation:
     brackets: tuple[str, str]
 
 
-TEXT = Notation(
-    "*", "^{}", "floor(({})/{})", "{} mod {}", ">=", "<=", " if ", "; ", ("(", ")")
-)
+TEXT = Notation("*", "^{}", "floor(({})/{})", "{} mod {}", ">=", "<=", " if ", "; ", ("(", ")"))
 LATEX = Notation(
-    r"\,", "^{{{}}}", r"\left\lfloor\frac{{{}}}{{{}}}\right\rfloor", r"{} \bmod {}", r"\ge",
-    r"\le", r"\ \text{ if }\ ", r";\quad ", (r"\left(", r"\right)"),
+    r"\,", "^{{{}}}", r"\left\lfloor\frac{{{}}}{{{}}}\right\rfloor", r"{} \bmod {}", r"\ge", r"\le",
+    r"\ \text{ if }\ ", r";\quad ", (r"\left(", r"\right)"),
 )
 
 
@@ -92,8 +84,7 @@ class _Writer:
         self.notation = notation
         self.names = list(function.parameters) if notation is TEXT else [*map(latex_name, function.parameters)]
         for floor in function.floors:
-            numerator = self.form(floor.numerator)
-            self.names.append(notation.floor.format(numerator, floor.denominator))
+            self.names.append(notation.floor.format(self.form(floor.numerator), floor.denominator))
 
     def all(self, exact: bool) -> str:
         shown = []
@@ -114,10 +105,7 @@ class _Writer:
 
         shown = []
         for term in sorted(terms, key=degree):
-            factors = [
-                self.names[a] + (self.notation.power.format(e) if e > 1 else "")
-                for a, e in term.powers
-            ]
+            factors = [self.names[a] + (self.notation.power.format(e) if e > 1 else "") for a, e in term.powers]
             shown.append(self.product(term.coefficient, factors))
         return _joined(shown)
 
@@ -139,17 +127,14 @@ class _Writer:
         shown = [self.product(Fraction(c), [self.names[a]]) for a, c in form.coefficients]
         return _joined([*shown, str(form.constant)] if form.constant else shown)
 
-    # {{{ conditions
-
     def condition(self, guard: Guard) -> str:
-        alternatives = [
-            " and ".join(self.test(constraint) for constraint in conjunction)
-            for conjunction in guard
-        ]
+        alternatives = [" and ".join(map(self.test, conjunction)) for conjunction in guard]
         if "" in alternatives:
             return ""
         words = " or ".join(alternatives)
-        return words if self.notation is TEXT else _in_math(words)
+        if self.notation is LATEX:
+            words = words.replace(" and ", r"\ \text{and}\ ").replace(" or ", r"\ \text{or}\ ")
+        return words
 
     def test(self, constraint: Constraint) -> str:
         """Return a constraint with what is subtracted on the other side."""
@@ -159,9 +144,7 @@ class _Writer:
             left, right = ([text], []) if sign > 0 else ([], [text])
         else:
             left = [self.product(Fraction(c), [self.names[a]]) for a, c in form.coefficients if c > 0]
-            right = [
-                self.product(Fraction(-c), [self.names[a]]) for a, c in form.coefficients if c < 0
-            ]
+            right = [self.product(Fraction(-c), [self.names[a]]) for a, c in form.coefficients if c < 0]
         if not left:  # constant - right >= 0
             relation = "=" if constraint.equality else self.notation.at_most
             return f"{_joined(right)} {relation} {constant}"
@@ -175,28 +158,38 @@ class _Writer:
 
     def remainder(self, form: Affine) -> tuple[str, int, int] | None:
         """Return (r, sign, c) where the form is ``sign * r + c`` with r the text ``f mod d``."""
-        found = remainder_in(form, self.function.floors, len(self.function.parameters))
-        if found is None:
+        parts = remainder_in(form, self.function.floors, len(self.function.parameters))
+        if parts is None:
             return None
-        floor, sign, constant = found
+        floor, sign, constant = parts
         text = self.form(floor.numerator)
         if len(floor.numerator.coefficients) > 1 or floor.numerator.constant:
             text = f"({text})"
         return self.notation.remainder.format(text, floor.denominator), sign, constant
 
-    # }}}
+
+def remainder_in(form: Affine, floors: Iterable[Floor], first: int) -> tuple[Floor, int, int] | None:
+    """Return (floor, sign, c) where the form is ``sign * (numerator mod denominator) + c``.
+
+    ``first`` is the position of the first floor among the atoms.
+    """
+    by_position = dict(enumerate(floors, first))
+    for atom, coefficient in form.coefficients:
+        if atom in by_position:
+            floor = by_position[atom]
+            sign = -1 if coefficient > 0 else 1
+            rest = tuple(pair for pair in form.coefficients if pair[0] != atom)
+            same = rest == tuple((a, sign * c) for a, c in floor.numerator.coefficients)
+            if same and coefficient == -sign * floor.denominator:
+                return floor, sign, form.constant - sign * floor.numerator.constant
+    return None
 
 
 def _joined(shown: list[str]) -> str:
     return " + ".join(shown).replace("+ -", "- ") or "0"
 
 
-def _in_math(words: str) -> str:
-    return words.replace(" and ", r"\ \text{and}\ ").replace(" or ", r"\ \text{or}\ ")
-
-
-PARAM, DIV = isl.dim_type.param, isl.dim_type.div
-
+# {{{ isl's functions as values
 
 def fraction(value: isl.Val) -> Fraction:
     """Return an isl value as a Fraction."""
@@ -216,20 +209,15 @@ class _Translator:
         coefficients: dict[int, Fraction] = {}
         constant = fraction(aff.get_constant_val())
         for i in range(self.n_params):
-            c = fraction(aff.get_coefficient_val(PARAM, i))
-            if c:
+            if c := fraction(aff.get_coefficient_val(PARAM, i)):
                 coefficients[i] = c
         for i in range(aff.dim(DIV)):
-            c = fraction(aff.get_coefficient_val(DIV, i))
-            if c:
+            if c := fraction(aff.get_coefficient_val(DIV, i)):
                 atom = self.floor(aff.get_div(i))
                 coefficients[atom] = coefficients.get(atom, Fraction(0)) + c
         common = lcm(constant.denominator, *(c.denominator for c in coefficients.values()))
-        form = Affine(
-            int(constant * common),
-            tuple((a, int(c * common)) for a, c in sorted(coefficients.items()) if c),
-        )
-        return form, common
+        whole = tuple((a, int(c * common)) for a, c in sorted(coefficients.items()) if c)
+        return Affine(int(constant * common), whole), common
 
     def floor(self, aff: isl.Aff) -> int:
         """Return the atom that stands for floor(aff)."""
@@ -250,21 +238,19 @@ class _Translator:
 
     def always(self, form: Affine) -> bool:
         """Whether ``form >= 0`` is one of the two constraints that define a floor."""
-        found = remainder_in(form, list(self.floors), self.n_params)
-        if found is None:
+        parts = remainder_in(form, self.floors, self.n_params)
+        if parts is None:
             return False
-        floor, sign, constant = found
+        floor, sign, constant = parts
         return constant >= (0 if sign > 0 else floor.denominator - 1)
 
     def term(self, term: isl.Term) -> Term:
         powers = {}
         for i in range(self.n_params):
-            exponent = term.get_exp(PARAM, i)
-            if exponent:
+            if exponent := term.get_exp(PARAM, i):
                 powers[i] = exponent
         for i in range(term.dim(DIV)):
-            exponent = term.get_exp(DIV, i)
-            if exponent:
+            if exponent := term.get_exp(DIV, i):
                 powers[self.floor(term.get_div(i))] = exponent
         return Term(fraction(term.get_coefficient_val()), tuple(sorted(powers.items())))
 
@@ -290,3 +276,5 @@ def indicator_of(domain: isl.Set) -> QuasiPolynomial:
     domain = domain.drop_unused_params()
     translator = _Translator(domain.get_space())
     return translator.assembled([Piece(translator.guard(domain), (Term(Fraction(1), ()),))])
+
+# }}}

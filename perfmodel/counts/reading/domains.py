@@ -13,26 +13,23 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+from loopy import symbolic
 from loopy.diagnostic import ExpressionToAffineConversionError
 from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.kernel.data import GroupInameTag, LocalInameTag
-from loopy.symbolic import (
-    AffineConditionToISLSetMapper,
-    ConditionExpressionToBooleanOpsExpression,
-    PwAffEvaluationMapper,
-    get_dependencies,
-    with_aff_conversion_guard,
-)
 from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
 
-from perfmodel.counts.points.projection import Projector
+from perfmodel.counts.points.factors import Projector
 from perfmodel.counts.program.program import Domain
-from perfmodel.counts.reading.events import Condition
-from perfmodel.counts.reading.values import is_size, offset_argument
+from perfmodel.counts.reading.values import Condition, is_size, offset_argument
 from perfmodel.errors import ProbabilityError, StatisticsNeededError
 
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
+Statistics = Mapping[str, Fraction]
 Form = dict[str, int]  # coefficients by name; that of "" is the constant
+Places = Mapping[str, tuple[isl.dim_type, int]]  # the dimensions of a space by their names
 
+# {{{ expressions as functions and sets
 
 def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
     """Return an expression as a function on a set space.
@@ -52,25 +49,33 @@ def pw_affs(space: isl.Space, exprs: Sequence[Any]) -> list[isl.PwAff]:
     return [_pw_aff(space, expr, places, zero) for expr in exprs]
 
 
-def _pw_aff(
-    space: isl.Space, expr: Any, places: Mapping[str, tuple[isl.dim_type, int]], zero: isl.Aff
-) -> isl.PwAff:
+def _pw_aff(space: isl.Space, expr: Any, places: Places, zero: isl.Aff) -> isl.PwAff:
     form = _form(expr)
     if form is None or any(name and name not in places for name in form):
-        return with_aff_conversion_guard(_piecewise, space, expr, places, zero)
-    aff = zero
+        return symbolic.with_aff_conversion_guard(lambda *_: _PiecewiseAffine(places, zero)(expr), space, expr)
+    aff = zero.set_constant_val(isl.Val(form.get("", 0)))
     for name, coefficient in form.items():
-        if not name:
-            aff = aff.set_constant_val(isl.Val(coefficient))
-            continue
-        aff = _with_coefficient(aff, places[name], coefficient)
+        if name:
+            aff = _with_coefficient(aff, places[name], coefficient)
     return isl.PwAff.from_aff(aff)
 
 
 def _with_coefficient(aff: isl.Aff, place: tuple[isl.dim_type, int], coefficient: int) -> isl.Aff:
     kind, position = place
-    kind = isl.dim_type.in_ if kind == isl.dim_type.set else kind
-    return aff.set_coefficient_val(kind, position, isl.Val(coefficient))
+    return aff.set_coefficient_val(isl.dim_type.in_ if kind == SET else kind, position, isl.Val(coefficient))
+
+
+class _PiecewiseAffine(symbolic.PwAffEvaluationMapper):  # type: ignore[misc]
+    """Loopy's mapper to piecewise affine functions, which makes those of the names that it meets only."""
+
+    def __init__(self, places: Places, zero: isl.Aff) -> None:
+        CachedEvaluationMapper.__init__(self, {})
+        self.places, self.zero, self.pw_zero = places, zero, isl.PwAff.from_aff(zero)
+
+    def map_variable(self, expr: p.Variable) -> isl.PwAff:
+        if expr.name not in self.places:
+            raise UnknownVariableError(expr.name)
+        return isl.PwAff.from_aff(_with_coefficient(self.zero, self.places[expr.name], 1))
 
 
 def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
@@ -78,15 +83,18 @@ def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
 
     As Loopy's function of this name does, in time that does not grow with the names that the condition leaves out.
     """
-    if not get_dependencies(expr) <= space.get_var_dict().keys():
+    if not symbolic.get_dependencies(expr) <= space.get_var_dict().keys():
         return None
     try:
-        return _Condition(space)(_to_booleans(expr))
+        return _ConditionSet(space)(_to_booleans(expr))
     except ExpressionToAffineConversionError:
         return None
 
 
-class _Condition(AffineConditionToISLSetMapper):  # type: ignore[misc]
+_to_booleans = symbolic.ConditionExpressionToBooleanOpsExpression()
+
+
+class _ConditionSet(symbolic.AffineConditionToISLSetMapper):  # type: ignore[misc]
     """Loopy's mapper to sets, in which the sides of a comparison are taken together."""
 
     def map_comparison(self, expr: p.Comparison) -> isl.Set:
@@ -102,9 +110,6 @@ class _Condition(AffineConditionToISLSetMapper):  # type: ignore[misc]
         return isl.Set.universe(self.space).add_constraint(constraint)
 
 
-_to_booleans = ConditionExpressionToBooleanOpsExpression()
-
-
 def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
     pieces = function.coalesce().get_pieces()
     if len(pieces) != 1:
@@ -112,44 +117,25 @@ def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
     return pieces[0][1]
 
 
-def _piecewise(
-    space: isl.Space, expr: Any, places: Mapping[str, tuple[isl.dim_type, int]], zero: isl.Aff
-) -> isl.PwAff:
-    return _PiecewiseAffine(places, zero)(expr)
-
-
-class _PiecewiseAffine(PwAffEvaluationMapper):  # type: ignore[misc]
-    """Loopy's mapper to piecewise affine functions, which makes those of the names that it meets only."""
-
-    def __init__(self, places: Mapping[str, tuple[isl.dim_type, int]], zero: isl.Aff) -> None:
-        CachedEvaluationMapper.__init__(self, {})
-        self.places, self.zero, self.pw_zero = places, zero, isl.PwAff.from_aff(zero)
-
-    def map_variable(self, expr: p.Variable) -> isl.PwAff:
-        if expr.name not in self.places:
-            raise UnknownVariableError(expr.name)
-        return isl.PwAff.from_aff(_with_coefficient(self.zero, self.places[expr.name], 1))
-
-
 def names_in(expr: Any) -> Set[str]:
     """Return the names that an expression depends on."""
     form = _form(expr)
     if form is None:
-        names: frozenset[str] = get_dependencies(expr)
+        names: frozenset[str] = symbolic.get_dependencies(expr)
         return names
     return form.keys() - {""}
 
 
 def affine_form(expr: Any) -> Form | None:
     """Return the coefficients of an integer affine expression, None for any other."""
-    found = _form(expr)
-    return None if found is None else {**found}
+    form = _form(expr)
+    return None if form is None else {**form}
 
 
 def is_affine_in(expr: Any, allowed: Callable[[str], bool]) -> bool:
     """Whether an expression is integer affine and all its names are allowed."""
-    found = _form(expr)
-    return found is not None and all(allowed(name) for name in found if name)
+    form = _form(expr)
+    return form is not None and all(allowed(name) for name in form if name)
 
 
 @lru_cache(maxsize=4096, typed=True)
@@ -158,53 +144,47 @@ def _form(expr: Any) -> Mapping[str, int] | None:
         return {"": int(expr)}
     if isinstance(expr, p.Variable):
         return {expr.name: 1}
-    if isinstance(expr, p.Sum):
-        total: Form = {}
-        for child in expr.children:
-            part = _form(child)
-            if part is None:
-                return None
-            for name, coefficient in part.items():
-                total[name] = total.get(name, 0) + coefficient
-        return total
-    if isinstance(expr, p.Product):
-        return _product([_form(child) for child in expr.children])
-    return None
+    if not isinstance(expr, (p.Sum, p.Product)):
+        return None
+    parts = [_form(child) for child in expr.children]
+    forms = [part for part in parts if part is not None]
+    if len(forms) < len(parts):
+        return None
+    return _sum_of(forms) if isinstance(expr, p.Sum) else _product_of(forms)
 
 
-def _product(parts: list[Mapping[str, int] | None]) -> Form | None:
+def _sum_of(forms: Iterable[Mapping[str, int]]) -> Form:
+    total: Form = {}
+    for form in forms:
+        for name, coefficient in form.items():
+            total[name] = total.get(name, 0) + coefficient
+    return total
+
+
+def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
+    """Return the product of affine forms; None where names are multiplied."""
     result: Form = {"": 1}
-    for part in parts:
-        if part is None:
-            return None
+    for form in forms:
         if not set(result) - {""}:
-            factor, other = result.get("", 0), part
-        elif not set(part) - {""}:
-            factor, other = part.get("", 0), result
+            factor, other = result.get("", 0), form
+        elif not set(form) - {""}:
+            factor, other = form.get("", 0), result
         else:
             return None
         result = {name: factor * coefficient for name, coefficient in other.items()}
     return result
 
-
-SET, PARAM = isl.dim_type.set, isl.dim_type.param
-Statistics = Mapping[str, Fraction]
+# }}}
 
 
 class Domains:
-    """The domains of one kernel, under its assumptions.
+    """The domains of one scheduled kernel, under its assumptions.
 
-    Parameters
-    ----------
-    kernel : loopy.LoopKernel
-        A scheduled kernel.
-    statistics : mapping of str to Fraction
-        Mean trip counts by iname, probabilities by the text of the test.
+    Statistics are mean trip counts by iname, and probabilities by the text of the test.
     """
 
     def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
-        self.kernel = kernel
-        self.statistics = statistics
+        self.kernel, self.statistics = kernel, statistics
         self.parameters = size_parameters(kernel)
         self.assumptions = self._assumptions()
         self.data_inames = self._data_inames()
@@ -224,29 +204,24 @@ class Domains:
 
     def _data_inames(self) -> frozenset[str]:
         """Return the inames whose bounds depend on data."""
-        found = set()
+        inames: set[str] = set()
         for domain in self.kernel.domains:
-            data = set(domain.get_var_names(PARAM)) - set(self.parameters)
-            data -= self.kernel.all_inames()
+            data = {*domain.get_var_names(PARAM)} - {*self.parameters} - self.kernel.all_inames()
             for constraint in domain.get_constraints() if data else ():
                 used = set(constraint.get_coefficients_by_name())
                 if used & data:
-                    found |= used & set(domain.get_var_names(SET))
-        return frozenset(found)
+                    inames |= used & set(domain.get_var_names(SET))
+        return frozenset(inames)
 
-    def domain(
-        self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...] = ()
-    ) -> Domain:
+    def domain(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...] = ()) -> Domain:
         """Return the instances of something nested in ``inames`` and under ``conditions``."""
         atoms = tuple(dict.fromkeys(_atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms))
         if key not in self._cache:
-            self._cache[key] = self._build(launch, key[1], atoms)
+            self._cache[key] = self._under(self.domain(launch, key[1]), atoms) if atoms else self._nest(launch, key[1])
         return self._cache[key]
 
-    def at_test(
-        self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool
-    ) -> Domain:
+    def at_test(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool) -> Domain:
         """Return where a test of predicates is evaluated, under the conditions that are tested before it.
 
         Loopy tests only bounds before, and a loop's stride after it: without the stride the points are a superset.
@@ -264,11 +239,8 @@ class Domains:
             self._cache[key] = self._under(replace(plain, points=points, exact=not doubts, reasons=doubts), atoms)
         return self._cache[key]
 
-    def _build(
-        self, launch: int, inames: frozenset[str], conditions: tuple[Condition, ...]
-    ) -> Domain:
-        if conditions:
-            return self._under(self.domain(launch, inames), conditions)
+    def _nest(self, launch: int, inames: frozenset[str]) -> Domain:
+        """Return the instances of something nested in inames, under no condition."""
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
         points, trips, reasons = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
@@ -295,8 +267,7 @@ class Domains:
         points = self._assumed(projector.onto(kept))
         for position, name in enumerate(kept):
             if name in self.data_inames and not (
-                points.dim_has_upper_bound(SET, position)
-                and points.dim_has_lower_bound(SET, position)
+                points.dim_has_upper_bound(SET, position) and points.dim_has_lower_bound(SET, position)
             ):
                 self.unknown_loops[name] = None  # goes on, so that all are found: `refuse_unknown`
                 self.statistics = {**self.statistics, name: Fraction(1)}
@@ -343,9 +314,7 @@ class Domains:
             self._projectors[inames] = (Projector(whole), bool(data))
         return self._projectors[inames]
 
-    def _restrict(
-        self, points: isl.Set, condition: Condition
-    ) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
+    def _restrict(self, points: isl.Set, condition: Condition) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
         """Return the points under a condition, its probability, and why they are not exact."""
         expr, truth = condition
         where = None if _is_fractional(expr) else condition_to_set(points.get_space(), expr)
@@ -375,28 +344,21 @@ def _is_fractional(expr: object) -> bool:
 
 def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
     """Return the sequential inames whose value an equality fixes for each lane."""
-    found: set[str] = set()
     lanes = [k for k, axis in enumerate(axes) if axis.startswith("l")]
     loops = [k for k, axis in enumerate(axes) if not axis]
-    for basic in points.get_basic_sets() if lanes and loops else ():
-        for constraint in basic.get_constraints():
-            if constraint.is_equality() and any(
-                constraint.involves_dims(SET, k, 1) for k in lanes
-            ):
-                found |= {
-                    points.get_dim_name(SET, k) for k in loops
-                    if constraint.involves_dims(SET, k, 1)
-                }
-    return frozenset(found)
+    equalities = [
+        constraint for basic in (points.get_basic_sets() if lanes and loops else ())
+        for constraint in basic.get_constraints()
+        if constraint.is_equality() and any(constraint.involves_dims(SET, k, 1) for k in lanes)
+    ]
+    return frozenset(points.get_dim_name(SET, k) for c in equalities for k in loops if c.involves_dims(SET, k, 1))
 
 
 def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
     """Return the names of a kernel's integer value arguments, sorted, without those that only hold arrays' offsets."""
     offsets = {offset_argument(argument) for argument in kernel.args} - {""}
     offsets -= _used_names(kernel) if offsets else set()
-    return tuple(sorted(
-        argument.name for argument in kernel.args if is_size(argument) and argument.name not in offsets
-    ))
+    return tuple(sorted({argument.name for argument in kernel.args if is_size(argument)} - offsets))
 
 
 def _used_names(kernel: lp.LoopKernel) -> set[str]:
@@ -408,7 +370,7 @@ def _used_names(kernel: lp.LoopKernel) -> set[str]:
     for array in (*kernel.args, *kernel.temporary_variables.values()):
         shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
         strides = [tag.stride for tag in tags or () if isinstance(tag, FixedStrideArrayDimTag)]
-        names |= get_dependencies((*(shape if isinstance(shape, tuple) else ()), *strides))
+        names |= symbolic.get_dependencies((*(shape if isinstance(shape, tuple) else ()), *strides))
     return names
 
 
@@ -424,9 +386,7 @@ def _atomic(conditions: Iterable[Condition]) -> Iterable[Condition]:
     for expr, truth in conditions:
         if isinstance(expr, p.LogicalNot):
             yield from _atomic([(expr.child, not truth)])
-        elif (isinstance(expr, p.LogicalAnd) and truth) or (
-            isinstance(expr, p.LogicalOr) and not truth
-        ):
+        elif isinstance(expr, p.LogicalAnd if truth else p.LogicalOr):
             yield from _atomic([(child, truth) for child in expr.children])
         else:
             yield expr, truth

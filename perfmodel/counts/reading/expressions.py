@@ -1,47 +1,98 @@
-"""Walks an instruction's expressions and lists what their evaluation executes.
+"""The walk over an instruction's expressions, which lists what their evaluation executes.
 
-The walk follows the C code that Loopy generates: in ``c ? a : b`` one branch is evaluated, ``&&``
-stops at the first false operand.
+The walk follows the C code that Loopy generates: in ``c ? a : b`` one branch is evaluated, ``&&`` stops at the first
+false operand, and ``x**2`` is a product that evaluates its base twice. A complex product is four products and two sums.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
+import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+from loopy import symbolic
+from loopy.kernel.array import FixedStrideArrayDimTag, VectorArrayDimTag
+from loopy.kernel.data import UnrolledIlpTag, UnrollTag
 from loopy.kernel.instruction import MultiAssignmentBase
 from loopy.library.reduction import ArgExtOp, ReductionOpFunction
-from loopy.symbolic import LinearSubscript, ResolvedFunction, SubArrayRef, TaggedVariable
+from loopy.type_inference import TypeReader
+from pymbolic.mapper import Mapper
 
-from perfmodel.counts.reading.accesses import array_access, member_access
-from perfmodel.counts.reading.arithmetic import ArithmeticWalk
-from perfmodel.counts.reading.events import Scope
-from perfmodel.counts.reading.target.vectors import member_of
-from perfmodel.counts.reading.values import COMPLEX, INT, Type, memory_type, promote, real_part
+from perfmodel.counts.reading import values
+from perfmodel.counts.reading.domains import is_affine_in, names_in
+from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
 from perfmodel.errors import NotCountableError
 
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+UNROLLED = (UnrollTag, UnrolledIlpTag)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
 ADDRESSES = frozenset({"indexof", "indexof_vec"})  # of an element, in cells: nothing is read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
+Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
+# Real operations of pyopencl's complex helpers, for complex-complex operands.
+COMPLEX_OPERATIONS: Mapping[str, Amounts] = {
+    "add": (("add", 2),),
+    "mul": (("mul", 4), ("add", 2)),
+    "div": (("div", 3), ("mul", 4), ("add", 3)),
+}
+# ... and where one operand is real (the key says which).
+MIXED_OPERATIONS: Mapping[str, Amounts] = {
+    "add": (("add", 1),),
+    "mul": (("mul", 2),),
+    "div_real_denominator": (("div", 2),),
+    "div_real_numerator": (("div", 3), ("mul", 3), ("add", 1)),
+}
 
 
-class Walk(ArithmeticWalk):
-    """Walks all expressions: beside leaves and arithmetic the tests, branches and calls."""
+@dataclass
+class Walk(Mapper):  # type: ignore[misc]
+    """Walks one instruction's expressions, and lists the operations and accesses in the order of evaluation.
+
+    Every method ``map_...`` is called with an expression and its scope, and returns the C type of the expression.
+
+    Attributes
+    ----------
+    kernel : loopy.LoopKernel
+        The kernel of the instruction.
+    callables : mapping
+        The functions of the translation unit.
+    options : Options
+        What to count beside the default.
+    vector_iname : str
+        The iname along which the instruction is vectorised, or "".
+    has_complex : bool
+        Whether the instruction has complex variables.
+    """
+
+    kernel: lp.LoopKernel
+    callables: Mapping[Any, Any]
+    options: Options = field(default_factory=Options)
+    vector_iname: str = ""
+    has_complex: bool = False
+    operations: list[OperationEvent] = field(default_factory=list)
+    accesses: list[AccessEvent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.inames = self.kernel.all_inames()
+        self.index_type = np.dtype(self.kernel.index_dtype.numpy_dtype)
 
     def assignment(self, instruction: MultiAssignmentBase) -> None:
         """Walk an assignment: its right side, then its stores."""
         targets = instruction.assignees
         variables = (self.kernel.arg_dict, self.kernel.temporary_variables)
         used = [known[name] for name in instruction.dependency_names() for known in variables if name in known]
-        self.has_complex = any(memory_type(variable) in COMPLEX for variable in used)
-        scope = Scope(real_part(self.assigned_type(targets[0])) if targets else INT)
+        self.has_complex = any(values.memory_type(variable) in COMPLEX for variable in used)
+        scope = Scope(values.real_part(self.assigned_type(targets[0])) if targets else INT)
         self.rec(instruction.expression, scope)
         unread = {entry.var_name for entry in instruction.atomicity} - instruction.read_dependency_names()
         for target in targets:
             whole, member = member_access(target)
-            if isinstance(whole, (p.Subscript, LinearSubscript, p.Variable, TaggedVariable)):
+            if isinstance(whole, (p.Subscript, symbolic.LinearSubscript, p.Variable, symbolic.TaggedVariable)):
                 name, indices = array_access(whole)
                 if name in unread:  # an atomic store compares the old value
                     self.access(name, indices, "load", scope.at(whole), member)
@@ -50,20 +101,297 @@ class Walk(ArithmeticWalk):
     def assigned_type(self, target: Any) -> Type[Any]:
         """Return the type in memory of what is assigned."""
         whole, member = member_access(target)
-        whole = whole.subscript if isinstance(whole, SubArrayRef) else whole
-        return member_of(memory_type(self.kernel.get_var_descriptor(array_access(whole)[0])), member)[0]
+        whole = whole.subscript if isinstance(whole, symbolic.SubArrayRef) else whole
+        variable = self.kernel.get_var_descriptor(array_access(whole)[0])
+        return values.member_of(values.memory_type(variable), member)[0]
 
-    # {{{ tests and branches
+    # {{{ accesses
+
+    def access(
+        self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
+    ) -> Type[Any]:
+        """Record an access to an element, or to a member of it, if the array lies in memory; return its type."""
+        variable = self.kernel.get_var_descriptor(array)
+        for number, index in enumerate(indices):
+            linear = isinstance(index, symbolic.LinearSubscript)  # which Loopy writes as it is
+            index = index.index if linear else index
+            if not linear and not is_affine_in(index, self.is_free):
+                index = self.folded(index)
+                indices = (*indices[:number], index, *indices[number + 1:])
+            if self.options.include_index_arithmetic or not is_affine_in(index, self.is_free):
+                written = [(index, ())] if linear else [] if _is_broadcast(variable, number) else self.copies(index)
+                for copy, iteration in written:
+                    self.rec(copy, scope.of_index()._replace(conditions=scope.conditions + iteration))
+        if values.in_memory(variable):
+            axis = self.vector_axis(variable, indices)
+            self.accesses.append(AccessEvent(array, indices, direction, scope.conditions, axis, member, scope.tags))
+        return values.member_of(values.memory_type(variable), member)[0]
+
+    def folded(self, index: Any) -> Any:
+        """Return an index in which data stand as Loopy writes it: the data in ``0*x`` and ``x % 1`` are not read."""
+        return index if all(map(self.is_free, names_in(index))) else symbolic.simplify_using_aff(self.kernel, index)
+
+    def copies(self, index: Any) -> Iterator[tuple[Any, tuple[Condition, ...]]]:
+        """Yield an index, or its copies in unrolled loops with their iterations where data fall out of some.
+
+        In ``k*x[i]`` nothing is read where k is 0.
+        """
+        names, copies = names_in(index), []
+        loops = sorted(name for name in names & self.inames if self.kernel.iname_tags_of_type(name, UNROLLED))
+        if loops and not all(map(self.is_free, names)):
+            for iteration in product(*(_iterations(self.kernel, name) for name in loops)):
+                at = {p.Variable(name): value for name, value in zip(loops, iteration, strict=True)}
+                tests = tuple((p.Comparison(name, "==", value), True) for name, value in at.items())
+                copies.append((self.folded(symbolic.SubstitutionMapper(at.get)(index)), tests))
+        if any(str(copy).count("[") < str(index).count("[") for copy, _ in copies):
+            yield from copies
+        else:
+            yield index, ()
+
+    def is_free(self, name: str) -> bool:
+        """Whether reading a variable is no access: an iname or an argument passed by value."""
+        return name in self.inames or isinstance(self.kernel.arg_dict.get(name), lp.ValueArg)
+
+    def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> int | None:
+        """Return the axis along which one access takes a whole vector, if there is one."""
+        for axis, index in enumerate(indices if self.vector_iname else ()):
+            if isinstance(variable.dim_tags[axis], VectorArrayDimTag) and (
+                symbolic.simplify_using_aff(self.kernel, index) == p.Variable(self.vector_iname)
+            ):
+                return axis
+        return None
+
+    def map_variable(self, expr: p.Variable, scope: Scope) -> Type[Any]:
+        name = expr.name
+        if name in self.inames:
+            return self.index_type
+        if name in self.kernel.arg_dict or name in self.kernel.temporary_variables:
+            return self.access(name, (), "load", scope.at(expr))
+        return DOUBLE  # a symbol of the target, such as M_PI
+
+    map_tagged_variable = map_variable
+
+    def map_subscript(self, expr: p.Subscript | symbolic.LinearSubscript, scope: Scope) -> Type[Any]:
+        return self.access(*array_access(expr), "load", scope.at(expr))
+
+    map_linear_subscript = map_subscript
+
+    def map_lookup(self, expr: p.Lookup, scope: Scope) -> Type[Any]:
+        whole, member = member_access(expr)
+        if isinstance(whole, (p.Subscript, symbolic.LinearSubscript, p.Variable)):
+            return self.access(*array_access(whole), "load", scope.at(whole), member)
+        return values.member_of(self.rec(whole, scope), member)[0]
+
+    def map_sub_array_ref(self, expr: symbolic.SubArrayRef, scope: Scope) -> Type[Any]:
+        return values.memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
+
+    # }}}
+
+    # {{{ literals and casts
+
+    def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
+        if isinstance(expr, np.integer):  # Loopy writes u if it is unsigned, and l if its type holds more than an int
+            limits = np.iinfo(expr.dtype)
+            return np.dtype(f"{'u' if limits.min == 0 else 'i'}{8 if limits.max >= 2**31 else 4}")
+        if isinstance(expr, np.generic):
+            return expr.dtype
+        if isinstance(expr, complex):
+            return np.dtype(np.complex64)
+        if scope.literal.kind in "iub":  # C takes the first of these types that holds the number
+            return np.dtype(np.int32 if -2**31 <= expr < 2**31 else np.int64)
+        return scope.literal
+
+    def map_nan(self, expr: p.NaN, scope: Scope) -> Type[Any]:
+        return scope.literal if expr.data_type is None else np.dtype(expr.data_type)
+
+    def map_type_annotation(self, expr: symbolic.TypeAnnotation, scope: Scope) -> Type[Any]:
+        return self.rec(expr.child, scope)
+
+    def map_type_cast(self, expr: symbolic.TypeCast, scope: Scope) -> Type[Any]:
+        self.rec(expr.child, scope)
+        return np.dtype(expr.type.numpy_dtype)
+
+    # }}}
+
+    # {{{ arithmetic
+
+    def note(self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True) -> bool:
+        """Record operations, one for each component; index arithmetic is recorded on request only.
+
+        Return whether they were recorded.
+        """
+        if dtype.kind == "V":
+            amount, dtype = amount * values.components(dtype), values.component(dtype)
+        in_index = scope.in_index or (scope.in_test and dtype.kind in "iub")
+        if in_index and not self.options.include_index_arithmetic:
+            return False
+        self.operations.append(OperationEvent(values.type_name(dtype), kind, amount, scope.conditions, per_lane))
+        return True
+
+    def fold(
+        self, kind: str, operands: Sequence[Any], scope: Scope, complex_type: Type[Any] | None = None
+    ) -> Type[Any]:
+        """Combine operands from left to right, as C does, with one operation for each after the first.
+
+        An integer operation on operands that are made of inames, integer parameters and whole numbers only is index
+        arithmetic. A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double.
+        """
+        total, only_indices, per_lane, paid = scope.literal, True, False, 0
+        for position, operand in enumerate(operands):
+            only_indices = only_indices and values.is_index(self.kernel, operand)
+            per_lane = per_lane or self.is_per_lane(operand)
+            dtype, free = self.rec(operand, scope), kind == "mul" and values.is_sign(operand)
+            if free or not paid:
+                total = values.promote(total, dtype) if position else dtype
+            else:
+                integral = total.kind in "iub" and dtype.kind in "iub"
+                here = scope._replace(in_index=True) if only_indices and integral else scope
+                total = self.combine(kind, total, dtype, here, per_lane, complex_type)
+            paid += not free
+        return total
+
+    def operands(self, expr: p.Sum | p.Product, flat: list[Any]) -> tuple[Sequence[Any], Type[Any] | None]:
+        """Return what C code combines from left to right, and the type of the result if it is complex.
+
+        Real operands are *flat*. Complex ones are arguments of nested calls, and where Loopy may reorder, real ones
+        are combined first: ``c*x*y`` is x*y, times c.
+        """
+        complex_type = self.complex_type(expr, expr.children)
+        if complex_type is None:
+            return flat, None
+        if not self.kernel.options.allow_fp_reordering:
+            return expr.children, complex_type
+        return sorted(expr.children, key=lambda child: self.complex_type(child) is not None), complex_type
+
+    def complex_type(self, expr: Any, children: Sequence[Any] = ()) -> Type[Any] | None:
+        """Return the type that Loopy gives an expression; None if it is not complex."""
+        if not self.has_complex and not any(isinstance(child, complex) for child in (expr, *children)):
+            return None
+        dtype = self.loopy_type(expr)
+        return dtype if dtype in COMPLEX else None
+
+    def loopy_type(self, expr: Any) -> Type[Any]:
+        """Return the type that Loopy infers for an expression."""
+        return np.dtype(TypeReader(self.kernel, self.callables)(expr).numpy_dtype)
+
+    def is_per_lane(self, expr: Any) -> bool:
+        """Whether an operation on this operand is made once for each lane of a vector."""
+        return not self.vector_iname or self.vector_iname in symbolic.get_dependencies(expr)
+
+    def combine(
+        self, kind: str, left: Type[Any], right: Type[Any], scope: Scope, per_lane: bool = True,
+        complex_type: Type[Any] | None = None,
+    ) -> Type[Any]:
+        """Record one operation on operands of these types and return the result's type."""
+        dtype = values.promote(left, right)
+        if dtype in COMPLEX:
+            dtype = complex_type or dtype
+            for step, amount in _complex_operations(kind, left in COMPLEX, right in COMPLEX):
+                self.note(COMPLEX[dtype], step, scope, amount, per_lane)
+        else:
+            self.note(dtype, kind, scope, 1, per_lane)
+        return dtype
+
+    def map_sum(self, expr: p.Sum, scope: Scope) -> Type[Any]:
+        before = len(self.operations)
+        terms, complex_type = self.operands(expr, values.flat_terms(expr))
+        dtype = self.fold("add", terms, scope, complex_type)
+        if self.options.group_multiply_add:
+            self.join_products(terms, before, scope)
+        return dtype
+
+    def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
+        """Turn pairs of a sum's own additions and its terms' products into ``madd``; return whether there were any.
+
+        Of n terms that are products at most n - 1 meet an addition: a*b + c*d is a product and one ``madd``.
+        """
+        length = len(self.operations)
+        products = sum(values.is_product(self.kernel, term) for term in terms)
+        for _ in range(min(products, len(terms) - 1)):
+            addition = self.last("add", before, scope)
+            multiplication = self.last("mul", before, scope)
+            if addition is None or multiplication is None:
+                break
+            if self.operations[addition].dtype != self.operations[multiplication].dtype:
+                break
+            self.operations.append(replace(self.operations[multiplication], kind="madd"))
+            for k in sorted((addition, multiplication), reverse=True):
+                del self.operations[k]
+        return len(self.operations) < length
+
+    def last(self, kind: str, before: int, scope: Scope) -> int | None:
+        """Return the position of the last operation of a kind under the scope's conditions."""
+        for k in reversed(range(before, len(self.operations))):
+            if (self.operations[k].kind, self.operations[k].conditions) == (kind, scope.conditions):
+                return k
+        return None
+
+    def map_product(self, expr: p.Product, scope: Scope) -> Type[Any]:
+        factors, complex_type = self.operands(expr, list(_factors(expr)))
+        return self.fold("mul", factors, scope, complex_type)
+
+    def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
+        left, right = self.rec(expr.numerator, scope), self.rec(expr.denominator, scope)
+        if left.kind in "iub" and right.kind in "iub":
+            if scope.literal.kind == "f":
+                left = right = scope.literal
+            elif values.is_index(self.kernel, expr):
+                scope = scope._replace(in_index=True)
+        return self.combine("div", left, right, scope, complex_type=self.complex_type(expr))
+
+    def map_floor_div(self, expr: p.FloorDiv | p.Remainder, scope: Scope) -> Type[Any]:
+        return self.fold("div", (expr.numerator, expr.denominator), scope._replace(literal=INT))
+
+    map_remainder = map_floor_div
+
+    def map_power(self, expr: p.Power, scope: Scope) -> Type[Any]:
+        exponent = next((k for k in range(5) if p.is_constant(expr.exponent) and expr.exponent == k), None)
+        if exponent in (0, 1) and self.complex_type(expr) is None:  # a complex one is a call
+            return self.rec(expr.base, scope) if exponent else INT  # the literal 1
+        if exponent == 2:
+            return self.fold("mul", (expr.base, expr.base), scope)
+        base = self.rec(expr.base, scope)
+        if base in COMPLEX and exponent in (3, 4):
+            for _ in range(exponent - 1):
+                base = self.combine("mul", base, self.rec(expr.base, scope), scope)
+            return base
+        self.rec(expr.exponent, scope)
+        dtype = self.loopy_type(expr)  # that of Loopy's helper for a power
+        self.note(dtype, "pow", scope)
+        return dtype
+
+    def map_min(self, expr: p.Min | p.Max, scope: Scope) -> Type[Any]:
+        return self.fold("minmax", expr.children, scope)
+
+    map_max = map_min
+
+    def map_left_shift(self, expr: Any, scope: Scope) -> Type[Any]:
+        return self.fold("shift", (expr.shiftee, expr.shift), scope)
+
+    map_right_shift = map_left_shift
+
+    def map_bitwise_and(self, expr: Any, scope: Scope) -> Type[Any]:
+        return self.fold("bitwise", expr.children, scope)
+
+    map_bitwise_or = map_bitwise_and
+    map_bitwise_xor = map_bitwise_and
+
+    def map_bitwise_not(self, expr: Any, scope: Scope) -> Type[Any]:
+        dtype = self.rec(expr.child, scope)
+        self.note(dtype, "bitwise", scope)
+        return dtype
+
+    # }}}
+
+    # {{{ tests, branches and calls
 
     def map_comparison(self, expr: p.Comparison, scope: Scope) -> Type[Any]:
-        inner = scope.of_test(real_part(promote(self.type_of(expr.left), self.type_of(expr.right))))
+        types = TypeWalk(self.kernel, self.callables)
+        common = values.promote(types.rec(expr.left, Scope(INT)), types.rec(expr.right, Scope(INT)))
+        inner = scope.of_test(values.real_part(common))
         self.rec(expr.left, inner)
         self.rec(expr.right, inner)
         return INT
-
-    def type_of(self, expr: Any) -> Type[Any]:
-        """Return the type that the expression's variables give it; record nothing."""
-        return TypeWalk(self.kernel, self.callables).rec(expr, Scope(INT))
 
     def map_logical_not(self, expr: p.LogicalNot, scope: Scope) -> Type[Any]:
         self.rec(expr.child, scope.of_test())
@@ -82,9 +410,7 @@ class Walk(ArithmeticWalk):
         self.rec(expr.condition, scope.of_test())
         then = self.rec(expr.then, scope.under((expr.condition, True)))
         otherwise = self.rec(expr.else_, scope.under((expr.condition, False)))
-        return promote(then, otherwise)
-
-    # }}}
+        return values.promote(then, otherwise)
 
     def map_call(self, expr: p.Call, scope: Scope) -> Type[Any]:
         name = self.function_name(expr)
@@ -95,27 +421,28 @@ class Walk(ArithmeticWalk):
         if name in ADDRESSES:
             for index in array_access(expr.parameters[0])[1]:
                 self.rec(index, scope.of_index())
-            return np.dtype(self.kernel.index_dtype.numpy_dtype)
+            return self.index_type
         known = self.callables[expr.function.name].arg_id_to_dtype or {}
         types = {i: np.dtype(t.numpy_dtype) for i, t in known.items() if t is not None}
-        found = [
-            self.rec(argument, scope._replace(literal=real_part(types[i])) if i in types else scope)
+        arguments = [
+            self.rec(argument, scope._replace(literal=values.real_part(types[i])) if i in types else scope)
             for i, argument in enumerate(expr.parameters)
         ]
         if name in MINMAX:
-            total = found[0]
-            for dtype in found[1:]:
+            total = arguments[0]
+            for dtype in arguments[1:]:
                 total = self.combine("minmax", total, dtype, scope)
             return total
-        result = types.get(-1, found[0] if found else scope.literal)
-        if name not in FREE_FUNCTIONS and not _makes_vector(name):
-            computed = _function_type(found, result)
-            self.note(computed, _kind(name, computed), scope)
+        result = types.get(-1, arguments[0] if arguments else scope.literal)
+        makes_vector = name.startswith("make_") and name[-1].isdigit()  # only puts components together: make_float4
+        if name not in FREE_FUNCTIONS and not makes_vector:
+            computed = _function_type(arguments, result)
+            self.note(computed, _function_kind(name, computed), scope)
         return result
 
     def function_name(self, expr: p.Call) -> str | ArgExtOp:
         """Return the name of a function that can be counted."""
-        if not isinstance(expr.function, ResolvedFunction):
+        if not isinstance(expr.function, symbolic.ResolvedFunction):
             raise NotCountableError(f"the function '{expr.function}'", "it is not known to Loopy")
         name = self.callables[expr.function.name].name
         if isinstance(name, ReductionOpFunction) and not isinstance(name, ArgExtOp):
@@ -126,6 +453,8 @@ class Walk(ArithmeticWalk):
         if not isinstance(name, (str, ArgExtOp)):
             raise NotCountableError(f"the call {expr}", "it is not a scalar function")
         return name
+
+    # }}}
 
 
 class TypeWalk(Walk):
@@ -139,16 +468,59 @@ class TypeWalk(Walk):
         return FLOAT if float(FLOAT.type(expr)) == expr else DOUBLE
 
     def map_quotient(self, expr: p.Quotient, scope: Scope) -> Type[Any]:
-        found = promote(self.rec(expr.numerator, scope), self.rec(expr.denominator, scope))
-        return DOUBLE if found.kind in "iub" else found
+        dtype = values.promote(self.rec(expr.numerator, scope), self.rec(expr.denominator, scope))
+        return DOUBLE if dtype.kind in "iub" else dtype
 
 
-def _makes_vector(name: str) -> bool:
-    """Whether a function only puts components together, such as ``make_float4``."""
-    return name.startswith("make_") and name[-1].isdigit()
+def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return what a member is looked up in, and the names of the member: ``a[i]`` and ("s0",) of ``a[i].s0``."""
+    member: tuple[str, ...] = ()
+    while isinstance(expr, p.Lookup):
+        expr, member = expr.aggregate, (expr.name, *member)
+    return expr, member
 
 
-def _kind(name: str, dtype: Type[Any]) -> str:
+def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
+    """Return the name and the indices of ``a[i, j]``, of a linear subscript or of ``x``."""
+    if isinstance(expr, p.Subscript):
+        return expr.aggregate.name, expr.index_tuple
+    return (expr.aggregate.name, (expr,)) if isinstance(expr, symbolic.LinearSubscript) else (expr.name, ())
+
+
+def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
+    """Return the values of an unrolled loop, which Loopy writes into its copies; none where they are not constants."""
+    bounds = kernel.get_iname_bounds(iname, constants_only=True)
+    first, last = bounds.lower_bound_pw_aff.min_val(), bounds.upper_bound_pw_aff.max_val()
+    return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
+
+
+def _is_broadcast(variable: Any, axis: int) -> bool:
+    """Whether an axis has stride 0: its index is multiplied by 0, and so is not in the code."""
+    tag = variable.dim_tags[axis] if variable.dim_tags else None
+    return isinstance(tag, FixedStrideArrayDimTag) and tag.stride == 0
+
+
+def _factors(expr: Any) -> Iterator[Any]:
+    """Yield what C multiplies from left to right: Loopy writes ``a*(b*c)**2`` as ``a * b * c * b * c``."""
+    if isinstance(expr, p.Power) and p.is_constant(expr.exponent) and expr.exponent == 2:
+        yield from (*_factors(expr.base), *_factors(expr.base))
+    elif isinstance(expr, p.Product):
+        for child in expr.children:
+            yield from _factors(child)
+    else:
+        yield expr
+
+
+def _complex_operations(kind: str, left: bool, right: bool) -> Amounts:
+    """Return the real operations of a complex one; the flags say which operands are complex."""
+    if left == right:
+        return COMPLEX_OPERATIONS[kind]
+    if kind == "div":
+        return MIXED_OPERATIONS[f"div_real_{'denominator' if left else 'numerator'}"]
+    return MIXED_OPERATIONS[kind]
+
+
+def _function_kind(name: str, dtype: Type[Any]) -> str:
     """Return the kind of operation that a function is: ``abs`` of a real number is ``fabs`` in the generated code."""
     if name == "abs" and dtype.kind == "f":
         return "fabs"

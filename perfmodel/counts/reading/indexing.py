@@ -1,14 +1,18 @@
-"""Accesses as values: index expressions become isl maps with the array's layout and lane strides.
+"""Accesses as values: index expressions become isl maps, with the array's layout and the distances between lanes.
 
 isl cannot hold a product of a parameter and a variable. So a flattened index such as ``a[n*i + j]`` is taken apart
 into its digits: column j of row i, where rows have n cells.
+
+A lane's distance is that of its address to that of the next lane along local axis 0; for the last lane, to that of the
+lane before it. An access with several distances is divided into parts of one distance each.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -16,124 +20,23 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+from loopy import symbolic
 from loopy.diagnostic import ExpressionNotAffineError, ExpressionToAffineConversionError
 from loopy.kernel.array import FixedStrideArrayDimTag, SeparateArrayArrayDimTag
-from loopy.symbolic import CoefficientCollector, LinearSubscript
 
 from perfmodel.counts.program.program import Access, Domain, LaneStride
-from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_affs
-from perfmodel.counts.reading.events import AccessEvent
-from perfmodel.counts.reading.lanes import Lanes, quasi_polynomial, uniform_scalars
-from perfmodel.counts.reading.target.vectors import member_of, type_name
-from perfmodel.counts.reading.values import memory_type, offset_argument, offset_of, space_of
+from perfmodel.counts.reading import values
+from perfmodel.counts.reading.domains import Domains, affine_form, names_in, pw_aff, pw_affs
+from perfmodel.counts.reading.values import AccessEvent
 from perfmodel.errors import NotCountableError
 
-Monomial = tuple[str, ...]  # parameters, sorted, repeated as often as they are multiplied
-
-
-@dataclass(frozen=True)
-class Digit:
-    """One axis of a flattened index.
-
-    Attributes
-    ----------
-    index : pymbolic expression
-        Affine in the inames.
-    stride : pymbolic expression
-        A product of parameters.
-    extent : pymbolic expression or None
-        The index must be below it, so that axes do not overlap; None for the first axis.
-    """
-
-    index: Any
-    stride: Any
-    extent: Any
-
-
-def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
-    """Return the axes that an index can be taken apart into, the slowest first.
-
-    Returns
-    -------
-    tuple of Digit
-        One, the index itself, where it is affine already or cannot be taken apart.
-    """
-    whole = (Digit(index, 1, None),)
-    if affine_form(index) is not None:
-        return whole
-    try:
-        coefficients = CoefficientCollector(list(names))(index)
-    except (ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):
-        return whole
-    parts: dict[Monomial, Any] = {(): 0}
-    for variable, coefficient in coefficients.items():
-        terms = _polynomial(coefficient)
-        if terms is None:
-            return whole
-        for monomial, factor in terms.items():
-            parts[monomial] = parts.get(monomial, 0) + factor * variable
-    involved = {m for m, part in parts.items() if not isinstance(part, (int, np.integer))}
-    if not involved - {()}:
-        return whole
-    ranked = sorted(parts, key=len)
-    found = []
-    for low, high in zip(ranked, [*ranked[1:], None], strict=True):
-        rest = None if high is None else _divided(high, low)
-        if high is not None and rest is None:
-            return whole
-        found.append(Digit(parts[low], _product(low), None if rest is None else _product(rest)))
-    return tuple(reversed(found))
-
-
-def _polynomial(expr: Any) -> dict[Monomial, int] | None:
-    """Return an expression in parameters as integer coefficients of monomials, if it is one."""
-    if isinstance(expr, (int, np.integer)):
-        return {(): int(expr)}
-    if isinstance(expr, p.Variable):
-        return {(expr.name,): 1}
-    if isinstance(expr, (p.Sum, p.Product)):
-        parts = [_polynomial(child) for child in expr.children]
-        if any(part is None for part in parts):
-            return None
-        known = [part for part in parts if part is not None]
-        total = known[0]
-        for part in known[1:]:
-            total = _added(total, part) if isinstance(expr, p.Sum) else _multiplied(total, part)
-        return total
-    return None
-
-
-def _added(left: dict[Monomial, int], right: dict[Monomial, int]) -> dict[Monomial, int]:
-    return {m: left.get(m, 0) + right.get(m, 0) for m in {**left, **right}}
-
-
-def _multiplied(left: dict[Monomial, int], right: dict[Monomial, int]) -> dict[Monomial, int]:
-    total: dict[Monomial, int] = {}
-    for m, a in left.items():
-        for k, b in right.items():
-            key = tuple(sorted((*m, *k)))
-            total[key] = total.get(key, 0) + a * b
-    return total
-
-
-def _divided(high: Monomial, low: Monomial) -> Monomial | None:
-    rest = Counter(high)
-    rest.subtract(Counter(low))
-    if any(count < 0 for count in rest.values()):
-        return None
-    return tuple(sorted(rest.elements()))
-
-
-def _product(monomial: Monomial) -> Any:
-    result: Any = 1
-    for name in monomial:
-        result = result * p.Variable(name)
-    return result
-
-
-SET = isl.dim_type.set
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
 APART = 2**40
 """Cells from one part of an array in separate parts (``dim_tags="sep"``) to the next: no part is as long."""
+MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
+LARGE = 1 << 12  # a stride has the sign that it has at this size
+Monomial = tuple[str, ...]  # parameters, sorted, repeated as often as they are multiplied
+LaneStep = tuple[isl.Set | None, Any]  # the points (None: all), and the difference of the index between lanes
 
 
 @dataclass(frozen=True)
@@ -141,7 +44,7 @@ class Layout:
     """The layout of an array: strides (in units of the access) and extents of its axes."""
 
     strides: tuple[Any, ...]
-    shape: tuple[Any, ...] | None
+    shape: tuple[Any, ...] | None = None
 
     @property
     def unit_axis(self) -> int | None:
@@ -151,12 +54,11 @@ class Layout:
 
     def of_vectors(self, axis: int, length: int) -> Layout:
         """Return the layout of an array whose cells are vectors along ``axis``."""
-        shape = None if self.shape is None else _drop(self.shape, axis)
         strides = tuple(
-            s // length if isinstance(s, int) else p.FloorDiv(s, length)
-            for s in _drop(self.strides, axis)
+            stride // length if isinstance(stride, int) else p.FloorDiv(stride, length)
+            for stride in _without(self.strides, axis)
         )
-        return Layout(strides, shape)
+        return Layout(strides, None if self.shape is None else _without(self.shape, axis))
 
     def of_member(self, indices: tuple[Any, ...], parts: int, place: int) -> tuple[tuple[Any, ...], Layout]:
         """Return the indices and the layout of a member of each cell, whose size is one of ``parts`` of the cell.
@@ -167,8 +69,7 @@ class Layout:
         axis = self.unit_axis
         strides = tuple(parts * stride for stride in self.strides)
         if axis is None or affine_form(indices[axis]) is None:
-            shape = None if self.shape is None else (*self.shape, parts)
-            return (*indices, place), Layout((*strides, 1), shape)
+            return (*indices, place), Layout((*strides, 1), None if self.shape is None else (*self.shape, parts))
         moved = (*indices[:axis], parts * indices[axis] + place, *indices[axis + 1:])
         extents = None if self.shape is None else tuple(
             parts * extent if k == axis and extent is not None else extent for k, extent in enumerate(self.shape)
@@ -184,7 +85,6 @@ class Resolved:
     cells: isl.Map | None
     exact: bool
     shape: tuple[isl.Set, ...] | None
-    unit_axis: int | None
     lane_strides: tuple[LaneStride, ...]
 
 
@@ -192,11 +92,10 @@ class Indexing:
     """Makes :class:`Access` values for one kernel."""
 
     def __init__(self, kernel: lp.LoopKernel, domains: Domains) -> None:
-        self.kernel = kernel
-        self.domains = domains
+        self.kernel, self.domains = kernel, domains
         line = isl.Set.universe(domains.assumptions.get_space()).from_params().add_dims(SET, 1)
         self.line = line.set_dim_name(SET, 0, "x")
-        self._found: dict[object, Resolved] = {}
+        self._resolved: dict[object, Resolved] = {}
         self.uniform = uniform_scalars(kernel, domains.axes)
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
@@ -207,18 +106,18 @@ class Indexing:
         ``width`` is the number of work-items along local axis 0.
         """
         variable = self.kernel.get_var_descriptor(event.array)
-        dtype = memory_type(variable)
-        linear = bool(event.indices) and isinstance(event.indices[0], LinearSubscript)
+        dtype = values.memory_type(variable)
+        linear = bool(event.indices) and isinstance(event.indices[0], symbolic.LinearSubscript)
         indices = (event.indices[0].index,) if linear else event.indices
         layout = self.layout(event.array, linear)
         length = 1
         if event.vector_axis is not None:
             length = int(variable.shape[event.vector_axis])
-            indices = _drop(indices, event.vector_axis)
+            indices = _without(indices, event.vector_axis)
             layout = layout.of_vectors(event.vector_axis, length)
-        offset, parts = offset_of(variable), 1
+        offset, parts = values.offset_of(variable), 1
         if event.member:
-            member, place = member_of(dtype, event.member)
+            member, place = values.member_of(dtype, event.member)
             parts = dtype.itemsize // member.itemsize
             if dtype.itemsize % member.itemsize or place % member.itemsize:
                 raise NotCountableError(
@@ -229,16 +128,15 @@ class Indexing:
             indices, layout = layout.of_member(indices, parts, place // member.itemsize)
             dtype, offset = member, parts * offset if offset else 0
         key = (id(domain), indices, layout)
-        if key not in self._found:
-            self._found[key] = self._resolve(domain, indices, layout, width)
-        found = self._found[key]
-        parameters = self.domains.parameters
-        name = offset_argument(variable)
+        if key not in self._resolved:
+            self._resolved[key] = self._resolve(Lanes(domain, width, self.domains.parameters), indices, layout)
+        resolved, parameters = self._resolved[key], self.domains.parameters
+        name = values.offset_argument(variable)
         shift = (name, parts) if name and name not in parameters else None
         return Access(
-            space_of(variable), event.direction, event.array, type_name(dtype), dtype.itemsize * 8 * length,
-            found.cells, found.exact, found.shape, found.unit_axis, found.lane_strides,
-            tuple(quasi_polynomial(stride, parameters) for stride in found.layout.strides),
+            values.space_of(variable), event.direction, event.array, values.type_name(dtype),
+            dtype.itemsize * 8 * length, resolved.cells, resolved.exact, resolved.shape, resolved.layout.unit_axis,
+            resolved.lane_strides, tuple(quasi_polynomial(stride, parameters) for stride in resolved.layout.strides),
             quasi_polynomial(0 if shift else offset, parameters), shift,
         )
 
@@ -248,64 +146,55 @@ class Indexing:
         if not linear and variable.shape == ():
             return Layout((), ())
         if linear or variable.dim_tags is None:  # an array of unknown shape has one axis
-            return Layout((1,), None)
-        strides = tuple(_stride(variable, axis) for axis in range(len(variable.dim_tags)))
+            return Layout((1,))
+        strides = tuple(_axis_stride(variable, axis) for axis in range(len(variable.dim_tags)))
         return Layout(strides, variable.shape if isinstance(variable.shape, tuple) else None)
 
-    def _resolve(
-        self, domain: Domain, indices: tuple[Any, ...], layout: Layout, width: int
-    ) -> Resolved:
-        names = {*domain.names, *self.domains.parameters}
+    def _resolve(self, lanes: Lanes, indices: tuple[Any, ...], layout: Layout) -> Resolved:
+        domain = lanes.domain
         extents = self.extents(layout.shape)
-        given = {name for index in indices for name in names_in(index)} - names  # by data
-        if given:
+        data = {name for index in indices for name in names_in(index)} - {*domain.names, *self.domains.parameters}
+        if data:
             around = {*domain.names} - domain.tied
-            same = all(name in self.uniform and self.uniform[name] <= around for name in given)
-            lanes = Lanes(domain, width, self.domains.parameters)
-            strides = lanes.strides(indices, layout.strides, layout.unit_axis) if same else ()
-            return Resolved(layout, None, False, extents, layout.unit_axis, strides)
-        taken = [digits(index, domain.names) for index in indices]
-        if any(len(found) > 1 for found in taken):
-            return self._flattened(domain, taken, layout, width)
-        lanes = Lanes(domain, width, self.domains.parameters)
-        strides = lanes.strides(indices, layout.strides, layout.unit_axis)
+            shared = all(name in self.uniform and self.uniform[name] <= around for name in data)
+            return Resolved(layout, None, False, extents, lanes.strides(indices, layout) if shared else ())
+        axes = [digits(index, domain.names) for index in indices]
+        if any(len(axis) > 1 for axis in axes):
+            return self._flattened(lanes, axes, layout)
+        strides = lanes.strides(indices, layout)
         cells = self._cells(domain, indices)
-        return Resolved(layout, cells, cells is not None, extents, layout.unit_axis, strides)
+        return Resolved(layout, cells, cells is not None, extents, strides)
 
-    def _flattened(
-        self, domain: Domain, taken: list[tuple[Digit, ...]], layout: Layout, width: int
-    ) -> Resolved:
+    def _flattened(self, lanes: Lanes, axes: list[tuple[Digit, ...]], layout: Layout) -> Resolved:
         """Resolve indices such as n*i + j, each digit of which becomes an axis."""
         parts: list[Any] = []
         strides: list[Any] = []
         shape: list[isl.Set] = []
         exact = True
-        for found, stride in zip(taken, layout.strides, strict=True):
-            indices, inside = self._carried(domain, found)
+        for axis, stride in zip(axes, layout.strides, strict=True):
+            indices, inside = self._carried(lanes.domain, axis)
             exact = exact and inside
-            for digit, index in zip(found, indices, strict=True):
+            for digit, index in zip(axis, indices, strict=True):
                 parts.append(index)
                 strides.append(digit.stride * stride)
                 extent = None if digit.extent is None else self.extents((digit.extent,))
                 shape.append(self.line if extent is None else extent[0])
-        whole = Layout(tuple(strides), None)
-        lanes = Lanes(domain, width, self.domains.parameters)
-        steps = lanes.strides(tuple(parts), whole.strides, whole.unit_axis)
-        cells = self._cells(domain, tuple(parts))
-        return Resolved(whole, cells, exact, tuple(shape), whole.unit_axis, steps)
+        whole = Layout(tuple(strides))
+        steps = lanes.strides(tuple(parts), whole)
+        return Resolved(whole, self._cells(lanes.domain, tuple(parts)), exact, tuple(shape), steps)
 
-    def _carried(self, domain: Domain, found: tuple[Digit, ...]) -> tuple[list[Any], bool]:
+    def _carried(self, domain: Domain, axis: tuple[Digit, ...]) -> tuple[list[Any], bool]:
         """Return the digits' indices, each in its range, and whether that was possible.
 
         A digit out of range borrows from the next: ``m*(i + 1) + (-1 - j)`` is ``m*i + (m - 1 - j)``.
         """
-        indices = [digit.index for digit in found]
+        indices = [digit.index for digit in axis]
         inside = True
-        for k in reversed(range(1, len(found))):
-            extent = found[k].extent
+        for k in reversed(range(1, len(axis))):
+            extent = axis[k].extent
             limits = self.extents((extent,))
-            constant = (affine_form(indices[k - 1]) or {}).get("", 0)
-            for carry in dict.fromkeys((0, constant, 1, -1)):
+            start = (affine_form(indices[k - 1]) or {}).get("", 0)
+            for carry in dict.fromkeys((0, start, 1, -1)):
                 moved = indices[k] + carry * extent if carry else indices[k]
                 if self._in_range(domain, moved, limits):
                     indices[k - 1 : k + 1] = [indices[k - 1] - carry if carry else indices[k - 1], moved]
@@ -314,15 +203,14 @@ class Indexing:
                 inside = False
         return indices, inside
 
-    def _in_range(
-        self, domain: Domain, index: Any, extent: tuple[isl.Set, ...] | None
-    ) -> bool:
+    def _in_range(self, domain: Domain, index: Any, extent: tuple[isl.Set, ...] | None) -> bool:
         cells = self._cells(domain, (index,))
         if cells is None or extent is None:
             return False
         return bool(domain.points.apply(cells).is_subset(extent[0]))
 
     def _cells(self, domain: Domain, indices: tuple[Any, ...]) -> isl.Map | None:
+        """Return the map from points to cells; None where an index is not quasi-affine."""
         space = domain.points.get_space()
         try:
             axes = pw_affs(space, indices)
@@ -347,7 +235,7 @@ class Indexing:
         return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)
 
 
-def _stride(variable: Any, axis: int) -> Any:
+def _axis_stride(variable: Any, axis: int) -> Any:
     """Return how far apart neighbours along an axis lie, in cells; the parts of a separated array begin far apart."""
     tag = variable.dim_tags[axis]
     if isinstance(tag, SeparateArrayArrayDimTag):
@@ -356,5 +244,261 @@ def _stride(variable: Any, axis: int) -> Any:
     return tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1
 
 
-def _drop(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
+def _without(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
     return (*items[:position], *items[position + 1 :])
+
+
+# {{{ flattened indices
+
+@dataclass(frozen=True)
+class Digit:
+    """One axis of a flattened index.
+
+    Attributes
+    ----------
+    index : pymbolic expression
+        Affine in the inames.
+    stride : pymbolic expression
+        A product of parameters.
+    extent : pymbolic expression or None
+        The index must be below it, so that axes do not overlap; None for the first axis.
+    """
+
+    index: Any
+    stride: Any
+    extent: Any
+
+
+def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
+    """Return the axes that an index can be taken apart into, the slowest first.
+
+    It is the index itself where that is affine already or cannot be taken apart.
+    """
+    whole = (Digit(index, 1, None),)
+    coefficients = None if affine_form(index) is not None else _coefficients(index, names)
+    if coefficients is None:
+        return whole
+    parts: dict[Monomial, Any] = {(): 0}
+    for variable, coefficient in coefficients.items():
+        terms = _polynomial(coefficient)
+        if terms is None:
+            return whole
+        for monomial, factor in terms.items():
+            parts[monomial] = parts.get(monomial, 0) + factor * variable
+    if all(isinstance(part, (int, np.integer)) for monomial, part in parts.items() if monomial):
+        return whole
+    ranked = sorted(parts, key=len)
+    axes = []
+    for low, high in zip(ranked, [*ranked[1:], None], strict=True):
+        rest = None if high is None else Counter(high)
+        if rest is not None:
+            rest.subtract(low)
+            if min(rest.values()) < 0:  # the larger stride is no multiple of the smaller one
+                return whole
+        axes.append(Digit(parts[low], _product(low), None if rest is None else _product(sorted(rest.elements()))))
+    return tuple(reversed(axes))
+
+
+def _coefficients(index: Any, names: tuple[str, ...]) -> Mapping[Any, Any] | None:
+    """Return the coefficients of inames in an index, and that of 1; None where it is not affine in them."""
+    try:
+        return symbolic.CoefficientCollector(list(names))(index)
+    except (ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):
+        return None
+
+
+def _polynomial(expr: Any) -> dict[Monomial, int] | None:
+    """Return an expression in parameters as integer coefficients of monomials, if it is one."""
+    if isinstance(expr, (int, np.integer)):
+        return {(): int(expr)}
+    if isinstance(expr, p.Variable):
+        return {(expr.name,): 1}
+    if not isinstance(expr, (p.Sum, p.Product)):
+        return None
+    parts = [_polynomial(child) for child in expr.children]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts):
+        return None
+    total = known[0]
+    for part in known[1:]:
+        if isinstance(expr, p.Sum):
+            total = {m: total.get(m, 0) + part.get(m, 0) for m in {**total, **part}}
+        else:
+            total = _multiplied(total, part)
+    return total
+
+
+def _multiplied(left: dict[Monomial, int], right: dict[Monomial, int]) -> dict[Monomial, int]:
+    total: dict[Monomial, int] = {}
+    for m, a in left.items():
+        for k, b in right.items():
+            key = tuple(sorted((*m, *k)))
+            total[key] = total.get(key, 0) + a * b
+    return total
+
+
+def _product(monomial: Sequence[str]) -> Any:
+    result: Any = 1
+    for name in monomial:
+        result = result * p.Variable(name)
+    return result
+
+# }}}
+
+# {{{ distances between lanes
+
+class Lanes:
+    """The lanes of one domain, ``width`` of them along local axis 0."""
+
+    def __init__(self, domain: Domain, width: int, parameters: tuple[str, ...]) -> None:
+        self.domain, self.width, self.parameters = domain, width, parameters
+        self.position = domain.axes.index("l.0") if "l.0" in domain.axes else None
+
+    def strides(self, indices: tuple[Any, ...], layout: Layout) -> tuple[LaneStride, ...]:
+        """Return the distances, each with its points; none where they depend on data."""
+        if self.position is None or not indices:
+            return (LaneStride(constant(0), None, 0),)
+        parts: list[tuple[isl.Set | None, tuple[Any, ...]]] = [(None, ())]
+        for index in indices:
+            steps = self.steps(index)
+            parts = [(_both(where, here), (*taken, step)) for where, taken in parts for here, step in steps]
+        return tuple(
+            self.stride(taken, layout, where) for where, taken in parts
+            if where is None or not where.intersect(self.domain.points).is_empty()
+        )
+
+    def steps(self, index: Any) -> list[LaneStep]:
+        """Return the differences of ``index`` between a lane and the next, each with its points."""
+        if self.domain.tied:
+            return self.steps_by_relation(index)
+        lane = self.domain.names[self.position or 0]
+        if (form := affine_form(index)) is not None:
+            return [(None, form.get(lane, 0))]
+        if (coefficients := _coefficients(index, self.domain.names)) is not None:
+            return [(None, coefficients.get(p.Variable(lane), 0))]
+        return self.steps_by_relation(index)
+
+    def steps_by_relation(self, index: Any) -> list[LaneStep]:
+        """Return the same as :meth:`steps` for a quasi-affine index, or where loops are tied to lanes."""
+        try:
+            here = isl.Map.from_pw_aff(pw_aff(self.domain.points.get_space(), index))
+        except ExpressionToAffineConversionError:
+            return []
+        ahead = _difference(here, self.neighbours(1)).union(_difference(here, self.neighbours(-1), backwards=True))
+        ahead = ahead.intersect_domain(self.domain.points)
+        distances = ahead.range()
+        distances = distances.project_out(PARAM, 0, distances.dim(PARAM))
+        if not distances.is_bounded() or distances.is_empty() or distances.count_val().to_python() > MOST_DISTANCES:
+            return []
+        members: list[int] = []
+        distances.foreach_point(lambda point: members.append(point.get_coordinate_val(SET, 0).to_python()))
+        return [
+            (ahead.intersect_range(isl.Set(f"{{ [{value}] }}")).domain(), value) for value in sorted(members, key=abs)
+        ]
+
+    def neighbours(self, step: int) -> isl.Map:
+        """Return the pairs of instances of lane l and lane l + step (last lane: step = -1)."""
+        points, names, lane = self.domain.points, self.domain.names, self.position
+        tests = [f"e{lane} = d{lane} + {step}", f"d{lane} {'<' if step > 0 else '>='} {max(self.width - 1, 1)}"]
+        tests += [f"d{k} = e{k}" for k, name in enumerate(names) if k != lane and name not in self.domain.tied]
+        here, there = (", ".join(f"{letter}{k}" for k in range(len(names))) for letter in "de")
+        pairs = isl.Map(f"{{ [{here}] -> [{there}] : {' and '.join(tests)} }}")
+        pairs = pairs.align_params(isl.Space.map_from_set(points.get_space()))
+        for k, name in enumerate(names):
+            pairs = pairs.set_dim_name(isl.dim_type.in_, k, name).set_dim_name(isl.dim_type.out, k, name)
+        return pairs.intersect_range(points) if self.domain.tied else pairs
+
+    def stride(self, steps: tuple[Any, ...], layout: Layout, within: isl.Set | None) -> LaneStride:
+        """Return the absolute distance that steps along the axes make together; its sign is that at large sizes."""
+        distance: Any = 0
+        for step, stride in zip(steps, layout.strides, strict=True):
+            distance = distance + step * stride
+        along, axis = None, layout.unit_axis
+        if axis is not None and all(step == 0 for k, step in enumerate(steps) if k != axis):
+            along = abs(int(steps[axis])) if isinstance(steps[axis], (int, np.integer)) else None
+        magnitude = quasi_polynomial(distance, self.parameters)
+        if magnitude.eval_with_dict(dict.fromkeys(self.parameters, LARGE)) < 0:
+            magnitude = magnitude.neg()
+        return LaneStride(magnitude, within, along)
+
+
+def _difference(here: isl.Map, pairs: isl.Map, backwards: bool = False) -> isl.Map:
+    there = pairs.apply_range(here)
+    first, second = (there, here) if backwards else (here, there)
+    return first.flat_range_product(second).apply_range(isl.Map("{ [a, b] -> [b - a] }"))
+
+
+def _both(left: isl.Set | None, right: isl.Set | None) -> isl.Set | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left.intersect(right)
+
+
+@lru_cache(maxsize=1024)
+def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomial:
+    """Return an expression in parameters as a function of those that it uses."""
+    if isinstance(expr, (int, np.integer)):
+        return constant(int(expr))
+    used = names_in(expr)
+    names = [name for name in parameters if name in used]
+    space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
+    if affine_form(expr) is not None:
+        function = isl.PwQPolynomial.from_pw_aff(pw_aff(space, expr))
+    else:
+        function = _QuasiPolynomial(space, frozenset())(expr)
+    if not function.get_domain_space().is_params():
+        function = function.project_domain_on_params()
+    return function.drop_unused_params()
+
+
+class _QuasiPolynomial(symbolic.PwQPolyEvaluationMapper):  # type: ignore[misc]
+    """Loopy's mapper to quasi-polynomials, with floors of affine expressions."""
+
+    def __init__(self, space: isl.Space, zeros: frozenset[str]) -> None:
+        super().__init__(space, zeros)
+        self.space = space
+
+    def map_floor_div(self, expr: p.FloorDiv | p.Remainder) -> isl.PwQPolynomial:
+        return isl.PwQPolynomial.from_pw_aff(pw_aff(self.space, expr))
+
+    map_remainder = map_floor_div
+
+
+@cache
+def constant(value: int) -> isl.PwQPolynomial:
+    """Return the function that is ``value`` everywhere."""
+    return isl.PwQPolynomial(f"{{ {value} }}")
+
+
+def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+    """Return the private scalars that no work-item of a group has to itself, each with the loops around its writes.
+
+    ``box = list[g, k]`` is one: its index is made of group indices and sequential loops. Where it stands in another
+    index, only the place depends on data, and the distance between lanes does not.
+
+    A scalar is uniform inside of these loops: outside of them, lanes may have left a loop at different turns. All that
+    is written to it is made of loops that are not on a local axis, of arguments that the kernel does not write, and of
+    other such scalars. A write that has a condition makes it none of these. `axes` are the hardware axes of inames.
+    """
+    written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
+    shared = frozenset(kernel.arg_dict.keys() - written)
+    loops: dict[str, frozenset[str]] = {}
+    needs: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}  # of each write what it reads, and from where
+    for instruction in kernel.instructions:
+        around = frozenset(name for name in instruction.within_inames if not axes[name].startswith("l"))
+        plain = isinstance(instruction, lp.Assignment) and not instruction.predicates
+        for name in instruction.assignee_var_names():
+            variable = kernel.temporary_variables.get(name)
+            if variable is not None and variable.shape == () and variable.address_space == lp.AddressSpace.PRIVATE:
+                reads = symbolic.get_dependencies(instruction.expression) if plain else frozenset({""})
+                needs.setdefault(name, []).append((reads - shared - around, around))
+                loops[name] = loops.get(name, frozenset()) | around
+    uniform: dict[str, frozenset[str]] = {}
+    while more := [
+        name for name in needs.keys() - uniform
+        if all(source in uniform and uniform[source] <= around for reads, around in needs[name] for source in reads)
+    ]:
+        uniform.update((name, loops[name]) for name in more)
+    return uniform
+
+# }}}

@@ -1,51 +1,41 @@
-"""The schedule of a kernel as a tree of frozen values, and the dataflow of each statement.
+"""Loopy's part: it schedules a kernel and writes its code, or refuses to; and what is refused here beside.
 
-Loopy schedules the kernel where it is not scheduled. For the dataflow (:class:`~perfmodel.counts.program.program.Step`)
-the path of every value that is read is noted, in C's order: in ``a + b + c`` two additions are above ``a`` and ``b``,
-and one is above ``c``.
+Loopy says the same thing with few types of errors and many texts, so that a kind of refusal is told by both. The texts
+are those of Loopy 2025.2.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, fields
+from math import prod
+from typing import Any, TypeAlias
 
 import islpy as isl
 import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+from loopy import diagnostic
+from loopy.check import check_bounds
+from loopy.diagnostic import LoopyError, LoopyIndexError
 from loopy.kernel import KernelState
-from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
+from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.kernel.function_interface import CallableKernel
-from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
-from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFromKernel, RunInstruction
-from loopy.symbolic import LinearSubscript
+from loopy.symbolic import IdentityMapper, LinearSubscript
+from pytools.graph import CycleError
 
-from perfmodel.counts.program.program import (
-    SHARED,
-    Act,
-    Cell,
-    DeviceKernel,
-    Index,
-    Loop,
-    Node,
-    Reading,
-    Run,
-    Step,
-    Wait,
-    Writing,
-)
-from perfmodel.counts.reading.checks.refusals import refusals, untyped
-from perfmodel.counts.reading.domains import affine_form
-from perfmodel.counts.reading.events import Scope
-from perfmodel.counts.reading.expressions import Walk
-from perfmodel.counts.reading.target.declared import Declaration
-from perfmodel.counts.reading.target.vectors import type_name
-from perfmodel.counts.reading.values import INT, Type, is_product, space_of
-from perfmodel.errors import ArgumentTypesError, IncompleteKernelError, UnboundedLoopError, UntypedArgumentsError
+from perfmodel import errors
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
+from perfmodel.errors import IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError
+from perfmodel.threads import redirected
 
-SET = isl.dim_type.set
+_ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
 
+# {{{ scheduling
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
     """Return the translation unit as one preprocessed and linearized kernel.
@@ -71,20 +61,33 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
             f"it has {len(t_unit.entrypoints)} entry points, not one",
             "name the kernel to count, with t_unit.with_entrypoints(...)",
         )
-    if names := untyped(t_unit):
+    if names := _untyped(t_unit):
         raise UntypedArgumentsError(names)
-    _refuse_unplaced(t_unit)
-    return t_unit
-
-
-def _refuse_unplaced(t_unit: lp.TranslationUnit) -> None:
-    """Raise where Loopy does not know in which memory a temporary lies, for which it has no code."""
     for temporary in t_unit.default_entrypoint.temporary_variables.values():
         if temporary.address_space is lp.auto:
             raise IncompleteKernelError(
                 f"the temporary '{temporary.name}' is never written, so that its address space is not known",
                 "add an instruction that writes it first, or make it an argument",
             )
+    return t_unit
+
+
+def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Return the unit as one kernel, in which a callee's accesses are to the caller's arrays.
+
+    Loopy makes a version of a callee for each layout of its arguments, so that inlining one may leave others.
+    """
+    while names := [
+        str(name) for name, callee in t_unit.callables_table.items()
+        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints
+    ]:
+        if t_unit.state >= KernelState.PREPROCESSED:
+            raise IncompleteKernelError(
+                f"it calls the kernel '{names[0]}' and is preprocessed already, so that the call cannot be inlined",
+                "count it before it is preprocessed",
+            )
+        t_unit = lp.inline_callable_kernel(t_unit, names[0])
+    return t_unit
 
 
 def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.TranslationUnit:
@@ -97,19 +100,19 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
     """
     if len(t_unit.entrypoints) != 1:
         return t_unit  # which `schedule` refuses
-    (entry,) = t_unit.entrypoints
-    kernel = t_unit[entry]
+    kernel = t_unit.default_entrypoint
     known = {**kernel.temporary_variables, **kernel.arg_dict}
     for name, given in dtypes.items():
         if name not in known:
-            raise ArgumentTypesError(name, "names no argument", tuple(kernel.arg_dict))
+            raise errors.ArgumentTypesError(name, "names no argument", tuple(kernel.arg_dict))
         try:
             dtype = lp.types.to_loopy_type(given)
         except Exception as error:  # NumPy and Loopy raise various ones
-            raise ArgumentTypesError(name, f"is {given!r}, which is no type", tuple(kernel.arg_dict)) from error
+            problem = f"is {given!r}, which is no type"
+            raise errors.ArgumentTypesError(name, problem, tuple(kernel.arg_dict)) from error
         if known[name].dtype not in (None, dtype):
             problem = f"is {dtype.numpy_dtype}, but the kernel says {known[name].dtype.numpy_dtype}"
-            raise ArgumentTypesError(name, problem, tuple(kernel.arg_dict))
+            raise errors.ArgumentTypesError(name, problem, tuple(kernel.arg_dict))
     new = {name: given for name, given in dtypes.items() if known[name].dtype is None}
     return t_unit.with_kernel(lp.add_dtypes(kernel, new)) if new else t_unit
 
@@ -117,10 +120,7 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
 def refuse_unbounded(domains: Iterable[isl.BasicSet]) -> None:
     """Raise unless every loop domain has finitely many points for each value of its parameters.
 
-    Parameters
-    ----------
-    domains : iterable of islpy.BasicSet
-        As a Loopy kernel has them: loops around a domain's own are parameters of it.
+    The domains are as a Loopy kernel has them: loops around a domain's own are parameters of it.
 
     Raises
     ------
@@ -139,232 +139,287 @@ give j a lower and an upper bound, such as 0 <= j < n.
     """
     for domain in domains:
         if not domain.is_bounded():
-            names = domain.get_var_names(SET)
-            raise UnboundedLoopError(
-                tuple(name for k, name in enumerate(names) if not _is_bounded(domain, k)),
-                str(domain),
-            )
+            names = domain.get_var_names(isl.dim_type.set)
+            unbounded = tuple(name for k, name in enumerate(names) if not _line(domain, k).is_bounded())
+            raise errors.UnboundedLoopError(unbounded, str(domain))
 
 
-def _is_bounded(domain: isl.BasicSet, position: int) -> bool:
-    behind = domain.dim(SET) - position - 1
-    line = domain.project_out(SET, position + 1, behind).project_out(SET, 0, position)
-    return bool(line.is_bounded())
+def _line(domain: isl.BasicSet, position: int) -> isl.BasicSet:
+    """Return the projection onto one loop."""
+    behind = domain.dim(isl.dim_type.set) - position - 1
+    return domain.project_out(isl.dim_type.set, position + 1, behind).project_out(isl.dim_type.set, 0, position)
 
 
-def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the unit as one kernel, in which a callee's accesses are to the caller's arrays.
+def unknown_statistics(
+    t_unit: lp.TranslationUnit, scheduled: Callable[[], lp.TranslationUnit], keys: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the keys of statistics that name a loop, a variable or an array that the kernel does not have.
 
-    Loopy makes a version of a callee for each layout of its arguments, so that inlining one may leave others.
+    ``scheduled`` is called only where the kernel itself does not have a name: scheduling makes loops of its own.
     """
-    while callees := _callees(t_unit):
-        if t_unit.state >= KernelState.PREPROCESSED:
-            raise IncompleteKernelError(
-                f"it calls the kernel '{callees[0]}' and is preprocessed already, so that the call cannot be inlined",
-                "count it before it is preprocessed",
-            )
-        t_unit = lp.inline_callable_kernel(t_unit, callees[0])
-    return t_unit
+    unknown = _unknown_in(t_unit, keys)
+    return _unknown_in(scheduled(), unknown) if unknown else ()
 
 
-def _callees(t_unit: lp.TranslationUnit) -> list[str]:
-    return [
-        str(name) for name, callee in t_unit.callables_table.items()
-        if isinstance(callee, CallableKernel) and name not in t_unit.entrypoints
-    ]
+def _unknown_in(t_unit: lp.TranslationUnit, keys: Iterable[str]) -> tuple[str, ...]:
+    known: set[str] = set()
+    for entry in t_unit.entrypoints:
+        kernel = t_unit[entry]
+        known |= {*kernel.all_inames(), *kernel.arg_dict, *kernel.temporary_variables, *kernel.substitutions}
+    return tuple(key for key in keys if not ({key} if key.isidentifier() else set(_ARRAY.findall(key))) <= known)
 
+# }}}
 
-def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
-    """Return the nodes at the top of a scheduled kernel: launches, perhaps in host loops."""
-    nodes, _ = _block(kernel.linearization, 0)
-    return nodes
+# {{{ Loopy's refusals: the reason in one line, and the advice that fits
 
+@dataclass(frozen=True)
+class Refusal:
+    """A kind of refusal: the type of Loopy's error, what its text holds, and what helps.
 
-def _block(items: Sequence[Any], start: int) -> tuple[tuple[Node, ...], int]:
-    nodes: list[Node] = []
-    position = start
-    while position < len(items):
-        item = items[position]
-        if isinstance(item, (LeaveLoop, ReturnFromKernel)):
-            return tuple(nodes), position + 1
-        if isinstance(item, EnterLoop):
-            body, position = _block(items, position + 1)
-            nodes.append(Loop(item.iname, body))
-            continue
-        if isinstance(item, CallKernel):
-            body, position = _block(items, position + 1)
-            nodes.append(DeviceKernel(item.kernel_name, body))
-            continue
-        if isinstance(item, RunInstruction):
-            nodes.append(Run(item.insn_id))
-        elif isinstance(item, Barrier):
-            nodes.append(Wait(item.synchronization_kind))
-        position += 1
-    return tuple(nodes), position
-
-
-Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
-
-
-@dataclass
-class PathWalk(Walk):
-    """The walk over an instruction that also notes each value's path to the result.
-
-    Attributes
-    ----------
-    leaves : list
-        The values read so far.
-    frames : list of list of int
-        For each expression being walked, how many leaves there were before it and before each of
-        its operands.
-    writings : list of Writing
-        What is assigned.
-    touched : list of Act
-        The accesses to global and local memory.
+    ``reason`` says in words what Loopy only hints at; ``{0}`` is Loopy's text, ``{1}`` the first group of ``holds``.
     """
 
-    leaves: list[Leaf] = field(default_factory=list)
-    frames: list[list[int]] = field(default_factory=lambda: [[0]])
-    writings: list[Writing] = field(default_factory=list)
-    touched: list[Act] = field(default_factory=list)
+    error: type[Exception]
+    holds: str  # regular expression
+    advice: str
+    reason: str = "{0}"
 
-    def rec(self, expr: Any, scope: Scope) -> Any:
-        """Walk an expression; operations noted meanwhile are above the leaves in it."""
-        if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
-            return Walk.__call__(self, expr, scope)
-        frames, start = self.frames, len(self.leaves)
-        frames[-1].append(start)
-        frames.append([start])
-        dtype = Walk.__call__(self, expr, scope)
-        frames.pop()
-        return dtype
 
-    def note(
-        self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True
-    ) -> bool:
-        """Record operations; those on the parts of a complex value are one deep for each kind."""
-        noted = super().note(dtype, kind, scope, amount, per_lane)
-        if noted:
-            self.extend(self.frames[-1][0], (type_name(dtype), kind))
-        return noted
+TYPES = "give the variable that it names a type, with loopy.add_dtypes"
+ORDER = """let all instructions agree on the order of their loops: change loopy.prioritize_loops or the dependences, or
+give an instruction loops of its own with loopy.duplicate_inames"""
+LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it with loopy.fix_parameters"
+#: The first kind that fits is taken.
+REFUSALS: tuple[Refusal, ...] = (
+    Refusal(LoopyIndexError, "out-of-bounds", "mend the index, the array's shape, or the assumptions on the sizes"),
+    Refusal(
+        diagnostic.DependencyCycleFound, "", "remove a dependence from the cycle", "the dependences of {0} form a cycle"
+    ),
+    Refusal(CycleError, "", ORDER, "the order of loops or instructions contradicts itself at {0}"),
+    Refusal(
+        diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)",
+        "declare it as an argument or a temporary, or mend its name", "nothing is called '{1}'",
+    ),
+    Refusal(diagnostic.TypeInferenceFailure, "", TYPES),
+    Refusal(LoopyError, "could not determine type of", TYPES),
+    Refusal(
+        LoopyError, r"(Unknown function '.*?')",
+        "use a function of Loopy's target, or add it with loopy.register_callable", "{1}",
+    ),
+    Refusal(
+        diagnostic.VariableAccessNotOrdered, r"(No dependency relationship found .*?)\. Either",
+        "let one of the two depend on the other, as with {{dep=...}}", "{1}",
+    ),
+    Refusal(
+        diagnostic.MissingDefinitionError, "",
+        "add an instruction that writes the variable first, or a dependence on it",
+    ),
+    Refusal(
+        diagnostic.MissingBarrierError, r"(Dependency .*? barrier)",
+        "add that barrier between the two instructions, or make them independent", "{1}",
+    ),
+    Refusal(LoopyError, r"(Kernel does not have a schedulable iname nesting)", ORDER, "{1}"),
+    Refusal(RuntimeError, "no valid schedules found", ORDER, "no order of its loops and instructions was found"),
+    Refusal(EOFError, "", ORDER, "no order of its loops and instructions was found"),  # it asks the user for a hint
+    Refusal(LoopyError, "has multiple inames tagged", "tag all but one of these inames with other axes"),
+    Refusal(
+        LoopyError, r"(instruction '.*' does not use all \w+ hw axes .*?\))",
+        "let it run along these axes too, as loopy.add_inames_for_unused_hw_axes does", "{1}",
+    ),
+    Refusal(
+        LoopyError, r"axis \d+ unused",
+        "let every instruction run along this axis, or number the axes of each launch from 0",
+    ),
+    Refusal(LoopyError, "wrong number of indices", "give one index for each axis of the array"),
+    Refusal(LoopyError, "data-dependent parameter", "make the loop sequential, or let sizes bound it"),
+    Refusal(diagnostic.StaticValueFindingError, "", LENGTH),
+    Refusal(isl.Error, "unbounded optimum", LENGTH, "a loop that is unrolled or vectorised has no constant length"),
+    Refusal(LoopyError, "depends on non-argument", "make each size in it an integer argument of the kernel"),
+    Refusal(LoopyError, "Non-integral array indices", "use integers as indices"),
+)
 
-    def extend(self, start: int, act: Act) -> None:
-        """Put an act above all leaves from ``start`` on."""
-        for leaf in self.leaves[start:]:
-            leaf[2].append(act)
 
-    def access(
-        self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
-    ) -> Type[Any]:
-        """Record an access; a load is above the values in its index."""
-        start = len(self.leaves)
-        dtype = super().access(array, indices, direction, scope, member)
-        space = _space(self.kernel, array)
-        if space is None:
-            return dtype
-        path = [(space, direction)] if space in SHARED else []
-        self.touched += path
-        cell = tuple([_index(self.kernel, index) for index in indices])
-        if direction == "store":
-            self.writings.append(Writing(array, cell, space))
-            return dtype
-        for act in path:
-            self.extend(start, act)
-        self.leaves.append((array, cell, path))
-        return dtype
+@contextmanager
+def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
+    """Turn whatever Loopy raises on a kernel into an error of one line.
 
-    def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Turn products and the additions that they meet into ``madd`` on the paths too.
+    Where Loopy fails it prints the whole kernel, and its scheduler asks the user for a hint: neither is let through.
 
-        A product is joined to its own addition; the first term has none, and takes the first
-        addition of a term that is no product.
-        """
-        if not super().join_products(terms, before, scope):
-            return False
-        starts = [*self.frames[-1][1:], len(self.leaves)]
-        products = [is_product(self.kernel, term) for term in terms]
-        free = products.index(False) if products[0] and not all(products) else 0
-        joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
-        for k, product in enumerate(products):
-            gone = product and (k > 0 or free > 0)
-            above = range(max(k, 1), len(terms))
-            for _, _, path in self.leaves[starts[k]:starts[k + 1]]:
-                own = path[:-len(above)]
-                if gone and own and own[-1][1] == "mul":
-                    del own[-1]
-                additions = zip(above, path[-len(above):], strict=True)
-                path[:] = own + [(act[0], "madd") if joined[j] else act for j, act in additions]
-        return True
+    Raises
+    ------
+    IncompleteKernelError
+        Loopy raised something else than a warning.
+    """
+    try:
+        with redirected(stdin=io.StringIO(), stdout=io.StringIO()):
+            yield
+    except (errors.PerfModelError, Warning):
+        raise
+    except Exception as error:  # Loopy refuses with errors of its own, of Python, of islpy and of pytools
+        raise refusal(t_unit, error) from error
 
-    def step(self, instruction: MultiAssignmentBase) -> Step:
-        """Return the statement of the walk; it waits for its guards too."""
-        acts = Counter[Act]()
-        for event in self.operations:
-            acts[event.dtype, event.kind] += event.amount
-        acts.update(self.touched)
-        leaves = self.leaves
-        for guard in sorted(instruction.predicates, key=str):
-            test = PathWalk(self.kernel, self.callables)
-            test.rec(guard, Scope(INT, in_test=True))
-            leaves = leaves + test.leaves
-        readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
-        return Step(
-            instruction.id, tuple(readings), tuple(self.writings), tuple(acts.items()), bool(instruction.predicates)
+
+def refusal(t_unit: lp.TranslationUnit, error: Exception) -> IncompleteKernelError:
+    """Return the error to raise where Loopy refuses a kernel: its reason in one line, and what helps against that."""
+    names = _untyped(t_unit) if isinstance(error, diagnostic.TypeInferenceFailure) else ()
+    if names:
+        return UntypedArgumentsError(names)
+    text = " ".join(str(error).split()) or type(error).__name__
+    for kind in REFUSALS:
+        match = re.search(kind.holds, text) if isinstance(error, kind.error) else None
+        if match:
+            reason, advice = (words.format(text, *match.groups()) for words in (kind.reason, kind.advice))
+            return IncompleteKernelError(reason, " ".join(advice.split()))
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return IncompleteKernelError(first if " " in first else f"{type(error).__name__} {first}".strip())
+
+
+def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
+    """Return the arguments that have no type."""
+    kernels = [t_unit[entry] for entry in sorted(t_unit.entrypoints)]
+    return tuple(argument.name for kernel in kernels for argument in kernel.args if argument.dtype is None)
+
+# }}}
+
+# {{{ whether a kernel can be built
+
+Refused: TypeAlias = IncompleteKernelError | OutOfBoundsError
+KINDS: Mapping[str, Callable[..., Refused]] = {
+    kind.__name__: kind for kind in (IncompleteKernelError, OutOfBoundsError, UntypedArgumentsError)
+}
+
+
+@dataclass(frozen=True)
+class BuildCheck:
+    """The result of a check, which the cache keeps: why the kernel cannot be built; None where it can."""
+
+    refusal: Refused | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-able dictionary."""
+        if self.refusal is None:
+            return {"refusal": None}
+        given = {member.name: getattr(self.refusal, member.name) for member in fields(self.refusal) if member.init}
+        return {"refusal": type(self.refusal).__name__, **given}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> BuildCheck:
+        """Read what :meth:`to_json` wrote."""
+        given = {key: tuple(value) if isinstance(value, list) else value for key, value in document.items()}
+        kind: Any = given.pop("refusal")
+        return cls(None if kind is None else KINDS[kind](**given))
+
+    def refuse(self) -> None:
+        """Raise the refusal, if there is one."""
+        if self.refusal is not None:
+            raise _fresh(self.refusal)
+
+
+def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
+    """Return whether Loopy writes code for a kernel, and whether that code stays inside of its arrays.
+
+    ``scheduled`` is called for the kernel, as it is scheduled; it may raise Loopy's refusal.
+    """
+    try:
+        t_unit = scheduled()
+        with refusals(t_unit):
+            lp.generate_code_v2(t_unit)
+        refuse_outside(t_unit)
+    except (IncompleteKernelError, OutOfBoundsError) as error:
+        return BuildCheck(_fresh(error))
+    return BuildCheck()
+
+
+def _fresh(error: Refused) -> Refused:
+    """Return a copy without the traceback of whoever raised it before, which a copy has where Dask is imported."""
+    return copy(error).with_traceback(None)
+
+
+def refuse_outside(t_unit: lp.TranslationUnit) -> None:
+    r"""Raise unless every access lies inside of its array at all sizes that the assumptions admit.
+
+    Loopy compares each index with the array's shape, axis by axis. But the code declares as many cells of a temporary
+    as its shape has, and addresses them by its strides: 32 rows of 32 columns at stride 33 reach past their 32*32
+    cells. So Loopy makes its check here once more, of a kernel in which arrays have the one axis that the code gives
+    them: an access at index :math:`x` to an array with strides :math:`s` of :math:`N` declared cells must have
+    :math:`0 \le \sum_k s_k x_k < N` wherever it is executed. What isl cannot decide passes: indices that depend on data
+    or are no affine functions, strides and declarations that depend on sizes, and sets that take too much work.
+
+    The unit is preprocessed, with one entry point. Nothing is checked where its option
+    ``enforce_array_accesses_within_bounds`` is off.
+
+    Raises
+    ------
+    OutOfBoundsError
+        An access lies outside.
+    """
+    kernel = t_unit.default_entrypoint
+    if kernel.options.enforce_array_accesses_within_bounds is not True:
+        return
+    cells = {array.name: _declared_cells(array) for array in (*kernel.temporary_variables.values(), *kernel.args)}
+    known = {name: size for name, size in cells.items() if size is not None}
+    try:
+        with limited(OPERATIONS):
+            check_bounds(t_unit.with_kernel(_Flat(kernel, known).kernel()))
+    except LoopyIndexError as error:
+        access, instruction = re.findall("'(.*?)'", str(error))[:2]
+        name = access.partition("[")[0]
+        if name not in known:  # a whole shape, which Loopy checks as it schedules; here the user had scheduled it
+            raise refusal(t_unit, error) from error
+        raise OutOfBoundsError(access, instruction, known[name]) from error
+    except (BudgetSpentError, LoopyError):
+        return
+
+
+def _declared_cells(array: Any) -> int | None:
+    """Return the cells that the code declares for an array with constant strides; None where they are not known."""
+    shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
+    if not tags or not isinstance(shape, tuple) or not all(
+        isinstance(tag, FixedStrideArrayDimTag) and isinstance(tag.stride, (int, np.integer)) for tag in tags
+    ):
+        return None
+    shape = getattr(array, "storage_shape", None) or shape
+    if not all(isinstance(extent, (int, np.integer)) for extent in shape):
+        return None
+    if isinstance(array, lp.TemporaryVariable):
+        return prod(map(int, shape))
+    return 1 + sum((int(extent) - 1) * int(tag.stride) for extent, tag in zip(shape, tags, strict=True))
+
+
+class _Flat(IdentityMapper):  # type: ignore[misc]
+    """Rewrites a kernel so that the arrays with these numbers of cells have one axis."""
+
+    def __init__(self, kernel: lp.LoopKernel, cells: dict[str, int]) -> None:
+        super().__init__()
+        self.whole, self.cells = kernel, cells
+
+    def kernel(self) -> lp.LoopKernel:
+        """Return the kernel with the accesses and declarations of these arrays rewritten."""
+        return self.whole.copy(
+            instructions=[insn.with_transformed_expressions(self) for insn in self.whole.instructions],
+            temporary_variables={name: self.array(array) for name, array in self.whole.temporary_variables.items()},
+            args=[self.array(array) for array in self.whole.args],
         )
 
+    def array(self, array: Any) -> Any:
+        if array.name not in self.cells:
+            return array
+        changes = {"storage_shape": None, "base_indices": (0,)} if isinstance(array, lp.TemporaryVariable) else {}
+        return array.copy(
+            shape=(self.cells[array.name],), dim_tags=(FixedStrideArrayDimTag(1),), dim_names=None, **changes
+        )
 
-def opaque_step(kernel: lp.LoopKernel, instruction: CInstruction, declared: Declaration) -> Step:
-    """Return a C instruction as a statement whose declared operations wait for one another."""
-    names = {*kernel.temporary_variables, *kernel.arg_dict}
-    path = tuple(act for act, amount in declared.operations.items() for _ in range(amount))
-    acts = Counter[Act](dict(declared.operations))
-    for event in declared.accesses:
-        space = _space(kernel, event.array)
-        if space in SHARED:
-            acts[str(space), event.direction] += 1
-    written = sorted(instruction.assignee_var_names())
-    return Step(
-        instruction.id,
-        tuple(
-            Reading(name, (), path)
-            for name in sorted(instruction.read_dependency_names() & names) if _space(kernel, name)
-        ),
-        tuple(Writing(name, (), _space(kernel, name) or "private") for name in written),
-        tuple(acts.items()), bool(instruction.predicates),
-    )
+    def map_subscript(self, expr: p.Subscript) -> Any:
+        indices = tuple(self.rec(index) for index in expr.index_tuple)
+        if expr.aggregate.name in self.cells:
+            tags = self.whole.get_var_descriptor(expr.aggregate.name).dim_tags
+            parts = (p.flattened_product((tag.stride, index)) for tag, index in zip(tags, indices, strict=True))
+            indices = (p.flattened_sum(parts),)
+        return p.Subscript(expr.aggregate, indices)
 
+    def map_linear_subscript(self, expr: LinearSubscript) -> Any:
+        if expr.aggregate.name in self.cells:
+            return p.Subscript(expr.aggregate, (self.rec(expr.index),))
+        return super().map_linear_subscript(expr)
 
-def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the inames of loops that are unrolled, or are lanes of a vector.
-
-    So is a loop of one iteration: Loopy writes no loop for it.
-    """
-    return tuple(sorted(
-        name for name in kernel.all_inames()
-        if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag)) or _runs_once(kernel, name)
-    ))
-
-
-def _runs_once(kernel: lp.LoopKernel, name: str) -> bool:
-    """Whether a sequential loop has one iteration at all sizes."""
-    if kernel.iname_tags_of_type(name, HardwareConcurrentTag):
-        return False
-    bounds = kernel.get_iname_bounds(name)
-    return bool(bounds.lower_bound_pw_aff.is_equal(bounds.upper_bound_pw_aff))
-
-
-def _space(kernel: lp.LoopKernel, name: str) -> str | None:
-    """Return the space of an array or temporary; None for an argument passed by value."""
-    variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
-    return None if isinstance(variable, lp.ValueArg) else space_of(variable)
-
-
-def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
-    """Return an index as an affine form, None where data or products of names are in it."""
-    form = None if isinstance(expr, LinearSubscript) else affine_form(expr)
-    if form is None:
-        return None
-    constant = form.pop("", 0)
-    if any(name in kernel.temporary_variables for name in form):
-        return None
-    return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
+# }}}

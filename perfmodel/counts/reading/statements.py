@@ -1,9 +1,14 @@
-"""From a scheduled Loopy kernel to a Program: what instructions execute, by the domain at whose points they do."""
+"""From a scheduled Loopy kernel to a Program: launches, and what instructions execute at the points of which domain.
+
+Hardware ids begin at 0: where an iname on a hardware axis begins elsewhere, :func:`from_zero` moves it, as the
+generated code does.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -11,66 +16,56 @@ from typing import Any, NamedTuple
 
 import islpy as isl
 import loopy as lp
+import pymbolic.primitives as p
+from constantdict import constantdict
 from loopy.codegen.loop import get_slab_decomposition
 from loopy.diagnostic import LoopyError
+from loopy.kernel.function_interface import CallableKernel
 from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
+from loopy.kernel.tools import get_hw_axis_base_for_codegen
 from loopy.match import parse_match
-from loopy.symbolic import get_dependencies
+from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFromKernel, RunInstruction
+from loopy.symbolic import SubstitutionMapper, aff_to_expr, get_dependencies
 from pytools.lex import ParseError
 
-from perfmodel.counts.program.program import (
-    Access,
-    BarrierSite,
-    Dataflow,
-    DeviceKernel,
-    Domain,
-    Launch,
-    Loop,
-    Node,
-    Operation,
-    Place,
-    Program,
-    Run,
-    Statement,
-    Step,
-    has_barrier,
-    instructions_in,
-)
-from perfmodel.counts.reading.checks.refusals import refusal
+from perfmodel.counts.program import program
+from perfmodel.counts.program.program import DeviceKernel, Domain, Launch, Loop, Node, Place, Run
 from perfmodel.counts.reading.domains import Domains, Statistics
-from perfmodel.counts.reading.events import Condition, Options, Scope
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
-from perfmodel.counts.reading.lanes import from_zero, grid_and_group
-from perfmodel.counts.reading.schedule import PathWalk, opaque_step, schedule_tree, unrolled_inames
-from perfmodel.counts.reading.target.declared import Declared, declaration
-from perfmodel.counts.reading.target.vectorised import vectorised
-from perfmodel.counts.reading.values import INT
-from perfmodel.errors import PartError
+from perfmodel.counts.reading.instructions import Declared, PathWalk, declaration, unrolled_inames, vectorised
+from perfmodel.counts.reading.schedule import refusal
+from perfmodel.counts.reading.values import INT, Condition, Options, Scope
+from perfmodel.errors import NotCountableError, PartError
 
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
 Executed = tuple[Domain, Place, str]  # where the instances of a statement are, in sets and in the schedule
+Loops = tuple[str, ...]  # sequential inames, outermost first
+Tests = frozenset[Any]  # predicates
+
+
+def extract(
+    t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
+) -> program.Program:
+    """Return what a scheduled kernel with one entry point executes.
+
+    Raises
+    ------
+    IncompleteKernelError
+        Loopy finds the kernel wrong, for example because a hardware axis is left out.
+    """
+    try:
+        return _Extraction(t_unit, statistics, declared, options).walk()
+    except LoopyError as error:
+        raise refusal(t_unit, error) from error
 
 
 class Statements:
-    """The operations, accesses and dataflow of one kernel, added launch by launch.
-
-    Parameters
-    ----------
-    kernel : loopy.LoopKernel
-        A scheduled kernel.
-    callables : mapping
-        The functions of its translation unit.
-    domains : Domains
-        The domains of the kernel.
-    declared : mapping of str to mapping
-        What the instructions do whose code is opaque.
-    options : Options
-        What to count beside the default.
-    """
+    """The operations, accesses and dataflow of one kernel, added launch by launch."""
 
     def __init__(
-        self, kernel: lp.LoopKernel, callables: Mapping[Any, Any], domains: Domains,
-        declared: Declared, options: Options,
+        self, kernel: lp.LoopKernel, callables: Mapping[Any, Any], domains: Domains, declared: Declared,
+        options: Options,
     ) -> None:
         self.kernel, self.callables, self.domains = kernel, callables, domains
         self.declared, self.options = declared, options
@@ -78,10 +73,10 @@ class Statements:
         self.launch, self.width = -1, 1  # the present launch, and its extent along local axis 0
         self.place: Place = ()  # where the walk is, and in which instruction; "" in a test
         self.instruction = ""
-        self.found: dict[Executed, None] = {}
+        self.order: dict[Executed, None] = {}
         self.operations: dict[Executed, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
-        self.accesses: dict[Executed, list[Access]] = defaultdict(list)
-        self.steps: list[Step] = []
+        self.accesses: dict[Executed, list[program.Access]] = defaultdict(list)
+        self.steps: list[program.Step] = []
         self.selected = instructions_within(kernel, options.within)
         self.tags: set[str] = set()  # of all accesses to memory
 
@@ -90,7 +85,7 @@ class Statements:
         self.launch += 1
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
-    def collected(self) -> tuple[Statement, ...]:
+    def collected(self) -> tuple[program.Statement, ...]:
         """Return what was added.
 
         Raises
@@ -102,17 +97,12 @@ class Statements:
             if tag not in self.tags:
                 raise PartError("access_tags", tag, "is on no access", tuple(sorted(self.tags)), "access tags")
         return tuple(
-            Statement(
-                key[0],
-                tuple(Operation(*kind, amount) for kind, amount in self.operations[key].items()),
+            program.Statement(
+                key[0], tuple(program.Operation(*kind, amount) for kind, amount in self.operations[key].items()),
                 tuple(self.accesses[key]), *key[1:],
             )
-            for key in self.found
+            for key in self.order
         )
-
-    def counts_some(self, node: Node) -> bool:
-        """Whether an instruction below a node of the schedule is to be counted."""
-        return self.selected is None or not self.selected.isdisjoint(instructions_in(node))
 
     def add_test(
         self, test: Any, inames: Iterable[str], place: Place, passed: Iterable[Any] = (), shared: bool = False
@@ -125,9 +115,8 @@ class Statements:
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
         walk = Walk(self.kernel, self.callables, options)
         walk.rec(test, Scope(INT, in_test=True))
-        self._record(
-            walk, inames, tuple((before, True) for before in passed), partial(self.domains.at_test, shared=shared)
-        )
+        conditions = tuple((before, True) for before in passed)
+        self._record(walk, inames, conditions, partial(self.domains.at_test, shared=shared))
 
     def add_instruction(self, identifier: str, place: Place) -> None:
         """Add the execution of an instruction, unless it is not to be counted."""
@@ -146,42 +135,42 @@ class Statements:
                 if part == 0:
                     self.steps.append(walk.step(instruction))
 
-    def executed(self, domain: Domain) -> Executed:
+    def _executed(self, domain: Domain) -> Executed:
         """Return where the walk is, and in which instances; statements keep this order."""
         key = (domain, self.place, self.instruction)
-        self.found.setdefault(key)
+        self.order.setdefault(key)
         return key
 
     def _add_opaque(self, instruction: CInstruction, conditions: tuple[Condition, ...]) -> None:
-        found = declaration(self.kernel, instruction, self.declared, conditions)
+        execution = declaration(self.kernel, instruction, self.declared, conditions)
         domain = self.domains.domain(self.launch, instruction.within_inames, conditions)
-        for key, amount in found.operations.items():
-            self.operations[self.executed(domain)][key] += amount
+        for key, amount in execution.operations.items():
+            self.operations[self._executed(domain)][key] += amount
         assumed = f"the accesses of the C instruction '{instruction.id}' are assumed"
-        reached = domain if found.exact else replace(domain, exact=False, reasons=(*domain.reasons, assumed))
-        for event in () if self.options.access_tags else found.accesses:  # which bear no tags
-            self.accesses[self.executed(reached)].append(self.indexing.access(event, domain, self.width))
-        self.steps.append(opaque_step(self.kernel, instruction, found))
+        reached = domain if execution.exact else replace(domain, exact=False, reasons=(*domain.reasons, assumed))
+        for event in () if self.options.access_tags else execution.accesses:  # which bear no tags
+            self.accesses[self._executed(reached)].append(self.indexing.access(event, domain, self.width))
+        self.steps.append(execution.step(self.kernel, instruction))
 
     def _record(
-        self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain],
+        self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain]
     ) -> None:
-        """Add what a walk found; a vectorised access, or an operation on no lane's value, is executed once.
+        """Add the events of a walk; a vectorised access, or an operation on no lane's value, is executed once.
 
         ``where`` gives the domain in a launch, in a nest of inames and under conditions.
         """
         names = frozenset(inames)
         once = names - {walk.vector_iname}
-        for event in walk.operations:
-            around = names if event.per_lane else once
-            domain = where(self.launch, around, (*conditions, *event.conditions))
-            self.operations[self.executed(domain)][event.dtype, event.kind] += event.amount
-        for reached in walk.accesses:
-            self.tags |= reached.tags
-            if self.options.access_tags and not reached.tags.intersection(self.options.access_tags):
+        for operation in walk.operations:
+            around = names if operation.per_lane else once
+            domain = where(self.launch, around, (*conditions, *operation.conditions))
+            self.operations[self._executed(domain)][operation.dtype, operation.kind] += operation.amount
+        for access in walk.accesses:
+            self.tags |= access.tags
+            if self.options.access_tags and not access.tags.intersection(self.options.access_tags):
                 continue
-            domain = where(self.launch, once, (*conditions, *reached.conditions))
-            self.accesses[self.executed(domain)].append(self.indexing.access(reached, domain, self.width))
+            domain = where(self.launch, once, (*conditions, *access.conditions))
+            self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
 
 
 def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | None:
@@ -200,15 +189,34 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
     except (LoopyError, ParseError) as error:
         reason = " ".join(str(error).split())
         raise PartError("within", within, f"is no match expression of Loopy's ({reason})", identifiers) from error
-    found = frozenset(instruction.id for instruction in kernel.instructions if match(kernel, instruction))
-    if not found:
+    selected = frozenset(instruction.id for instruction in kernel.instructions if match(kernel, instruction))
+    if not selected:
         raise PartError("within", within, "matches no instruction", identifiers)
-    return found
+    return selected
 
 
-SET = isl.dim_type.set
-Loops = tuple[str, ...]  # sequential inames, outermost first
-Tests = frozenset[Any]  # predicates
+# {{{ the schedule
+
+def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
+    """Return the nodes at the top of a scheduled kernel: launches, perhaps in host loops."""
+    return _nodes(iter(kernel.linearization))
+
+
+def _nodes(items: Iterator[Any]) -> tuple[Node, ...]:
+    """Return the siblings up to the end of the loop or of the launch around them."""
+    nodes: list[Node] = []
+    for item in items:
+        if isinstance(item, (LeaveLoop, ReturnFromKernel)):
+            break
+        if isinstance(item, EnterLoop):
+            nodes.append(Loop(item.iname, _nodes(items)))
+        elif isinstance(item, CallKernel):
+            nodes.append(DeviceKernel(item.kernel_name, _nodes(items)))
+        elif isinstance(item, RunInstruction):
+            nodes.append(Run(item.insn_id))
+        elif isinstance(item, Barrier):
+            nodes.append(program.Wait(item.synchronization_kind))
+    return tuple(nodes)
 
 
 class _Block(NamedTuple):
@@ -224,72 +232,46 @@ class _Block(NamedTuple):
     around: Place | None
 
 
-def extract(
-    t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
-) -> Program:
-    """Return what the scheduled kernel executes.
-
-    Parameters
-    ----------
-    t_unit : loopy.TranslationUnit
-        Linearized, with one entry point.
-    statistics : mapping of str to Fraction
-        Mean trip counts and probabilities.
-    declared : mapping of str to mapping
-        What the instructions do whose code is opaque.
-    options : Options
-        What to count beside the default.
-
-    Raises
-    ------
-    IncompleteKernelError
-        Loopy finds the kernel wrong, for example because a hardware axis is left out.
-    """
-    try:
-        return _Extraction(t_unit, statistics, declared, options).program()
-    except LoopyError as error:
-        raise refusal(t_unit, error) from error
-
-
 class _Extraction:
     """Walks the schedule of one kernel and collects launches, statements and barriers."""
 
     def __init__(
-        self, t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared,
-        options: Options,
+        self, t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
     ) -> None:
-        (entry,) = t_unit.entrypoints
-        self.kernel = t_unit[entry]
-        self.callables = t_unit.callables_table
+        self.kernel, self.callables = t_unit.default_entrypoint, t_unit.callables_table
         self.domains = Domains(self.kernel, statistics)
         moved = from_zero(self.domains)
         if moved is not self.kernel:
             self.kernel, self.domains = moved, Domains(moved, statistics)
         self.statements = Statements(self.kernel, self.callables, self.domains, declared, options)
         self.launches: list[Launch] = []
-        self.barriers: list[BarrierSite] = []
+        self.barriers: list[program.BarrierSite] = []
         self.guarded = any(instruction.predicates for instruction in self.kernel.instructions)
         self.on_host: tuple[Condition, ...] = ()  # around the present launch
         self.copies = 1  # of the present device kernel's body, one for each slab of its hardware axes
 
-    def program(self) -> Program:
+    def walk(self) -> program.Program:
+        """Walk the whole schedule."""
         schedule = schedule_tree(self.kernel)
         self.walk_block(schedule, (), frozenset(), None)
         self.domains.refuse_unknown()
         hardware = sorted(name for name, axis in self.domains.axes.items() if axis)
-        return Program(
+        return program.Program(
             self.kernel.name, self.domains.parameters, self.domains.assumptions,
             tuple(self.launches), self.statements.collected(), tuple(self.barriers), schedule,
-            Dataflow(tuple(self.statements.steps), unrolled_inames(self.kernel), tuple(hardware)),
+            program.Dataflow(tuple(self.statements.steps), unrolled_inames(self.kernel), tuple(hardware)),
         )
 
     def walk_device(self, node: DeviceKernel, loops: Loops, tested: Tests) -> None:
-        grid, group = grid_and_group(self.domains, self.callables, frozenset(instructions_in(node)))
+        grid, group = grid_and_group(self.domains, self.callables, frozenset(program.instructions_in(node)))
         self.on_host = tuple((test, True) for test in sorted(tested, key=repr))
         repeats = self.domains.domain(len(self.launches), loops, self.on_host).points
         self.launches.append(Launch(node.name, group, grid, repeats))
         self.statements.begin(self.launches[-1])
-        self.copies = self.slabs(node)
+        # Loopy repeats the code for each slab of a hardware axis: slabs have guards of their own, barriers have none.
+        increments = self.kernel.iname_slab_increments
+        cut = [name for name in self.inames_in(node) if self.domains.axes[name] and any(increments.get(name, ()))]
+        self.copies = prod(len(get_slab_decomposition(self.kernel, name)) for name in cut)
         self.walk_block(node.body, loops, tested, ())
 
     def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: Tests, around: Place | None) -> None:
@@ -341,9 +323,10 @@ class _Extraction:
 
     def required(self, node: Node, inner: Set[str]) -> Tests:
         """Return the predicates of all instructions below that can be tested outside of the inames ``inner``."""
-        if not self.guarded or has_barrier(node):
+        if not self.guarded or program.has_barrier(node):
             return frozenset()
-        shared = frozenset.intersection(*(self.kernel.id_to_insn[key].predicates for key in instructions_in(node)))
+        instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]
+        shared = frozenset.intersection(*(instruction.predicates for instruction in instructions))
         return frozenset(test for test in shared if get_dependencies(test).isdisjoint(inner))
 
     def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests, unsure: Tests) -> None:
@@ -353,7 +336,8 @@ class _Extraction:
         """
         if not made or block.around is None:
             return
-        if not any(self.statements.counts_some(block.nodes[position]) for position in group):
+        below = {identifier for position in group for identifier in program.instructions_in(block.nodes[position])}
+        if self.statements.selected is not None and self.statements.selected.isdisjoint(below):
             return
         used = [block.inames[position] for position in group]
         inames = {name for name in frozenset.intersection(*used) if self.domains.axes[name]}
@@ -366,41 +350,176 @@ class _Extraction:
 
     def inames_in(self, node: Node) -> frozenset[str]:
         """Return the inames of the instructions below a node."""
-        return frozenset(name for key in instructions_in(node) for name in self.kernel.id_to_insn[key].within_inames)
+        instructions = program.instructions_in(node)
+        return frozenset(name for key in instructions for name in self.kernel.id_to_insn[key].within_inames)
 
     def add_barrier(self, scope: str, siblings: tuple[Node, ...], loops: Loops) -> None:
         """Record a barrier, which each group meets in each iteration of the loops around it."""
         launch = len(self.launches) - 1
-        around = {
-            name
-            for node in siblings for identifier in instructions_in(node)
-            for name in self.kernel.id_to_insn[identifier].within_inames
-            if self.domains.axes[name].startswith("g")
-        }
+        inames = frozenset[str]().union(*map(self.inames_in, siblings))
+        around = {name for name in inames if self.domains.axes[name].startswith("g")}
         alone = self.domains.domain(launch, loops, self.on_host)
         points, axes = alone.points, alone.axes
         joint = self.domains.domain(launch, {*loops, *around}, self.on_host)
-        if loops and around and not _independent(joint.points, alone.points):
+        if loops and around and not _is_product(joint.points, alone.points):
             points, axes = joint.points, joint.axes
         factor = alone.factor * self.copies
-        self.barriers.append(BarrierSite(launch, scope, points, axes, factor, alone.exact, alone.reasons))
-
-    def slabs(self, node: DeviceKernel) -> int:
-        """Return how often Loopy repeats a device kernel's code: slabs have guards of their own, barriers have none."""
-        increments = self.kernel.iname_slab_increments
-        around = {name for key in instructions_in(node) for name in self.kernel.id_to_insn[key].within_inames}
-        cut = [name for name in around if self.domains.axes[name] and any(increments.get(name, ()))]
-        return prod(len(get_slab_decomposition(self.kernel, name)) for name in cut)
+        self.barriers.append(program.BarrierSite(launch, scope, points, axes, factor, alone.exact, alone.reasons))
 
 
-def _independent(joint: isl.Set, alone: isl.Set) -> bool:
-    """Whether the group axes of ``joint`` do not restrict the loops: it is a product."""
+def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
+    """Whether the group axes of ``joint`` do not restrict the loops, which are those of ``alone``."""
     names = alone.get_var_names(SET)
-    loops = joint
-    groups = joint
-    for index in reversed(range(joint.dim(SET))):
+    loops = groups = joint
+    for index in range(joint.dim(SET)):
         if joint.get_dim_name(SET, index) in names:
             groups = groups.eliminate(SET, index, 1)
         else:
             loops = loops.eliminate(SET, index, 1)
     return bool(loops.intersect(groups).is_subset(joint))
+
+# }}}
+
+# {{{ hardware axes
+
+def from_zero(domains: Domains) -> lp.LoopKernel:
+    """Return the kernel with inames on hardware axes that begin at 0, and their first values in its expressions.
+
+    The kernel itself is returned where all of them begin at 0 already.
+    """
+    kernel = domains.kernel
+    firsts: dict[str, isl.Aff] = {}
+    for name, axis in domains.axes.items():
+        line = domains.line(name) if axis else None
+        if line is None or all(low.plain_is_zero() for _, low in line.dim_min(0).get_pieces()):
+            continue
+        first = get_hw_axis_base_for_codegen(kernel, name)
+        if not first.plain_is_zero() and set(first.get_var_names(PARAM)) <= set(domains.parameters):
+            firsts[name] = first
+    if not firsts:
+        return kernel
+    texts = {name: f"{name} + {str(first).partition('[(')[2].rpartition(')]')[0]}" for name, first in firsts.items()}
+    sums = {p.Variable(name): p.Sum((p.Variable(name), aff_to_expr(first))) for name, first in firsts.items()}
+    substitute = SubstitutionMapper(sums.get)
+    return kernel.copy(
+        domains=[_moved(domain, texts) for domain in kernel.domains],
+        instructions=[instruction.with_transformed_expressions(substitute) for instruction in kernel.instructions],
+    )
+
+
+def _moved(domain: isl.BasicSet, texts: Mapping[str, str]) -> isl.BasicSet:
+    """Return {x : the point with the texts in place of the names is in the domain}, names being loops or parameters."""
+    outer = [name for name in domain.get_var_names(PARAM) if name in texts]
+    for name in outer:
+        domain = domain.move_dims(SET, domain.dim(SET), PARAM, domain.get_var_names(PARAM).index(name), 1)
+    names, parameters = domain.get_var_names(SET), domain.get_var_names(PARAM)
+    used = {word for text in texts.values() for word in re.findall(r"[A-Za-z_]\w*", text)} - {"floor", *names}
+    known = ", ".join(dict.fromkeys([*parameters, *sorted(used - set(texts))]))
+    change = isl.MultiAff(
+        f"[{known}] -> {{ [{', '.join(names)}] -> [{', '.join(texts.get(name, name) for name in names)}] }}"
+    )
+    domain = domain.align_params(change.get_space().params())
+    domain = domain.preimage_multi_aff(change.align_params(domain.get_space()))
+    for position, name in enumerate(names):
+        domain = domain.set_dim_name(SET, position, name)
+    for name in outer:
+        domain = domain.move_dims(PARAM, domain.dim(PARAM), SET, domain.get_var_names(SET).index(name), 1)
+    return domain
+
+
+def grid_and_group(
+    domains: Domains, callables: Mapping[Any, Any], instructions: frozenset[str]
+) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]]:
+    """Return the work-groups along each group axis and the work-items along each local axis.
+
+    Where one constraint bounds each axis, the extents are read from it. Loopy's search for static bounds gives the
+    same, but takes milliseconds for each iname.
+    """
+    extents = _extents(domains, instructions)
+    if extents is None:
+        functions = constantdict({
+            name: known for name, known in callables.items() if not isinstance(known, CallableKernel)
+        })  # callees are inlined; Loopy keeps the sizes by a hash of all that it is given, and kernels take long
+        grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
+        extents = [_sorted(extent) for extent in grid], local
+    grid, local = extents
+    return tuple(grid), tuple(map(_constant, local))
+
+
+def _sorted(extent: Any) -> Any:
+    """Return an extent with its parameters in sorted order; Loopy's order depends on Python's hash seed."""
+    if not isinstance(extent, isl.PwAff):
+        return extent
+    names = sorted(extent.get_var_names(PARAM))
+    return extent.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
+
+
+def _constant(extent: Any) -> int:
+    """Return an extent that is the same at all sizes."""
+    if isinstance(extent, int):
+        return extent
+    pieces = [piece for _, piece in extent.get_pieces()]
+    values = {piece.get_constant_val().to_python() for piece in pieces if piece.is_cst()}
+    if len(values) != 1 or not all(piece.is_cst() for piece in pieces):
+        raise NotCountableError(
+            "a work-group whose shape depends on a parameter", f"its extent is {extent}",
+            "fix the local sizes, as OpenCL's compiled code does",
+        )
+    return int(values.pop())
+
+
+def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
+    """Return the extents of the group axes and of the local axes; None where one constraint does not give each."""
+    kernel, axes = domains.kernel, domains.axes
+    if kernel.overridden_get_grid_sizes_for_insn_ids:
+        return None
+    sizes: dict[str, Any] = {}
+    for name in {name for key in instructions for name in kernel.id_to_insn[key].within_inames}:
+        if not axes[name]:
+            continue
+        size = _lanes(domains, name) if axes[name].startswith("l") else _groups(domains.line(name))
+        if size is None or not sizes.setdefault(axes[name], size).plain_is_equal(size):
+            return None
+    numbers = {kind: sum(axis.startswith(kind) for axis in sizes) for kind in "gl"}
+    if not sizes.keys() >= {f"{kind}.{k}" for kind in "gl" for k in range(numbers[kind])}:
+        return None
+    grid, local = ([sizes[f"{kind}.{k}"] for k in range(numbers[kind])] for kind in "gl")
+    return grid, local
+
+
+def _groups(line: isl.Set | None) -> isl.PwAff | None:
+    """Return the extent of a line from 0 that one constraint gives, else None, as for bounds that data give."""
+    basics = [] if line is None else line.compute_divs().get_basic_sets()
+    if len(basics) != 1:
+        return None
+    uppers: list[isl.Constraint] = []
+    lowers: list[isl.Aff] = []
+    for constraint in basics[0].get_constraints():
+        coefficient = constraint.get_coefficient_val(SET, 0)
+        if coefficient.is_zero():
+            continue
+        aff, div = constraint.get_aff(), isl.dim_type.div
+        has_floors = any(not aff.get_coefficient_val(div, k).is_zero() for k in range(aff.dim(div)))
+        if constraint.is_equality() or has_floors:
+            return None
+        if coefficient.is_neg():
+            uppers.append(constraint)
+        else:
+            lowers.append(aff)
+    if len(uppers) != 1 or len(lowers) != 1:
+        return None
+    (low,) = lowers
+    if not low.get_constant_val().is_zero() or low.involves_dims(PARAM, 0, low.dim(PARAM)):
+        return None
+    bound = isl.PwAff.from_aff(uppers[0].get_bound(SET, 0).floor())
+    return bound.add_constant_val(isl.Val(1)).project_domain_on_params().coalesce()
+
+
+def _lanes(domains: Domains, iname: str) -> isl.PwAff | None:
+    """Return the constant extent of an iname that starts at 0, else None, as for bounds that data give."""
+    extremes = domains.extremes(iname)
+    if extremes is None or not extremes[0].is_zero() or not extremes[1].is_int():
+        return None
+    return isl.PwAff(f"{{ [{extremes[1].to_python() + 1}] }}")
+
+# }}}

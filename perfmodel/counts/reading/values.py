@@ -1,31 +1,30 @@
-"""Types, memory and indices of Loopy's variables and expressions in the generated C code."""
+"""Types and memory of Loopy's variables and expressions in the generated C code, and what their evaluation executes.
+
+OpenCL's vector types count as their components. Operations and accesses are events: each has the conditions under which
+it is reached.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-
-from perfmodel.counts.reading.target.vectors import component
+from loopy.kernel.function_interface import CallableKernel
 
 Type = np.dtype  # the C type of an expression, as NumPy's
+Condition = tuple[Any, bool]  # an expression and the truth value it must have
 INT = np.dtype(np.int32)
+COMPLEX: Mapping[Type[Any], Type[Any]] = {np.dtype("complex64"): np.dtype("float32"),
+                                          np.dtype("complex128"): np.dtype("float64")}  # fmt: skip
+SPACES = {lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.AddressSpace.PRIVATE: "private"}
 
-COMPLEX: Mapping[Type[Any], Type[Any]] = {
-    np.dtype("complex64"): np.dtype("float32"),
-    np.dtype("complex128"): np.dtype("float64"),
-}
-
-SPACES = {
-    lp.AddressSpace.GLOBAL: "global",
-    lp.AddressSpace.LOCAL: "local",
-    lp.AddressSpace.PRIVATE: "private",
-}
-
+# {{{ variables in memory
 
 def space_of(variable: Any) -> str:
     """Return the address space of an array or temporary."""
@@ -34,12 +33,10 @@ def space_of(variable: Any) -> str:
 
 def in_memory(variable: Any) -> bool:
     """Whether accesses to the variable go to memory: value arguments do not, nor do scalars with no shared storage."""
-    if isinstance(variable, lp.ValueArg):
-        return False
     if isinstance(variable, lp.TemporaryVariable):
         is_scalar = variable.shape == () and variable.base_storage is None
         return variable.address_space != lp.AddressSpace.PRIVATE or not is_scalar
-    return True
+    return not isinstance(variable, lp.ValueArg)
 
 
 def memory_type(variable: Any) -> Type[Any]:
@@ -64,11 +61,15 @@ def offset_argument(variable: Any) -> str:
     return offset.name if isinstance(offset, p.Variable) else ""
 
 
+def is_size(argument: Any) -> bool:
+    """Whether a kernel argument is an integer passed by value."""
+    return isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
+
+
 def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
     """Return the bytes of a kernel's local and of its private variables of constant shape."""
-    (entry,) = t_unit.entrypoints
     sizes: dict[Any, int] = {lp.AddressSpace.LOCAL: 0, lp.AddressSpace.PRIVATE: 0}
-    for variable in t_unit[entry].temporary_variables.values():
+    for variable in t_unit.default_entrypoint.temporary_variables.values():
         shape = variable.storage_shape or variable.shape  # with padding, or without
         if variable.address_space in sizes and all(isinstance(extent, (int, np.integer)) for extent in shape):
             sizes[variable.address_space] += prod(map(int, shape)) * memory_type(variable).itemsize
@@ -77,12 +78,89 @@ def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
 
 def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str, ...]:
     """Return the names of a kernel's array arguments that are not among those touched, sorted."""
-    (entry,) = t_unit.entrypoints
     return tuple(sorted(
-        argument.name for argument in t_unit[entry].args
+        argument.name for argument in t_unit.default_entrypoint.args
         if not isinstance(argument, lp.ValueArg) and argument.name not in touched
     ))
 
+# }}}
+
+# {{{ types
+
+def components(dtype: np.dtype[Any]) -> int:
+    """Return the components of an OpenCL vector type (3 of a float3, which has the size of 4); 1 for any other type."""
+    if dtype.names is None or dtype.names[0] != "s0" or len({field[0] for field in _fields(dtype).values()}) != 1:
+        return 1
+    return sum(not name.startswith("padding") for name in dtype.names)
+
+
+def component(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type of a vector type's components; any other type unchanged."""
+    return _fields(dtype)["s0"][0] if dtype.kind == "V" and components(dtype) > 1 else dtype
+
+
+def _fields(dtype: np.dtype[Any]) -> Mapping[str, Any]:
+    """Return the type and the place of each member of a structure or vector."""
+    return dtype.fields or {}
+
+
+@cache
+def type_name(dtype: np.dtype[Any]) -> str:
+    """Return the name that a type has in counts: that of a vector's components; ``struct`` for a structure.
+
+    NumPy makes a name anew each time, so names are kept.
+    """
+    dtype = component(dtype)
+    return "struct" if dtype.kind == "V" else str(dtype.name)
+
+
+def member_of(dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[np.dtype[Any], int]:
+    """Return the type of a member of a structure or vector, and its place in bytes."""
+    place = 0
+    for name in names:
+        dtype, offset = _fields(dtype)[name][:2]
+        place += offset
+    return dtype, place
+
+
+def structured_types(t_unit: lp.TranslationUnit) -> str:
+    """Return a text of the vector types and structures of all variables, which Loopy's persistent key takes for one."""
+    texts = []
+    for kernel in t_unit.callables_table.values():
+        if isinstance(kernel, CallableKernel):
+            inner = kernel.subkernel
+            for variable in (*inner.args, *inner.temporary_variables.values()):
+                dtype = getattr(variable.dtype, "numpy_dtype", None)
+                if dtype is not None and dtype.kind == "V":
+                    texts.append(f"{variable.name}: {dtype!r}")
+    return "; ".join(sorted(texts))
+
+
+def real_part(dtype: Type[Any]) -> Type[Any]:
+    """Return the type of the parts of a complex type, of a vector's components; any other type unchanged."""
+    return component(dtype) if dtype.kind == "V" else COMPLEX.get(dtype, dtype)
+
+
+def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
+    """Return the C type of an operation on operands of these types; a scalar is widened to a vector."""
+    if left.kind == "V" or right.kind == "V":
+        return left if left.kind == "V" else right
+    for wide, narrow in ((left, right), (right, left)):
+        if wide.kind in "fc" and narrow.kind in "iub":
+            return wide  # C converts the integer to the other's type
+    kinds = {left.kind, right.kind}
+    if kinds == {"i", "u"}:  # of equal size the unsigned type wins, as in C
+        signed, unsigned = (left, right) if left.kind == "i" else (right, left)
+        size = max(signed.itemsize, unsigned.itemsize, INT.itemsize)
+        return np.dtype(f"{'u' if unsigned.itemsize == size else 'i'}{size}")
+    result = np.promote_types(left, right)
+    if result.kind in "iub" and result.itemsize < 4:
+        return INT  # C's integer promotions
+    return result
+
+# }}}
+
+# {{{ expressions
 
 def is_sign(expr: Any) -> bool:
     """Whether a factor is free: -1 changes only the sign. A factor 1 is in the generated code, and costs a product."""
@@ -122,30 +200,96 @@ def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
         return float(expr).is_integer()
     return isinstance(expr, (int, np.integer))
 
+# }}}
 
-def is_size(argument: Any) -> bool:
-    """Whether a kernel argument is an integer passed by value."""
-    return isinstance(argument, lp.ValueArg) and argument.dtype.is_integral()
+# {{{ events
+
+@dataclass(frozen=True)
+class Options:
+    """What to count beside the default.
+
+    Attributes
+    ----------
+    include_index_arithmetic : bool
+        Whether integer arithmetic on inames and size parameters is counted.
+    group_multiply_add : bool
+        Whether a product that is added at once counts as one operation of kind ``madd``.
+    within : str
+        Loopy's match expression for the instructions to count; all of them if empty.
+    access_tags : tuple of str
+        Only accesses with one of these tags are counted; all of them if empty.
+    """
+
+    include_index_arithmetic: bool = False
+    group_multiply_add: bool = False
+    within: str = ""
+    access_tags: tuple[str, ...] = ()
 
 
-def real_part(dtype: Type[Any]) -> Type[Any]:
-    """Return the type of the parts of a complex type, of a vector's components; any other type unchanged."""
-    return component(dtype) if dtype.kind == "V" else COMPLEX.get(dtype, dtype)
+@dataclass(frozen=True)
+class OperationEvent:
+    """An operation and the conditions under which it is reached."""
+
+    dtype: str
+    kind: str
+    amount: int
+    conditions: tuple[Condition, ...]
+    per_lane: bool = True
 
 
-def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
-    """Return the C type of an operation on operands of these types; a scalar is widened to a vector."""
-    if left.kind == "V" or right.kind == "V":
-        return left if left.kind == "V" else right
-    for wide, narrow in ((left, right), (right, left)):
-        if wide.kind in "fc" and narrow.kind in "iub":
-            return wide  # C converts the integer to the other's type
-    kinds = {left.kind, right.kind}
-    if kinds == {"i", "u"}:  # of equal size the unsigned type wins, as in C
-        signed, unsigned = (left, right) if left.kind == "i" else (right, left)
-        size = max(signed.itemsize, unsigned.itemsize, INT.itemsize)
-        return np.dtype(f"{'u' if unsigned.itemsize == size else 'i'}{size}")
-    result = np.promote_types(left, right)
-    if result.kind in "iub" and result.itemsize < 4:
-        return INT  # C's integer promotions
-    return result
+@dataclass(frozen=True)
+class AccessEvent:
+    """An array access and the conditions under which it is reached."""
+
+    array: str
+    indices: tuple[Any, ...]
+    direction: str
+    conditions: tuple[Condition, ...]
+    vector_axis: int | None = None
+    member: tuple[str, ...] = ()  # of a structure or vector: ("s0",), or ("position", "x")
+    tags: frozenset[str] = frozenset()
+
+
+class Scope(NamedTuple):
+    """Where in an instruction an expression stands.
+
+    Attributes
+    ----------
+    literal : numpy.dtype
+        The C type of literals.
+    conditions : tuple of Condition
+        What must hold so that the expression is evaluated.
+    in_test : bool
+        Whether it is part of a test, whose integer arithmetic is index arithmetic.
+    in_index : bool
+        Whether it is index arithmetic, which is counted on request only.
+    tags : frozenset of str
+        The access tags of the variable itself, as ``left`` in ``a$left[i]``.
+    """
+
+    literal: Type[Any]
+    conditions: tuple[Condition, ...] = ()
+    in_test: bool = False
+    in_index: bool = False
+    tags: frozenset[str] = frozenset()
+
+    def under(self, condition: Condition) -> Scope:
+        """Return the scope of what is evaluated only where the condition holds."""
+        return self._replace(conditions=(*self.conditions, condition))
+
+    def at(self, accessed: Any) -> Scope:
+        """Return the scope of an access to a variable, or to an element of it; the variable may bear tags."""
+        tags = getattr(getattr(accessed, "aggregate", accessed), "tags", ())
+        if not tags and not self.tags:
+            return self
+        return self._replace(tags=frozenset(str(getattr(tag, "value", type(tag).__name__)) for tag in tags))
+
+    def of_index(self) -> Scope:
+        """Return the scope of an array's index."""
+        return self._replace(literal=INT, in_index=True)
+
+    def of_test(self, literal: Type[Any] = INT) -> Scope:
+        """Return the scope of a test, or of a part of it."""
+        return self._replace(literal=literal, in_test=True)
+
+# }}}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from perfmodel.counts.points.affine_forms import AffineForm
-from perfmodel.counts.points.polytopes import Polytope
+from perfmodel.counts.points.polytopes import AffineForm, Polytope
 
 
 def form(constant: int = 0, **terms: int) -> AffineForm:

@@ -13,8 +13,7 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.points import set_counter
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.points.polytopes import Polytope
-from perfmodel.counts.points.set_counter import SetCounter
-from perfmodel.counts.points.summation import OPERATIONS
+from perfmodel.counts.points.set_counter import OPERATIONS, SetCounter
 from tests.corpus.made import THIRDS, third
 from tests.counts.points.forms import form
 

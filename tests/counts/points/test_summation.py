@@ -9,8 +9,7 @@ from hypothesis import given, settings, strategies as st
 from perfmodel.counts import Count, count
 from perfmodel.counts.points import set_counter, summation
 from perfmodel.counts.points.cardinality import Cardinality
-from perfmodel.counts.points.set_counter import count_points
-from perfmodel.counts.points.summation import sum_of_points
+from perfmodel.counts.points.set_counter import count_points, sum_of_points
 from perfmodel.errors import InfiniteCountError
 from tests.corpus import kernels
 from tests.corpus.made import THIRDS, third

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from perfmodel.counts.program.program import Dataflow, Reading, Step, Writing, read_dataflow, write_dataflow
+from perfmodel.counts.program.program import Dataflow, Reading, Step, Writing
+from perfmodel.counts.program.serialisation import read_dataflow, write_dataflow
 
 # x[2*i - k + 1, where[i]] = rsqrt(s), under a guard, and a statement without anything
 FULL = Step(

@@ -11,8 +11,7 @@ import pytest
 
 from perfmodel.counts.points import set_counter, summation
 from perfmodel.counts.points.cardinality import NOTHING, only_at_sizes
-from perfmodel.counts.points.set_counter import count_points
-from perfmodel.counts.points.summation import OPERATIONS, BudgetSpentError, can_count
+from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, can_count, count_points
 from perfmodel.counts.quasipoly import arguments
 from perfmodel.counts.quasipoly.arguments import UpperBoundWarning
 from perfmodel.counts.quasipoly.count import Count

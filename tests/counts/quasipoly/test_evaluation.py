@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from perfmodel.counts.quasipoly.evaluation import (
-    Affine,
-    Constraint,
-    Floor,
-    Piece,
-    QuasiPolynomial,
-    Term,
-    guard_source,
-    remainder_in,
-)
+from perfmodel.counts.quasipoly.evaluation import Affine, Constraint, Floor, Piece, QuasiPolynomial, Term, guard_source
 
 N_MINUS_5 = Affine(-5, ((0, 1),))
 HALF = Floor(Affine(1, ((0, 1),)), 2)  # floor((n + 1)/2)
@@ -42,10 +33,3 @@ def test_guards():
     assert "True" == guard_source(((), (Constraint(N_MINUS_5, False),)))
     assert "False" == guard_source(())
     assert not QuasiPolynomial((), (), ()).holds()
-
-
-def test_remainders():
-    # n - 2*floor((n + 1)/2) + 4 is (n + 1) mod 2 + 3
-    assert (HALF, 1, 3) == remainder_in(Affine(4, ((0, 1), (1, -2))), [HALF], 1)
-    assert (HALF, -1, 5) == remainder_in(Affine(4, ((0, -1), (1, 2))), [HALF], 1)
-    assert remainder_in(Affine(4, ((0, 1), (1, -3))), [HALF], 1) is None

@@ -7,7 +7,7 @@ from fractions import Fraction
 import islpy as isl
 
 from perfmodel.counts.quasipoly.evaluation import Affine, Constraint, Floor, Piece, Term
-from perfmodel.counts.quasipoly.printing import fraction, indicator_of, quasi_polynomial_of
+from perfmodel.counts.quasipoly.printing import fraction, indicator_of, quasi_polynomial_of, remainder_in
 
 
 def test_parts_of_a_function():
@@ -39,3 +39,11 @@ def test_a_bound_on_a_remainder_is_no_part_of_the_floor():
 
 def test_fractions():
     assert Fraction(-3, 4) == fraction(isl.Val("-3/4"))
+
+
+def test_remainders():
+    half = Floor(Affine(1, ((0, 1),)), 2)  # floor((n + 1)/2)
+    # n - 2*floor((n + 1)/2) + 4 is (n + 1) mod 2 + 3
+    assert (half, 1, 3) == remainder_in(Affine(4, ((0, 1), (1, -2))), [half], 1)
+    assert (half, -1, 5) == remainder_in(Affine(4, ((0, -1), (1, 2))), [half], 1)
+    assert remainder_in(Affine(4, ((0, 1), (1, -3))), [half], 1) is None

@@ -8,8 +8,9 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts.reading.events import Options
-from perfmodel.counts.reading.schedule import PathWalk, schedule
+from perfmodel.counts.reading.instructions import PathWalk
+from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.values import Options
 
 
 def walked(code: str, options: Options | None = None, **types: type) -> PathWalk:

@@ -9,8 +9,8 @@ import pymbolic.primitives as p
 
 from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.events import AccessEvent
 from perfmodel.counts.reading.indexing import Indexing
+from perfmodel.counts.reading.values import AccessEvent
 
 ROW, J, N = p.Variable("i"), p.Variable("j"), p.Variable("n")
 SQUARE = "{ [i, j]: 0 <= i, j < n }", "out[i, j] = a[i, j]"

@@ -9,7 +9,8 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.program.program import DeviceKernel, Loop, Run, Wait
-from perfmodel.counts.reading.schedule import refuse_unbounded, schedule_tree
+from perfmodel.counts.reading.schedule import refuse_unbounded
+from perfmodel.counts.reading.statements import schedule_tree
 from perfmodel.errors import IncompleteKernelError, NotCountableError, UnboundedLoopError
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from perfmodel.counts.program.program import Launch, Operation
 from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.statements import Declared, Statements
+from perfmodel.counts.reading.values import Options
 from perfmodel.errors import NotCountableError
-from tests.counts.reading.test_accesses import vector_kernel
+from tests.counts.reading.test_expressions_accesses import vector_kernel
 
 LAUNCH = Launch("kernel", (), (), isl.Set("{ [] }"))
 VECTOR, VECTORS = "{ [i]: 0 <= i < n }", "{ [i, j]: 0 <= i < n and 0 <= j < 3 }"

@@ -7,9 +7,9 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.counts.program.program import Program
-from perfmodel.counts.reading.events import Options
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.counts.reading.statements import extract
+from perfmodel.counts.reading.values import Options
 from tests.corpus.structure import loop_around_launches
 
 

@@ -1,0 +1,400 @@
+"""What one instruction does: its statement in the dataflow, where it is a vector, and what a user declares of C code.
+
+For the dataflow (:class:`~perfmodel.counts.program.program.Step`) the path of every value that is read is noted, in C's
+order: in ``a + b + c`` two additions are above ``a`` and ``b``, and one is above ``c``.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import islpy as isl
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+from loopy import symbolic
+from loopy.codegen import UnvectorizableError
+from loopy.expression import VectorizabilityChecker
+from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
+from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
+
+from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
+from perfmodel.counts.reading import values
+from perfmodel.counts.reading.domains import Domains, affine_form
+from perfmodel.counts.reading.expressions import Walk
+from perfmodel.counts.reading.values import INT, AccessEvent, Condition, Scope, Type
+from perfmodel.documents import shortened
+from perfmodel.errors import AssumedAccessWarning, DeclarationError, NotCountableError
+
+# {{{ the dataflow
+
+Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above it so far
+
+
+@dataclass
+class PathWalk(Walk):
+    """The walk over an instruction that also notes each value's path to the result.
+
+    Attributes
+    ----------
+    leaves : list
+        The values read so far.
+    frames : list of list of int
+        For each expression being walked, how many leaves there were before it and before each of its operands.
+    writings : list of Writing
+        What is assigned.
+    touched : list of Act
+        The accesses to global and local memory.
+    """
+
+    leaves: list[Leaf] = field(default_factory=list)
+    frames: list[list[int]] = field(default_factory=lambda: [[0]])
+    writings: list[Writing] = field(default_factory=list)
+    touched: list[Act] = field(default_factory=list)
+
+    def rec(self, expr: Any, scope: Scope) -> Any:
+        """Walk an expression; operations noted meanwhile are above the leaves in it."""
+        if scope.in_index and not self.options.include_index_arithmetic:  # no operation is noted in there
+            return Walk.__call__(self, expr, scope)
+        frames, start = self.frames, len(self.leaves)
+        frames[-1].append(start)
+        frames.append([start])
+        dtype = Walk.__call__(self, expr, scope)
+        frames.pop()
+        return dtype
+
+    def note(self, dtype: Type[Any], kind: str, scope: Scope, amount: int = 1, per_lane: bool = True) -> bool:
+        """Record operations; those on the parts of a complex value are one deep for each kind."""
+        noted = super().note(dtype, kind, scope, amount, per_lane)
+        if noted:
+            self.extend(self.frames[-1][0], (values.type_name(dtype), kind))
+        return noted
+
+    def extend(self, start: int, act: Act) -> None:
+        """Put an act above all leaves from ``start`` on."""
+        for leaf in self.leaves[start:]:
+            leaf[2].append(act)
+
+    def access(
+        self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
+    ) -> Type[Any]:
+        """Record an access; a load is above the values in its index."""
+        start = len(self.leaves)
+        dtype = super().access(array, indices, direction, scope, member)
+        space = _space(self.kernel, array)
+        if space is None:
+            return dtype
+        path = [(space, direction)] if space in SHARED else []
+        self.touched += path
+        cell = tuple([_index(self.kernel, index) for index in indices])
+        if direction == "store":
+            self.writings.append(Writing(array, cell, space))
+            return dtype
+        for act in path:
+            self.extend(start, act)
+        self.leaves.append((array, cell, path))
+        return dtype
+
+    def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
+        """Turn products and the additions that they meet into ``madd`` on the paths too.
+
+        A product is joined to its own addition; the first term has none, and takes the first addition of a term that
+        is no product.
+        """
+        if not super().join_products(terms, before, scope):
+            return False
+        starts = [*self.frames[-1][1:], len(self.leaves)]
+        products = [values.is_product(self.kernel, term) for term in terms]
+        free = products.index(False) if products[0] and not all(products) else 0
+        joined = [k > 0 and (product or k == free) for k, product in enumerate(products)]
+        for k, product in enumerate(products):
+            gone = product and (k > 0 or free > 0)
+            above = range(max(k, 1), len(terms))
+            for _, _, path in self.leaves[starts[k]:starts[k + 1]]:
+                inner = path[:-len(above)]
+                if gone and inner and inner[-1][1] == "mul":
+                    del inner[-1]
+                additions = zip(above, path[-len(above):], strict=True)
+                path[:] = inner + [(act[0], "madd") if joined[j] else act for j, act in additions]
+        return True
+
+    def step(self, instruction: MultiAssignmentBase) -> Step:
+        """Return the statement of the walk; it waits for its guards too."""
+        acts = Counter[Act]()
+        for event in self.operations:
+            acts[event.dtype, event.kind] += event.amount
+        acts.update(self.touched)
+        leaves = self.leaves
+        for guard in sorted(instruction.predicates, key=str):
+            test = PathWalk(self.kernel, self.callables)
+            test.rec(guard, Scope(INT, in_test=True))
+            leaves = leaves + test.leaves
+        readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
+        return Step(
+            instruction.id, tuple(readings), tuple(self.writings), tuple(acts.items()), bool(instruction.predicates)
+        )
+
+
+def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
+    """Return the inames of loops that are unrolled, or are lanes of a vector.
+
+    So is a loop of one iteration at all sizes: Loopy writes no loop for it.
+    """
+    def runs_once(name: str) -> bool:
+        bounds = kernel.get_iname_bounds(name)
+        return bool(bounds.lower_bound_pw_aff.is_equal(bounds.upper_bound_pw_aff))
+
+    return tuple(sorted(
+        name for name in kernel.all_inames()
+        if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag))
+        or (not kernel.iname_tags_of_type(name, HardwareConcurrentTag) and runs_once(name))
+    ))
+
+
+def _space(kernel: lp.LoopKernel, name: str) -> str | None:
+    """Return the space of an array or temporary; None for an argument passed by value."""
+    variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
+    return None if isinstance(variable, lp.ValueArg) else values.space_of(variable)
+
+
+def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
+    """Return an index as an affine form, None where data or products of names are in it."""
+    form = None if isinstance(expr, symbolic.LinearSubscript) else affine_form(expr)
+    if form is None:
+        return None
+    constant = form.pop("", 0)
+    if any(name in kernel.temporary_variables for name in form):
+        return None
+    return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
+
+# }}}
+
+# {{{ vectors
+
+Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and where
+
+
+def vectorised(domains: Domains, launch: int, instruction: MultiAssignmentBase) -> tuple[Part, ...]:
+    """Return the parts of an instruction's domain, each with the iname along which it is vectorised there.
+
+    Loopy unrolls a vectorised loop where it has to test whether a lane is executed: everywhere, or in the slabs alone
+    which it takes off a loop around.
+    """
+    kernel, names = domains.kernel, instruction.within_inames
+    iname = vector_iname(kernel, instruction)
+    if not iname:
+        return (("", ()),)
+    partial = _partial_vectors(domains.domain(launch, names).points, iname, kernel.get_constant_iname_length(iname))
+    if partial.is_empty():
+        return ((iname, ()),)
+    tests = _outside_of_slabs(kernel, names)
+    inside = domains.domain(launch, names, tuple((test, True) for test in tests)).points
+    if not tests or not partial.is_disjoint(inside):
+        return (("", ()),)
+    return (iname, tuple((test, True) for test in tests)), ("", ((p.LogicalAnd(tests), False),))
+
+
+def vector_iname(kernel: lp.LoopKernel, instruction: MultiAssignmentBase) -> str:
+    """Return the iname along which Loopy vectorises an instruction; "" if there is none."""
+    for iname in () if instruction.atomicity else instruction.within_inames:
+        if kernel.iname_tags_of_type(iname, VectorizeTag):
+            check = VectorizabilityChecker(kernel, iname, kernel.get_constant_iname_length(iname))
+            try:
+                is_vector = check(instruction.assignee)
+                check(instruction.expression)
+            except UnvectorizableError:  # Loopy unrolls it instead
+                return ""
+            return iname if is_vector else ""
+    return ""
+
+
+def _partial_vectors(points: isl.Set, iname: str, lanes: int) -> isl.Set:
+    """Return those points some of whose lanes are not executed."""
+    position = points.find_dim_by_name(isl.dim_type.set, iname)
+    full = points
+    for lane in range(lanes):
+        at_lane = points.fix_val(isl.dim_type.set, position, isl.Val(lane))
+        full = full.intersect(at_lane.eliminate(isl.dim_type.set, position, 1))
+    return points.subtract(full)
+
+
+def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.Comparison, ...]:
+    """Return what holds outside of the slabs that Loopy takes off the first or last iterations of loops."""
+    tests: list[p.Comparison] = []
+    for name in sorted(names):
+        first, last = kernel.iname_slab_increments.get(name, (0, 0))
+        bounds = kernel.get_iname_bounds(name) if first or last else None
+        if bounds is not None and first:
+            lower = symbolic.pw_aff_to_expr(bounds.lower_bound_pw_aff)
+            tests.append(p.Comparison(p.Variable(name), ">=", lower + first))
+        if bounds is not None and last:
+            upper = symbolic.pw_aff_to_expr(bounds.upper_bound_pw_aff)
+            tests.append(p.Comparison(p.Variable(name), "<=", upper - last))
+    return tuple(tests)
+
+# }}}
+
+# {{{ C instructions, whose code is opaque to Loopy
+
+Operations = Mapping[tuple[str, str], int]
+# Operations alone, or {"operations": ..., "loads": {"a[i]": 1}, "stores": {"out": 1}}.
+Declared = Mapping[str, Mapping[Any, Any]]
+DIRECTIONS = {"loads": "load", "stores": "store"}
+PARTS = {"operations", *DIRECTIONS}
+MOST, LONGEST = 10_000, 1_000  # accesses of one kind, and characters of one: each is a step of the program
+IDLE = re.compile(r"/\*.*?\*/|//[^\n]*|[\s;]+", re.DOTALL)  # what executes nothing in C
+UNKNOWN = p.Variable("an index that is not declared")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What one execution of a C instruction does.
+
+    Attributes
+    ----------
+    operations : mapping of (str, str) to int
+        Operations by type and kind.
+    accesses : tuple of AccessEvent
+        Loads and stores, without the instruction's own conditions.
+    exact : bool
+        False where the accesses are not declared. Each array that Loopy knows to be read or written is then accessed
+        once.
+    """
+
+    operations: Operations = field(default_factory=dict)
+    accesses: tuple[AccessEvent, ...] = ()
+    exact: bool = True
+
+    def step(self, kernel: lp.LoopKernel, instruction: CInstruction) -> Step:
+        """Return the instruction as a statement whose declared operations wait for one another."""
+        path = tuple(act for act, amount in self.operations.items() for _ in range(amount))
+        acts = Counter[Act](dict(self.operations))
+        for event in self.accesses:
+            space = _space(kernel, event.array)
+            if space in SHARED:
+                acts[str(space), event.direction] += 1
+        read = instruction.read_dependency_names() & {*kernel.temporary_variables, *kernel.arg_dict}
+        return Step(
+            instruction.id, tuple(Reading(name, (), path) for name in sorted(read) if _space(kernel, name)),
+            tuple(
+                Writing(name, (), _space(kernel, name) or "private")
+                for name in sorted(instruction.assignee_var_names())
+            ),
+            tuple(acts.items()), bool(instruction.predicates),
+        )
+
+
+def declaration(
+    kernel: lp.LoopKernel, instruction: CInstruction, declared: Declared, conditions: tuple[Condition, ...]
+) -> Declaration:
+    """Return what is declared about an instruction; nothing about one whose code is empty.
+
+    Raises
+    ------
+    NotCountableError
+        Nothing is declared, or a part that there is not, or it names what is no array, or the code is empty.
+    DeclarationError
+        It is not in one of the forms above.
+    """
+    name = f"the C instruction '{instruction.id}'"
+    is_empty = not IDLE.sub("", instruction.code)
+    if is_empty and instruction.id not in declared:
+        return Declaration()
+    parts = _declared_parts(instruction, declared, name)
+    if is_empty:
+        if any(amount for amounts in parts.values() for amount in amounts.values()):
+            raise NotCountableError(name, "its code is empty, and so executes nothing", "declare nothing for it")
+        return Declaration()
+    operations = parts.get("operations", {})
+    if "loads" in parts or "stores" in parts:
+        accesses = tuple(
+            AccessEvent(*_accessed(kernel, instruction, text), direction, conditions)
+            for part, direction in DIRECTIONS.items() for text, amount in parts.get(part, {}).items()
+            for _ in range(amount)
+        )
+        return Declaration(operations, accesses)
+    accesses = tuple(  # one load of each array that is read and one store of each that is written, at unknown indices
+        AccessEvent(*_accessed(kernel, instruction, array), direction, conditions)
+        for arrays, direction in ((instruction.read_dependency_names(), "load"),
+                                  (instruction.assignee_var_names(), "store"))
+        for array in sorted(arrays) if _is_array(kernel, array)
+    )  # fmt: skip
+    if accesses:
+        names = ", ".join(sorted({event.array for event in accesses}))
+        warnings.warn(
+            f"the accesses of {name} to {names} are not declared: one of each kind is counted, which is not exact; "
+            "declare its 'loads' and 'stores'", AssumedAccessWarning, stacklevel=2,
+        )
+    return Declaration(operations, accesses, not accesses)
+
+
+def _declared_parts(instruction: CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:
+    """Return what is declared about an instruction, by part."""
+    if instruction.id not in declared:
+        raise NotCountableError(
+            name, "its code is opaque to Loopy",
+            "declare what one execution does, as in "
+            f"count(..., declared={{'{instruction.id}': {{'operations': {{('float32', 'add'): 2}}, "
+            "'loads': {'a[i]': 1}, 'stores': {'out[i]': 1}}})",
+        )
+    parts = declared[instruction.id]
+    if not (isinstance(parts, Mapping) and parts and all(isinstance(key, str) for key in parts)):
+        parts = {"operations": parts}
+    if not set(parts) <= PARTS:
+        raise NotCountableError(name, f"'{min(set(parts) - PARTS)}' is no part of a declaration",
+                                "its parts are 'operations', 'loads' and 'stores'")
+    for part, amounts in parts.items():
+        if problem := _problem(part, amounts):
+            raise DeclarationError(instruction.id, problem)
+    return parts
+
+
+def _problem(part: str, amounts: Any) -> str:
+    """Return what is wrong with a part of a declaration; an empty text if nothing is."""
+    if not isinstance(amounts, Mapping):
+        return f"its {part} are {shortened(amounts)}, no mapping of names to numbers"
+    for key, amount in amounts.items():
+        pair = isinstance(key, tuple) and len(key) == 2 and all(isinstance(word, str) for word in key)
+        if not (pair if part == "operations" else isinstance(key, str)):
+            return f"{shortened(key)} among its {part} is no {'type and kind' if part == 'operations' else 'access'}"
+        if isinstance(amount, bool) or not (isinstance(amount, int | np.integer) and 0 <= amount <= MOST):
+            return f"{shortened(key)} among its {part} is declared {shortened(amount)} times; at most {MOST} are taken"
+    return ""
+
+
+def _accessed(kernel: lp.LoopKernel, instruction: CInstruction, text: str) -> tuple[str, tuple[Any, ...]]:
+    """Return the array and the indices of ``"a[i, j + 1]"`` or, where the indices are not declared, ``"a"``."""
+    try:
+        if len(text) > LONGEST:
+            raise ValueError
+        expr = symbolic.parse(text)
+    except Exception as error:  # the parser raises many
+        raise DeclarationError(instruction.id, f"{shortened(text)} is no access that Loopy can read") from error
+    subject = f"the declared access '{text}' of the C instruction '{instruction.id}'"
+    array = expr.aggregate if isinstance(expr, p.Subscript) else expr
+    name = array.name if isinstance(array, p.Variable) else text
+    if not _is_array(kernel, name):
+        arrays = sorted(name for name in (*kernel.temporary_variables, *kernel.arg_dict) if _is_array(kernel, name))
+        raise NotCountableError(
+            subject, f"'{name}' is no array in memory", f"the arrays are {', '.join(arrays) or 'none'}"
+        )
+    shape = kernel.get_var_descriptor(name).shape
+    axes = len(shape) if isinstance(shape, tuple) else 1
+    if not isinstance(expr, p.Subscript):
+        return name, (UNKNOWN,) * axes
+    if len(expr.index_tuple) != axes:
+        raise NotCountableError(subject, f"it has {len(expr.index_tuple)} indices", f"'{name}' has {axes}")
+    inames = {p.Variable(inner): outer for inner, outer in instruction.iname_exprs}
+    return name, tuple(symbolic.SubstitutionMapper(inames.get)(index) for index in expr.index_tuple)
+
+
+def _is_array(kernel: lp.LoopKernel, name: str) -> bool:
+    variable = kernel.temporary_variables.get(name) or kernel.arg_dict.get(name)
+    return variable is not None and values.in_memory(variable)
+
+# }}}

@@ -1,1 +1,0 @@
-"""What is the target language's and not Loopy's: C instructions, vector types, structures."""

@@ -1,0 +1,60 @@
+"""Products of intervals by formula, under assumptions."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+from perfmodel.counts import Count
+from perfmodel.counts.points.cardinality import IntervalCounter
+from perfmodel.counts.points.factors import Multiple
+from perfmodel.counts.points.polytopes import Polytope
+from tests.counts.points.forms import form
+
+POSITIVE = IntervalCounter(isl.Set("[n] -> { : n >= 1 }"))
+
+
+def interval(*rows):
+    return Polytope(("i",), (), rows)
+
+
+@pytest.mark.parametrize(
+    ("expected", "subject"),
+    [
+        ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1))),  # 0 <= i < n
+        ("[n] -> { n - 3 : n >= 3 }", interval(form(-3, i=1), form(-1, n=1, i=-1))),  # 3 <= i < n
+        ("[n] -> { floor((n + 15)/16) }", interval(form(i=1), form(-1, n=1, i=-16))),  # 0 <= 16*i < n
+        ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1), form(n=1, i=-1))),  # i <= n follows
+        ("[n] -> { 3 : n >= 6 }", interval(form(i=1), form(2, i=-1), form(-6, n=1))),
+    ],
+)
+def test_intervals(expected, subject):
+    assert Count.from_text(expected, "[n] -> { : n >= 1 }") == Count(POSITIVE.count(subject))
+
+
+def test_products():
+    square = Polytope(("i", "j"), (), (form(i=1), form(-1, n=1, i=-1), form(j=1), form(6, j=-1)))
+    assert "[n] -> { 7 * n }" == str(POSITIVE.count(square))
+
+
+def test_no_products():
+    triangle = Polytope(("i", "j"), (), (form(j=1), form(i=1, j=-1), form(-1, n=1, i=-1)))
+    assert POSITIVE.count(triangle) is None
+    # neither bound of 3 <= 2*i <= n has the coefficient 1
+    assert POSITIVE.count(interval(form(-3, i=2), form(n=1, i=-2))) is None
+    # of i < n and i < 5 neither follows from the other
+    assert POSITIVE.count(interval(form(i=1), form(-1, n=1, i=-1), form(4, i=-1))) is None
+
+
+def test_conditions_that_follow_are_left_out():
+    assert "[n] -> { 1 }" == str(POSITIVE.indicator([form(-1, n=1), form(3, n=2)]))
+    assert "[n] -> { 1 : n >= 6 }" == str(POSITIVE.indicator([form(-1, n=1), form(-6, n=1)]))
+
+
+def test_multiples_stand_for_parameters():
+    # with m = (n - 3)/8 the interval 0 <= i <= m has (n - 3)/8 + 1 = (n + 5)/8 points
+    counter = IntervalCounter(isl.Set("[n] -> { : n >= 3 and n mod 8 = 3 }"))
+    eighth = Multiple("n", 3, 8)
+    counter.learn([eighth])
+    found = counter.count(interval(form(i=1), form(i=-1, **{eighth.name: 1})))
+    assert "[n] -> { (5/8 + 1/8 * n) }" == str(found)

@@ -1,0 +1,118 @@
+"""Accesses beyond the cells that the code declares, by strides and by linear indices."""
+
+from __future__ import annotations
+
+import re
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.counts import count
+from perfmodel.counts.points.set_counter import BudgetSpentError
+from perfmodel.counts.reading import schedule as scheduling
+from perfmodel.counts.reading.schedule import refuse_outside, schedule
+from perfmodel.errors import OutOfBoundsError
+
+ROWS, COLUMNS = 8, 16
+STORE_BY_DATA = ("t[order[i], j] = a[g, i, j] {id=w}", "out[g, j, i] = t[i, j] {dep=w}")
+
+
+def through(space="local", code=("t[i, j] = a[g, i, j] {id=w}", "out[g, j, i] = t[i, j] {dep=w}"), **temporary):
+    """A kernel that goes through an 8 x 16 temporary, in groups of so many lanes (or in loops)."""
+    temporary = {"shape": (ROWS, COLUMNS), "address_space": getattr(lp.AddressSpace, space.upper()), **temporary}
+    kernel = lp.make_kernel(
+        f"[n] -> {{[g, i, j]: 0 <= g < n and 0 <= i < {ROWS} and 0 <= j < {COLUMNS}}}", list(code),
+        [
+            lp.GlobalArg("a", np.float32, shape=f"n, {ROWS}, {COLUMNS}"),
+            lp.GlobalArg("out", np.float32, shape=f"n, {COLUMNS}, {ROWS}"),
+            lp.GlobalArg("order", np.int32, shape=ROWS), lp.ValueArg("n", np.int32),
+            lp.TemporaryVariable("t", np.float32, **temporary),
+        ],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )
+    return lp.tag_inames(kernel, "g:g.0,i:l.1,j:l.0" if space == "local" else "g:g.0")
+
+
+def declared(kernel):
+    """Cells that the generated code declares for t."""
+    (found,) = re.findall(r"float t\[([^\]]*)\];", lp.generate_code_v2(kernel).device_code())
+    return eval(found)
+
+
+def highest(kernel):
+    """The largest cell of t at which the generated code stores, of the lanes or of the loops."""
+    (found,) = re.findall(r"\n *t\[([^\]]*)\] = ", lp.generate_code_v2(kernel).device_code())
+    index = eval(f"lambda i, j, lid: {found}")
+    return max(index(i, j, (j, i).__getitem__) for i in range(ROWS) for j in range(COLUMNS))
+
+
+@pytest.mark.parametrize("space", ["local", "private"])
+@pytest.mark.parametrize(
+    ("layout", "inside"),
+    [
+        ({}, True),
+        ({"strides": (17, 1)}, False),
+        ({"strides": (16, 1)}, True),
+        ({"strides": (1, 8)}, True),
+        ({"strides": (1, 9)}, False),
+        ({"strides": (17, 1), "storage_shape": (ROWS, 17)}, True),
+        ({"strides": (17, 1), "shape": (ROWS, 17)}, True),
+    ],
+)
+def test_strides_reach_past_what_is_declared(space, layout, inside):
+    kernel = through(space, **layout)
+    assert inside == (highest(kernel) < declared(kernel))
+    if inside:
+        refuse_outside(schedule(kernel))
+    else:
+        with pytest.raises(OutOfBoundsError, match=r"^'t\[.*\]' in instruction 'w' lies outside .* 128 cells; give"):
+            refuse_outside(schedule(kernel))
+
+
+@pytest.mark.filterwarnings("ignore:LinearSubscript is deprecated:DeprecationWarning")
+@pytest.mark.parametrize(("index", "inside"), [("16*i + j", True), ("16*i + j + 1", False), ("127 - 16*i - j", True)])
+def test_linear_indices(index, inside):
+    kernel = through("private", (f"t[[{index}]] = a[g, i, j] {{id=w}}", "out[g, j, i] = t[i, j] {dep=w}"))
+    if inside:
+        refuse_outside(schedule(kernel))
+    else:
+        with pytest.raises(OutOfBoundsError, match=r"^'t\[.*\+ 1\]' in instruction 'w'"):
+            refuse_outside(schedule(kernel))
+
+
+@pytest.mark.parametrize(("guard", "largest"), [("i < 7", 117), ("j < 15", 133), ("17*i + j < 128", 127)])
+def test_a_guard_keeps_accesses_inside(guard, largest):
+    cells = [17*i + j for i in range(ROWS) for j in range(COLUMNS) if eval(guard, {"i": i, "j": j})]
+    assert largest == max(cells)
+    code = (f"if {guard}", "  t[i, j] = a[g, i, j] {id=w}", "end", "out[g, 0, 0] = t[0, 0] {dep=w,inames=g}")
+    kernel = schedule(through("private", code, strides=(17, 1)))
+    if largest < ROWS * COLUMNS:
+        refuse_outside(kernel)
+    else:
+        with pytest.raises(OutOfBoundsError, match="in instruction 'w'"):
+            refuse_outside(kernel)
+
+
+def test_what_isl_cannot_decide_passes(monkeypatch):
+    kernel = schedule(through(strides=(17, 1)))
+
+    def spent(*_):
+        raise BudgetSpentError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scheduling, "check_bounds", spent)
+        refuse_outside(kernel)
+    refuse_outside(schedule(through("private", STORE_BY_DATA, strides=(16, 1))))
+
+
+def test_whoever_switched_the_check_off_knows_better():
+    kernel = lp.set_options(through(strides=(17, 1)), enforce_array_accesses_within_bounds="no_check")
+    refuse_outside(schedule(kernel))
+
+
+def test_count_refuses_where_it_is_asked_to_check():
+    kernel = through(strides=(17, 1))
+    assert ROWS * COLUMNS * 5 == count(kernel, cache=False).accesses(array="t", direction="store")(n=5)
+    with pytest.raises(OutOfBoundsError, match="128 cells"):
+        count(kernel, cache=False, check=True)

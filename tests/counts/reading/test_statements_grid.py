@@ -1,0 +1,106 @@
+"""Grids and groups, against the launch of OpenCL written by hand."""
+
+from __future__ import annotations
+
+import islpy as isl
+import loopy as lp
+import numpy as np
+import pytest
+from constantdict import constantdict
+
+from perfmodel.counts import count
+from perfmodel.counts.reading.domains import Domains
+from perfmodel.counts.reading.schedule import schedule
+from perfmodel.counts.reading.statements import grid_and_group
+from perfmodel.errors import NotCountableError
+from tests import oracle
+from tests.corpus import kernels
+from tests.oracle.compare import compare
+
+VECTOR = "{ [i]: 0 <= i < n }", "out[i] = a[i]"
+
+
+def grid_of(kernel):
+    return grid_and_group(Domains(kernel, {}), constantdict(), frozenset(kernel.id_to_insn))
+
+
+def test_groups_of_16_lanes(scheduled) -> None:
+    (groups,), lanes = grid_of(scheduled(*VECTOR, split=16))
+    assert (16,) == lanes
+    # ceil(n / 16) = floor((n + 15) / 16)
+    assert groups.is_equal(isl.PwAff("[n] -> { [(floor((15 + n)/16))] }"))
+
+
+def test_no_hardware_axis_is_one_work_item(scheduled) -> None:
+    assert ((), ()) == grid_of(scheduled(*VECTOR))
+
+
+def test_a_group_whose_shape_depends_on_a_size_is_refused(scheduled) -> None:
+    kernel = scheduled(*VECTOR)
+    kernel = lp.tag_inames(kernel, {"i": "l.0"})
+    with pytest.raises(NotCountableError, match="shape depends on a parameter"):
+        grid_of(kernel)
+
+
+def test_parameters_of_a_grid_are_sorted() -> None:
+    """Loopy's own search for static bounds gives them in an order that depends on Python's hash seed."""
+    (guarded,) = (kernel for kernel in kernels() if kernel.name == "different_guards")
+    (extent,), _ = grid_of(schedule(guarded.build()).default_entrypoint)
+    assert ["m", "n"] == list(extent.get_var_names(isl.dim_type.param))
+
+
+SIZES = {"n": 37, "k": 5}
+
+
+@pytest.mark.parametrize(
+    ("domains", "code", "tags"),
+    [
+        (["{ [i]: 1 <= i < 17 }", "{ [j]: 0 <= j < 16 }"], ["b[i] = 2*a[i]", "c[j] = 3*a[j]"], "i:l.0, j:l.0"),
+        (["{ [i]: 3 <= i < 35 }"], ["out[i] = 2*a[i]"], "i:l.0"),
+        (["{ [i]: k <= i < n }"], ["out[i] = 2*a[i] + 1.5*i"], "i:g.0"),
+        (["{ [i, j]: k <= i < n and 2 <= j < 12 }"], ["out[i + j] = a[i]*j + (2.5 + j)"], "i:g.0, j:l.0"),
+        (["{ [i]: 1 <= i < 13 }", "[i] -> { [j]: i <= j < n }"], ["out[i] = sum(j, 2*a[j])"], "i:l.0"),
+        (["{ [i, j]: 0 <= i < 16 and 0 <= j < 8 and i >= j + 4 }"], ["out[i + 16*j] = 2*a[j]"], "i:l.0, j:l.1"),
+        (["{ [i, j]: 0 <= i < n and k <= j < k + 16 }"], ["out[i + j] = 2*a[j]"], "i:g.0, j:l.0"),
+    ],
+)
+def test_ids_of_inames_that_do_not_begin_at_0(domains, code, tags) -> None:
+    """Against the execution of the generated code, which adds the first value to the id."""
+    unit = lp.make_kernel(
+        [domain.replace("[i] ->", "[i, n, k] ->") if "->" in domain else f"[n, k] -> {domain}" for domain in domains],
+        code,
+        [lp.GlobalArg("a, b, c, out", np.float32, shape="n + k + 200"), lp.ValueArg("n, k", np.int32)],
+        assumptions="n >= 13 and n >= k and k >= 0", lang_version=(2018, 2), seq_dependencies=True,
+    )
+    unit = lp.tag_inames(unit, tags)
+    counts = count(unit, subgroup_size=8, cache=False)
+    assert [] == compare(oracle.execute(unit, SIZES, 8), counts, SIZES)
+
+
+@pytest.mark.parametrize("k", [1, 5, 8])
+def test_a_first_lane_with_a_floor(k) -> None:
+    """Lanes 0 .. 23 are i = k//2 .. k//2 + 23: three sub-groups of 8, each with an i whose remainder is below 3."""
+    kernel = lp.make_kernel(
+        "{ [i]: floor(k/2) <= i < floor(k/2) + 24 }", "out[i] = 2*a[i] {if=i%8<3}",
+        [lp.GlobalArg("a, out", np.float32, shape="k + 80"), lp.ValueArg("k", np.int32)],
+        assumptions="k >= 1", lang_version=(2018, 2),
+    )
+    kernel = lp.tag_inames(kernel, "i:l.0")
+    counts = count(kernel, subgroup_size=8, cache=False)
+    assert 3 == counts.accesses(array="a", granularity="subgroup")(k=k)
+    executed = oracle.execute(kernel, {"k": k}, 8)
+    assert [] == compare(executed, counts, {"k": k}, sections=("operations", "launch", "idle", "accesses", "footprint"))
+
+
+def test_loopys_sizes_are_asked_for_without_a_hash_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash of a kernel takes as long as counting it. Loopy is asked where a group axis has one value."""
+    unit = lp.make_kernel("{ [i]: 0 <= i < 8 }", "out[i] = 2*a[i]", lang_version=(2018, 2))
+    unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
+    made = lp.linearize(lp.preprocess_program(unit))
+
+    def refuse(_: lp.LoopKernel) -> int:
+        raise AssertionError("a kernel was hashed")
+
+    monkeypatch.setattr(lp.LoopKernel, "__hash__", refuse)
+    counts = count(made, cache=False)
+    assert ((8,), 1) == (counts.launch.group_shape, counts.work_groups()())
