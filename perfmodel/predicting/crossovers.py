@@ -101,8 +101,8 @@ def crossover(
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
     asked = Predicting(model, allow_unmeasured=allow_unmeasured)
-    line = _Line(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
-    return line.leads(low, high, names)
+    course = _Course(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
+    return course.leads(low, high, names)
 
 
 def leads_of(
@@ -128,15 +128,15 @@ def leads_of(
     NoCommonSizeError, ParameterError
         As of :func:`crossover`.
     """
-    def line_of(*kernels: KernelCounts) -> _Line:
-        return _Line(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
+    def course_of(*kernels: KernelCounts) -> _Course:
+        return _Course(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
 
     withheld: dict[str, PerfModelError] = {}
     spared = PerfModelError if leave_out else UnmeasuredFeatureError
     for name, counts in variants.items():
         try:
-            ends = line_of(counts).probed(low, high)
-            line_of(counts).timed(np.unique([*ends[:1], *ends[-1:]]).astype(np.int64))
+            ends = course_of(counts).probed(low, high)
+            course_of(counts).timed(np.unique([*ends[:1], *ends[-1:]]).astype(np.int64))
         except ParameterError:  # sizes are wrong for all of them
             raise
         except spared as error:
@@ -144,7 +144,7 @@ def leads_of(
     kept = {name: counts for name, counts in variants.items() if name not in withheld}
     if not kept:
         raise next(iter(withheld.values()))
-    return line_of(*kept.values()).leads(low, high, tuple(kept)), withheld
+    return course_of(*kept.values()).leads(low, high, tuple(kept)), withheld
 
 
 def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
@@ -187,7 +187,7 @@ def _leads(winners: Iterable[tuple[str, int]]) -> tuple[Lead, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
+class _Course:
     """Variants that are compared along one size parameter, the others fixed."""
 
     asked: Predicting
