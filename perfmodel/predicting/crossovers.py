@@ -101,8 +101,8 @@ def crossover(
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
     asked = Predicting(model, allow_unmeasured=allow_unmeasured)
-    course = _Course(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
-    return course.leads(low, high, names)
+    compared = _Compared(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
+    return compared.leads(low, high, names)
 
 
 def leads_of(
@@ -128,15 +128,15 @@ def leads_of(
     NoCommonSizeError, ParameterError
         As of :func:`crossover`.
     """
-    def course_of(*kernels: KernelCounts) -> _Course:
-        return _Course(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
+    def compared(*kernels: KernelCounts) -> _Compared:
+        return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
 
     withheld: dict[str, PerfModelError] = {}
     spared = PerfModelError if leave_out else UnmeasuredFeatureError
     for name, counts in variants.items():
         try:
-            ends = course_of(counts).probed(low, high)
-            course_of(counts).timed(np.unique([*ends[:1], *ends[-1:]]).astype(np.int64))
+            ends = compared(counts).probed(low, high)
+            compared(counts).timed(np.unique([*ends[:1], *ends[-1:]]).astype(np.int64))
         except ParameterError:  # sizes are wrong for all of them
             raise
         except spared as error:
@@ -144,7 +144,7 @@ def leads_of(
     kept = {name: counts for name, counts in variants.items() if name not in withheld}
     if not kept:
         raise next(iter(withheld.values()))
-    return course_of(*kept.values()).leads(low, high, tuple(kept)), withheld
+    return compared(*kept.values()).leads(low, high, tuple(kept)), withheld
 
 
 def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
@@ -187,8 +187,8 @@ def _leads(winners: Iterable[tuple[str, int]]) -> tuple[Lead, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Course:
-    """Variants that are compared along one size parameter, the others fixed."""
+class _Compared:
+    """Variants that are compared over one size parameter, the others fixed."""
 
     asked: Predicting
     variants: tuple[KernelCounts, ...]
