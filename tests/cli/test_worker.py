@@ -34,6 +34,7 @@ from tests.machine import ROOT, device, fake_device
 @pytest.fixture(autouse=True)
 def refused_connections_end_here():
     """Dask leaves the socket of a connection that TLS refuses to the collector, whose warning is no other test's."""
+    gc.freeze()  # what is there already is looked through in nobody's time
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

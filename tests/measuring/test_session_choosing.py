@@ -90,7 +90,7 @@ def perfmodel(*arguments):
 
 
 def test_the_command_takes_a_share(tmp_path):
-    result = perfmodel("--quick", "--class", "scale_add", "--class", "arithmetic", "--choose", "50%", "--store",
+    result = perfmodel("--quick", "--class", "scale_add", "--class", "stride1", "--choose", "50%", "--store",
                        tmp_path, "--kernels", ROOT / "measurement_kernels", "--json")  # fmt: skip
     assert 0 == result.exit_code, result.output
     plans = (tmp_path / "measurements.plan.jsonl").read_text().splitlines()
