@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from perfmodel.errors import ReferenceOutputError
-from perfmodel.fitting.selection import Floats
+from perfmodel.fitting.conformal import Floats
 from perfmodel.tuning.agreement import all_nan
 from perfmodel.tuning.belief import Belief, Outlook
 
