@@ -1,7 +1,7 @@
 """Runs of a user's kernel at a small size, by which its predictions are scaled: anchors.
 
 A run is one visit of a campaign: the same choice of sizes (:mod:`perfmodel.measuring.size_plan`), the same arguments,
-clock and flags (:mod:`perfmodel.measuring.timekeeper`) as those of the measured rows that the model was fitted to.
+clock and flags (:mod:`perfmodel.measuring.bench`) as those of the measured rows that the model was fitted to.
 """
 
 from __future__ import annotations

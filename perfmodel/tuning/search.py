@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.fitting.selection import Floats
+from perfmodel.fitting.conformal import Floats
 from perfmodel.tuning.belief import Belief, Outlook
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Runs of the variants of one user's kernel, each timed as a campaign times its kernels.
 
-A visit goes as one of a campaign: the same arguments, clock and flags (:mod:`perfmodel.measuring.timekeeper`) as
+A visit goes as one of a campaign: the same arguments, clock and flags (:mod:`perfmodel.measuring.bench`) as
 those of the measured rows that models are fitted to. Outputs are compared between variants, or with those of the
 user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
 """
@@ -21,14 +21,13 @@ import numpy as np
 from perfmodel import store
 from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.record import Bench
 from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, expected_outputs, output_names

@@ -12,10 +12,9 @@ from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
 from perfmodel.report.probes import HEADER, isolation_cells, isolation_summary, picture_probes
-from perfmodel.store import Key, canonical, probes
-from perfmodel.store.files import DEVICE_FILE
+from perfmodel.store import Key, canonical
+from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
 from perfmodel.store.isolation import FILE, Isolation, read_isolations
-from perfmodel.store.probes import read_probes
 from scripts.lab.shares import Shares, shares
 from scripts.lab.shares_page import picture_shares, shares_page, shares_text
 
@@ -43,7 +42,7 @@ def _isolation_section(proofs: Sequence[Isolation]) -> str:
 
 def draw_probes(devices: Path, out: Path) -> None:
     """Draw ``probes-<device>.png`` for every device in a folder that has been probed."""
-    for path in sorted(devices.glob(f"*/{probes.FILE}")):
+    for path in sorted(devices.glob(f"*/{PROBES_FILE}")):
         device = path.with_name(DEVICE_FILE)
         facts = read_device(device) if device.is_file() else None
         picture_probes(read_probes(path), facts, out / f"probes-{path.parent.name}.png")

@@ -19,7 +19,7 @@ from perfmodel.facts import read_device
 from perfmodel.measuring import session
 from perfmodel.opencl import find
 from perfmodel.predicting.model import load
-from perfmodel.store.probes import read_probes
+from perfmodel.store.files import read_probes
 from tests.measuring.probes.devices import SHORT
 
 ROOT = Path(__file__).parents[2]

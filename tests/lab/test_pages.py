@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from perfmodel.store import read
+from perfmodel.store.files import append_probe
 from perfmodel.store.isolation import FILE
-from perfmodel.store.probes import append_probe
 from scripts.lab.pages import BEGIN, draw_isolation, draw_probes, trial_seconds
 from tests.facts.test_probed_caches import capacity
 from tests.recorded import DEVICES, POCL

@@ -8,8 +8,7 @@ from perfmodel.errors import BrokenDeviceError, DeviceBusyError, NoWorkerError, 
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import Campaign
 from perfmodel.measuring.remote import bench as module
-from perfmodel.measuring.remote.bench import WorkersBench
-from perfmodel.measuring.remote.devices import workers_device
+from perfmodel.measuring.remote.bench import WorkersBench, workers_device
 from perfmodel.measuring.subject import FailedError
 from tests.measuring.remote.fakes import ADDRESS, SLUG, FakeClient, Future, Worker
 from tests.measuring.test_session import Hears
@@ -134,6 +133,21 @@ def test_only_an_equal_worker_takes_over(other, said):
     assert "by c" == ask(bench)
     assert said in hears.messages[1]
     assert hears.messages[1].startswith("the worker b is not used: ")
+
+
+def test_a_worker_that_was_lost_for_a_moment_takes_over_later():
+    bench, client, hears = ready(a=Worker(answers=[None]))
+    client.workers["b"] = Worker(described=OSError("lost"))
+    before = hears.tell
+
+    def tell(message):
+        before(message)
+        if "is not used" in message:
+            client.workers["b"].described = None
+
+    hears.tell = tell
+    assert "by b" == ask(bench)
+    assert ["the worker b is not used: it was lost"] == hears.messages[1:]
 
 
 def test_without_a_worker_it_says_what_there_is():

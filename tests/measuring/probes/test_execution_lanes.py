@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.measuring.probes import lanes
+from perfmodel.measuring.probes import execution
 from tests.measuring.probes.devices import SHORT, content, instrument, stepped
 
 pytestmark = pytest.mark.device
 
 
 def test_each_lane_makes_its_trips_in_one_of_the_loops():
-    kernel = instrument().kernel(lanes.SOURCE, "-DREAL=float")
+    kernel = instrument().kernel(execution.LANES_SOURCE, "-DREAL=float")
     kind = np.array([1, 0, 1, 1], np.int32)
     with instrument().memory(np.ones(4, np.float32), kind) as (out, kinds):
         kernel.set_args(out, kinds, np.float32(0.5), np.float32(0.25), np.int32(3))
@@ -22,7 +22,7 @@ def test_each_lane_makes_its_trips_in_one_of_the_loops():
 
 
 def test_points():
-    points = list(lanes.PROBE.points(instrument(), SHORT, ()))
+    points = list(execution.LANES.points(instrument(), SHORT, ()))
     single = [point for point in points if point.at["dtype"] == "float32" and point.work > 0]
     widest = max(point.at["lanes"] for point in single)
     assert [2**k for k in range(9)] == [p.at["block"] for p in single if p.at["lanes"] == widest]

@@ -16,8 +16,8 @@ from perfmodel.errors import (
     WorkerVersionError,
 )
 from perfmodel.measuring.lock import lock_path
-from perfmodel.measuring.remote import devices as module
-from perfmodel.measuring.remote.devices import (
+from perfmodel.measuring.remote import bench as module
+from perfmodel.measuring.remote.bench import (
     OWN_DEVICE,
     chosen_slug,
     describe,

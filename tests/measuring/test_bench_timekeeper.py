@@ -8,9 +8,8 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.measuring.timing import Samples, now
 from tests.campaigns import SCALE, TINY
 from tests.machine import device

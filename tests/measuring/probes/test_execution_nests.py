@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.measuring.probes import nests
-from perfmodel.measuring.probes.nests import source
+from perfmodel.measuring.probes import execution
+from perfmodel.measuring.probes.execution import nest_source
 from tests.measuring.probes.devices import SHORT, content, instrument, stepped
 
 pytestmark = pytest.mark.device
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.device
 
 @pytest.mark.parametrize("nest", ["straight", "looped"])
 def test_what_the_kernel_computes(nest):
-    kernel = instrument().kernel(source(nest, 5), "-DREAL=float")
+    kernel = instrument().kernel(nest_source(nest, 5), "-DREAL=float")
     values = np.arange(8, dtype=np.float32)
     with instrument().memory(values, values.nbytes) as (numbers, out):
         kernel.set_args(out, numbers, np.float32(0.5), np.float32(0.25), np.int32(1), np.int32(2))
@@ -23,7 +23,8 @@ def test_what_the_kernel_computes(nest):
 
 
 def test_points():
-    points = list(nests.PROBE.points(instrument(), SHORT, ()))
-    expected = {(d, n, k) for d in instrument().dtypes for n in ("straight", "looped") for k in nests.OPERATIONS}
+    points = list(execution.NESTS.points(instrument(), SHORT, ()))
+    chains = execution.NESTS_OPERATIONS
+    expected = {(d, n, k) for d in instrument().dtypes for n in ("straight", "looped") for k in chains}
     assert expected == {(p.at["dtype"], p.at["nest"], p.at["operations"]) for p in points}
-    assert all(point.work >= nests.ITEMS * nests.PARTS for point in points)
+    assert all(point.work >= execution.NESTS_ITEMS * execution.NESTS_PARTS for point in points)

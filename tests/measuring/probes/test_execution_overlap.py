@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.measuring.probes import overlap
-from perfmodel.measuring.probes.overlap import source
+from perfmodel.measuring.probes import execution
+from perfmodel.measuring.probes.execution import overlap_source
 from tests.measuring.probes.devices import SHORT, content, instrument, stepped
 from tests.probed import probe
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.device
 @pytest.mark.parametrize(("part", "operations"), [("launch", 0), ("memory", 0), ("compute", 3), ("both", 3)])
 def test_what_the_kernels_compute(part, operations):
     """Eight groups of 4; groups 0 to 3 share the first four cells, and the last group of those that share counts."""
-    kernel = instrument().kernel(source(part, operations), "-DSHARE=8")
+    kernel = instrument().kernel(overlap_source(part, operations), "-DSHARE=8")
     numbers = np.repeat(np.arange(8, dtype=np.float32), 4)[::-1].copy()
     with instrument().memory(numbers, 16) as (values, out):
         kernel.set_args(out, values, np.float32(0.5), np.float32(0.25))
@@ -27,12 +27,12 @@ def test_what_the_kernels_compute(part, operations):
 
 @pytest.mark.slow
 def test_points_and_that_a_later_visit_takes_the_same_chains():
-    points = list(overlap.PROBE.points(instrument(), SHORT, ()))
+    points = list(execution.OVERLAP.points(instrument(), SHORT, ()))
     assert ["launch", "memory", "compute"] == [point.at["part"] for point in points[:3]]
     assert [0, 1, 1] == [point.work for point in points[:3]]
     earlier = probe("overlap", [({"part": part, "operations": n}, 1, 1.0) for part, n in (
         ("memory", 0), ("compute", 6), ("both", 6), ("compute", 8),
     )])  # fmt: skip
-    later = list(overlap.PROBE.points(instrument(), SHORT, (earlier,)))
+    later = list(execution.OVERLAP.points(instrument(), SHORT, (earlier,)))
     expected = [("launch", 0), ("memory", 0), ("compute", 6), ("both", 6)]
     assert expected == [(point.at["part"], point.at["operations"]) for point in later]

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from perfmodel.measuring.probes import chase
-from perfmodel.measuring.probes.chase import cycle, disagreeing, footprints, linked
+from perfmodel.measuring.probes import caches
+from perfmodel.measuring.probes.caches import cycle, disagreeing, footprints, linked
 from tests import probed
 from tests.measuring.probes.devices import SHORT, content, instrument
 
@@ -25,8 +25,8 @@ def test_footprints_rise_by_less_than_a_half_and_hold_usual_capacities():
 def test_a_cycle_visits_each_line_once_and_blocks_one_after_the_other(lines):
     order = cycle(lines, np.random.default_rng(0))
     assert list(range(lines)) == sorted(order.tolist())
-    blocks = order // chase.BLOCK_LINES
-    assert -(-lines // chase.BLOCK_LINES) == 1 + int((np.diff(blocks) != 0).sum())
+    blocks = order // caches.BLOCK_LINES
+    assert -(-lines // caches.BLOCK_LINES) == 1 + int((np.diff(blocks) != 0).sum())
 
 
 def test_cells_that_are_linked_lead_through_all_places():
@@ -44,9 +44,9 @@ def test_footprints_whose_lowest_visits_differ_are_visited_again():
 @pytest.mark.device
 def test_the_device_follows_the_cycle():
     order = cycle(5000, np.random.default_rng(1)).astype(np.uint32)
-    kernel = instrument().kernel(chase.SOURCE)
+    kernel = instrument().kernel(caches.SOURCE)
     with instrument().memory(5000 * 64, order[:1] * np.uint32(16)) as (buffer, place):
-        chase._link(instrument(), buffer, order)
+        caches._link(instrument(), buffer, order)
         kernel.set_args(buffer, place, np.int32(1234))
         instrument().times(kernel, 1, 1, 1)
         assert order[1234] * 16 == content(place, np.uint32, 1)[0]
@@ -56,7 +56,7 @@ def test_the_device_follows_the_cycle():
 
 @pytest.mark.device
 def test_points():
-    points = list(chase.PROBE.points(instrument(), SHORT, ()))
+    points = list(caches.CHASE.points(instrument(), SHORT, ()))
     assert [0, 4096] == [points[0].work, points[0].at["bytes"]]
     assert list(footprints(SHORT.most_bytes)) == [point.at["bytes"] for point in points[1:]]
     assert all(len(point.host_s) == SHORT.runs and min(point.host_s) > 0 and point.work > 0 for point in points[1:])

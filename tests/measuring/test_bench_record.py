@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.measuring.bench import outcome, record
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.record import outcome, record
 from perfmodel.measuring.timing import Samples
 
 KERNEL = KernelClass(

@@ -10,7 +10,7 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import NewerSchemaError, SetAsideWarning
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.store.probes import append_probe, probes_path, read_probes
+from perfmodel.store.files import append_probe, probes_path, read_probes
 from tests.facts.test_probed_caches import L1, capacity
 from tests.probed import chase
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError, Subject
 from tests.campaigns import SCALE, TINY
 from tests.machine import device

@@ -1,9 +1,12 @@
-"""The time of a load over the footprint: one work-item follows a random cycle through all lines of a buffer.
+"""Caches: one work-item follows a cycle through the lines of a buffer, and each load waits for the one before.
 
-The cycle goes through blocks of 128 KiB, one after the other in random order, and through the lines of a block in
-random order. So the pages of a block stay known to the processor, and its prefetchers find no pattern. Each footprint
-begins at a random page of the buffer, since some processors tell the ways of their first cache apart by a hash of the
-address, and two pages may share it. Each run goes on where the one before stopped.
+- The **chase** gives the time of a load over the footprint. Its cycle goes through blocks of 128 KiB, one after the
+  other in random order, and through the lines of a block in random order. So the pages of a block stay known to the
+  processor, and its prefetchers find no pattern. Each footprint begins at a random page of the buffer, since some
+  processors tell the ways of their first cache apart by a hash of the address, and two pages may share it. Each run
+  goes on where the one before stopped.
+- **Conflicts** give the ways: a chase over a few lines that are a power of two apart, and so share a set.
+- The **line** of the first cache: pairs of loads, some bytes apart, in a footprint that the next cache holds.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.facts.probe_run import Point, newest, times
-from perfmodel.facts.probed import CHASE
+from perfmodel.facts import probe_run, probed
+from perfmodel.facts.probe_run import Point
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
 
 SOURCE = """
@@ -47,6 +50,13 @@ WARM_S = 0.4
 """Longest time that one footprint is visited before it is timed [s]."""
 MORE, AGREEMENT = 2, 0.1
 """Further visits to the footprints whose two lowest visits differ by more than this share."""
+STRIDES = (2**12, 2**14, 2**16, 2**18)
+LINES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 24, 28, 32, 36, 40)
+"""Distances of lines that may share a set [B], and numbers of such lines."""
+PAIR_BYTES, APART = 512, (4, 8, 16, 32, 64, 128, 256)
+"""Distance of pairs of loads, and of the two loads of a pair [B]."""
+LONGEST = 8.0
+"""Without a second cache, the footprint of pairs is so many times the first one's capacity."""
 
 Cells = NDArray[np.uint32]
 
@@ -69,12 +79,11 @@ def footprints(most_bytes: int) -> tuple[int, ...]:
 
 def disagreeing(visited: Earlier) -> tuple[int, ...]:
     """Return the footprints [B] whose two lowest visits differ by more than :data:`AGREEMENT`."""
-    curves = [times([run], "bytes") for run in visited]
-    found: dict[int, list[float]] = {}
-    for curve in curves:
+    several: dict[int, list[float]] = {}
+    for curve in (probe_run.times([visit], "bytes") for visit in visited):
         for (octets,), seconds in curve.items():
-            found.setdefault(int(octets), []).append(seconds)
-    lowest = {octets: sorted(several)[:2] for octets, several in found.items()}
+            several.setdefault(int(octets), []).append(seconds)
+    lowest = {octets: sorted(seconds)[:2] for octets, seconds in several.items()}
     return tuple(octets for octets, two in lowest.items() if two[-1] > (1 + AGREEMENT) * two[0])
 
 
@@ -88,9 +97,9 @@ def cycle(lines: int, generator: np.random.Generator) -> NDArray[np.int64]:
 
 def linked(places: NDArray[np.int64], cells: int) -> Cells:
     """Return cells in which each of the places, in their order, holds the next one, and the last one the first."""
-    found = np.zeros(cells, np.uint32)
-    found[places] = np.roll(places, -1)
-    return found
+    buffer = np.zeros(cells, np.uint32)
+    buffer[places] = np.roll(places, -1)
+    return buffer
 
 
 def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], length: int) -> Point:
@@ -112,11 +121,11 @@ def launch(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any]) 
     return Point(at, 0, instrument.times(kernel, 1, 1, settings.runs + 10))
 
 
-def _points(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+def _chase(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     generator, began = np.random.default_rng(len(earlier)), monotonic()
     memory = instrument.known("global_memory_bytes", 2**28) // 4
     most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
-    visited = newest(earlier, CHASE)
+    visited = probe_run.newest(earlier, probed.CHASE)
     every = footprints(most) if len(visited) < settings.visits else disagreeing(visited)
     slack = SLACK_PAGES * PAGE_LINES
     with instrument.memory(max(every, default=CELL) + slack * LINE_BYTES, np.zeros(1, np.uint32)) as (buffer, place):
@@ -141,4 +150,40 @@ def _link(instrument: Instrument, buffer: Any, order: Cells) -> None:
         instrument.times(kernel, -(-len(order) // LINKED), LINKED, 1)
 
 
-PROBE = Probe(CHASE, _points, MORE)
+def _conflicts(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+    generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
+    with instrument.memory(STRIDES[-1] * LINES[-1], np.zeros(1, np.uint32)) as (buffer, place):
+        kernel.set_arg(0, buffer)
+        kernel.set_arg(1, place)
+        instrument.write(buffer, np.zeros(1, np.uint32))
+        yield launch(instrument, settings, {"stride": STRIDES[0], "lines": 1})
+        for stride in STRIDES:
+            for lines in LINES:
+                cells = generator.permutation(lines) * (stride // CELL)
+                for cell, following in zip(cells.tolist(), np.roll(cells, -1).tolist(), strict=True):
+                    instrument.write(buffer, np.array([following], np.uint32), cell * CELL)
+                instrument.write(place, cells[:1].astype(np.uint32))
+                yield follow(instrument, settings, {"stride": stride, "lines": lines}, lines)
+
+
+def _line(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
+    level = probed.capacities(earlier)
+    if not level:
+        return
+    beyond = level[1].last / level[0].first if len(level) > 1 else LONGEST**2
+    octets = int(level[0].first * sqrt(beyond)) // PAIR_BYTES * PAIR_BYTES
+    generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
+    pairs = generator.permutation(octets // PAIR_BYTES) * (PAIR_BYTES // CELL)
+    for apart in APART:
+        places = np.column_stack((pairs, pairs + apart // CELL)).ravel()
+        with instrument.memory(linked(places, octets // CELL), np.zeros(1, np.uint32)) as (buffer, place):
+            instrument.write(place, pairs[:1].astype(np.uint32))
+            kernel.set_arg(0, buffer)
+            kernel.set_arg(1, place)
+            if apart == APART[0]:
+                yield launch(instrument, settings, {"apart": apart})
+            yield follow(instrument, settings, {"apart": apart}, len(places))
+
+
+CHASE = Probe(probed.CHASE, _chase, MORE)
+CONFLICTS, LINE = Probe(probed.CONFLICTS, _conflicts), Probe(probed.LINE, _line)

@@ -15,8 +15,8 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import perfmodel as pm
 from perfmodel.errors import EmptyClusterError, WorkerVersionError
-from perfmodel.processes import executors
-from perfmodel.processes.executors import OwnProcesses, is_death, processes_for
+from perfmodel.processes import pool
+from perfmodel.processes.pool import OwnProcesses, is_death, processes_for
 from tests.cluster import cluster
 from tests.processes.variants import double
 
@@ -31,9 +31,9 @@ def cluster_of(workers):
 
 @pytest.mark.slow
 def test_a_cluster_without_workers_is_told(monkeypatch):
-    monkeypatch.setattr(executors, "COMES_S", 0.3)
+    monkeypatch.setattr(pool, "COMES_S", 0.3)
     with cluster(workers=0) as client, pytest.raises(EmptyClusterError, match=r"waited 0.3 s\); start some, as 'dask"):
-        executors.ClusterProcesses(client)
+        pool.ClusterProcesses(client, 9)
 
 
 def test_a_worker_of_a_cluster_with_other_versions_is_refused(monkeypatch):
@@ -75,7 +75,7 @@ def test_there_are_no_more_processes_than_variants(monkeypatch, jobs, most, expe
 def test_who_is_gone_is_named(monkeypatch):
     monkeypatch.setattr("perfmodel.cluster.check_versions", lambda client, workers: None)
     there = dict.fromkeys("abcde", 1)
-    found = executors.ClusterProcesses(cluster_of(there))
+    found = pool.ClusterProcesses(cluster_of(there), 9)
     assert "" == found.gone()
     there["new"] = there.pop("d")
     assert "1 of 5 workers (d)" == found.gone()
@@ -109,7 +109,7 @@ def test_what_a_death_is():
 
 
 def interrupted_thrice(heard):
-    with executors._interrupts_held():
+    with pool._interrupts_held():
         blocked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
         begun = subprocess.run([sys.executable, "-c", blocked], capture_output=True, text=True, check=True)
         for _ in range(3):

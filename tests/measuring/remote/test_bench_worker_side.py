@@ -13,8 +13,8 @@ import pytest
 from perfmodel.errors import DeviceBusyError, KernelTravelError
 from perfmodel.kernels.files import pickled_by_value
 from perfmodel.measuring import Silent, lock
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.record import Bench
 from perfmodel.measuring.remote.bench import WorkerSide, carry_out
 from perfmodel.measuring.subject import FailedError, Subject
 from tests.campaigns import SCALE, TINY
