@@ -20,19 +20,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from perfmodel.counts import KernelCounts
 from perfmodel.counts.trace.trace import Trace, trace
 from perfmodel.errors import CacheShapeError, MissingFactError
-from perfmodel.facts import Fact
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, Fact
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

@@ -22,16 +22,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.display import in_words
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.predicting.model import FittedModel
+from perfmodel.store import Measurements
 
 FENCE = 1.5
 """An outlier is this many interquartile ranges outside of the quartiles (Tukey, *Exploratory Data Analysis*, 1977)."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel import store
 from perfmodel.analyses.outliers import outliers_of
@@ -35,20 +35,17 @@ from perfmodel.errors import (
     StoreMissingError,
     UnmeasuredFeatureError,
 )
+from perfmodel.facts import DeviceFacts
+from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.device_folder import tests_of
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
-from perfmodel.predicting.model import ADDS_UP
+from perfmodel.models import Family
+from perfmodel.predicting.model import ADDS_UP, FittedModel
 from perfmodel.predicting.predictions import Predicting, scatter_of
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.quantities.case import Case
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.fitting.cautions import Caution
-    from perfmodel.models import Family
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.store import Measurements
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"

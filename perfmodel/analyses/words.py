@@ -12,22 +12,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
-from perfmodel.facts import KEYS
+from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting.fit_design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
+from perfmodel.models import Family
+from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities import advice
 from perfmodel.quantities.bottleneck import QUANTITIES
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts, Fact
-    from perfmodel.models import Family
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.store import Measurements
+from perfmodel.store import Measurements
 
 KINDS: Mapping[str, str] = {
     "add": "an addition",

@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, Balance
+from perfmodel.analyses.benefits import Benefits
+from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
-from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, empty_figure, write_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from perfmodel.analyses.benefits import Benefits
-    from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.report.drawing import BLUE, GREEN, PURPLE, VERMILION, Axes, Figure, empty_figure, write_figure
 
 
 def balance_text(found: Balance) -> str:

@@ -18,8 +18,10 @@ from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # what is drawn with; matplotlib itself is loaded when something is drawn
+    Axes = Figure = Any
 
 
 def empty_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:

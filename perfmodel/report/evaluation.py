@@ -10,18 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perfmodel.analyses.outliers import SPOILED
+from perfmodel.analyses.outliers import SPOILED, Outlier, Outliers, TermInOutlier
 from perfmodel.analyses.words import term_words
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
 from perfmodel.compare.protocols import Judged
 from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.outliers import Outlier, Outliers, TermInOutlier
-    from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.evaluation/1"
 COLUMNS = ("protocol", "family", "device", *comparison.COLUMNS)

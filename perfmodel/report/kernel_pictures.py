@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +13,7 @@ from perfmodel.analyses.work_flow import Timeline, WorkFlow, WorkNode
 from perfmodel.display import seconds_text
 from perfmodel.io import write_whole
 from perfmodel.report import drawing
-from perfmodel.report.drawing import BLUE, GREEN, ORANGE, SKY, VERMILION
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from perfmodel.report.drawing import BLUE, GREEN, ORANGE, SKY, VERMILION, Axes, Figure
 
 GRAPH_FORMATS = (".png", ".svg", ".dot")
 WIDTH = 3.0  # of a node's box, where rows are 1 apart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from perfmodel.compare import Comparison, Contender, Evaluation, summarise
 from perfmodel.compare.comparison import kernels
@@ -15,11 +15,17 @@ from perfmodel.errors import PictureError
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report import drawing
-from perfmodel.report.drawing import FILLS, axes_or_new, empty_figure, finished, ink, members, write_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from perfmodel.report.drawing import (
+    FILLS,
+    Axes,
+    Figure,
+    axes_or_new,
+    empty_figure,
+    finished,
+    ink,
+    members,
+    write_figure,
+)
 
 
 def picture_predicted_measured(rows: Sequence[Comparison], path: str | Path, title: str) -> None:

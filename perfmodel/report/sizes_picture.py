@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,11 +21,7 @@ from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report import drawing
-from perfmodel.report.drawing import COLOURS, LINES, MARKERS, REST
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from perfmodel.report.drawing import COLOURS, LINES, MARKERS, REST, Axes, Figure
 
 Times: TypeAlias = tuple[Sequence[int], Sequence[float]]
 """Sizes, and a time [s] at each."""

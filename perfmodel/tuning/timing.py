@@ -6,19 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
 from perfmodel.compare.figures import Choice
 from perfmodel.measuring.campaign import SETUP_S, Campaign
+from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store import canonical
+from perfmodel.store import Measurement, canonical
 from perfmodel.store.measurement import AGREEMENT
 from perfmodel.tuning.trials import Trials, runs_of
-
-if TYPE_CHECKING:
-    from perfmodel.predicting.ranking import RankedVariant
-    from perfmodel.store import Measurement
-
 
 Sizes = Mapping[str, int]
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel import store
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import TrialError
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
@@ -28,14 +30,11 @@ from perfmodel.measuring.session import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
+from perfmodel.opencl import Device
 from perfmodel.progress import Progress, Silent
 from perfmodel.store import Measurement, canonical
 from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, expected_outputs, output_names
 from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, Variant, check_given
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.opencl import Device
 
 T = TypeVar("T")
 
@@ -422,8 +421,6 @@ class Trials:
         """Return what the user's reference gives for the arguments of a variant; None where there is none."""
         if self._reference is None:
             return None
-        from loopy import TranslationUnit
-
         copies = {name: np.array(given) if isinstance(given, np.ndarray) else given for name, given in passed.items()}
         value = self._reference(**copies)
         if isinstance(value, TranslationUnit):

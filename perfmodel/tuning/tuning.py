@@ -7,9 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel import store
 from perfmodel.counts import KernelCounts
@@ -18,19 +19,15 @@ from perfmodel.errors import PerfModelError, TuningError
 from perfmodel.fitting.conformal import check_level
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
+from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.progress import Progress, Silent
+from perfmodel.store import Measurement
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.search import Race, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
-    from perfmodel.predicting.model import FittedModel, Prediction
-    from perfmodel.store import Measurement
 
 #: One visit to each variant; those near the best are visited again in the end.
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)

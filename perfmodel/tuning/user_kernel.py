@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel.errors import GivenArgumentError, UnknownVariantError
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 from perfmodel.store import canonical
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
 
 #: So many elements of an array differ, and are repeated then. It is a prime, so that no two rows or tiles of a matrix
 #: hold the same, and a kernel that takes one for the other gives other outputs.
@@ -93,7 +90,6 @@ class UserKernel:
             raise UnknownVariantError(name, tuple(self.variants))
 
     def _made(self, name: str) -> Subject:
-        from loopy import TranslationUnit
         from loopy.kernel.array import ArrayBase
 
         given = self.variants[name]

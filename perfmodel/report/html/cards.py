@@ -8,19 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from perfmodel.analyses import balance, benefits
+from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
+from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.analyses.words import term_advice, term_words
 from perfmodel.display import percent, rate_text, seconds_text
-from perfmodel.fitting.cautions import FarOutside
+from perfmodel.fitting.cautions import Caution, FarOutside
+from perfmodel.models import Family
 from perfmodel.report.bounds import balance_words, benefit_lines, roof_words
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
-    from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.fitting.cautions import Caution
-    from perfmodel.models import Family
 
 
 @dataclass(frozen=True)

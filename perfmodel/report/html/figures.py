@@ -10,18 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perfmodel.analyses.report_data import ReportData
+from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.compare import Comparison
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
+from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.bounds import LOWEST
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.report_data import ReportData
-    from perfmodel.analyses.report_models import FamilyLine
-    from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.compare import Comparison
-    from perfmodel.predicting.ranking import Ranking
-
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import documents
+from perfmodel.analyses.report_data import ReportData
 from perfmodel.errors import MissingExtraError
 from perfmodel.report import drawing
 from perfmodel.report.html import cards, figures, tables
@@ -22,8 +23,6 @@ from perfmodel.report.sweeps import ties_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-    from perfmodel.analyses.report_data import ReportData
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perfmodel.analyses.words import term_words
+from perfmodel.analyses.report_data import ReportData
+from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.words import FactLine, WeightLine, term_words
+from perfmodel.compare import Comparison
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
+from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.bounds import LOWEST
-
-if TYPE_CHECKING:
-    from perfmodel.analyses.report_data import ReportData
-    from perfmodel.analyses.report_models import FamilyLine
-    from perfmodel.analyses.roofline import KernelPoint
-    from perfmodel.analyses.words import FactLine, WeightLine
-    from perfmodel.compare import Comparison
-    from perfmodel.predicting.ranking import Ranking
 
 
 @dataclass(frozen=True)
