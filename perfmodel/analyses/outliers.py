@@ -43,8 +43,8 @@ def outliers_of(rows: Iterable[Comparison], between: tuple[float, float] | None 
     every = tuple(rows)
     low, high = fences(every) if between is None else between
     errors = [(row, log_error(row)) for row in every if row.predicted is not None]
-    found = [(row, abs(error)) for row, error in errors if not low <= error <= high]
-    return tuple(row for row, _ in sorted(found, key=lambda pair: -pair[1]))
+    far = [(row, abs(error)) for row, error in errors if not low <= error <= high]
+    return tuple(row for row, _ in sorted(far, key=lambda pair: -pair[1]))
 
 
 def fences(rows: Iterable[Comparison]) -> tuple[float, float]:

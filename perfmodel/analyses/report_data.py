@@ -254,7 +254,7 @@ def _largest_terms(
 ) -> tuple[KernelTerms, ...]:
     """Return the terms of each variant at its largest size, of those that can be predicted."""
     rows = sorted(compared, key=lambda row: (row.kernel, in_words(row.variant), volume(row.parameters)))
-    found = []
+    kernels = []
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
         counts = compared.counts[row.counts_hash]
         try:
@@ -262,8 +262,8 @@ def _largest_terms(
         except UnmeasuredFeatureError:
             continue  # its features are among the unmeasured ones
         bounds = bounding.bounds(counts, row.parameters)
-        found.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds, bounds))
-    return tuple(found)
+        kernels.append(_terms(kernel, form, in_words(row.parameters), predicted, row.seconds, bounds))
+    return tuple(kernels)
 
 
 def _terms(

@@ -216,9 +216,9 @@ def box_around(middle: Place, size: Place) -> Box:
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
-def overlap(one: Box, other: Box) -> bool:
+def overlap(box: Box, other: Box) -> bool:
     """Return whether two boxes share an area."""
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _around(anchor: Place, size: Place, gap: float) -> Iterator[Place]:

@@ -131,13 +131,13 @@ def _draw_nests(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 
 def _draw_barriers(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    curve, found = times(newest(runs, probed.BARRIERS), "items", "barriers"), probed.barrier_facts(runs)
+    curve, facts = times(newest(runs, probed.BARRIERS), "items", "barriers"), probed.barrier_facts(runs)
     for colour, items in zip(COLOURS, sorted({int(key[0]) for key in curve}), strict=False):
         line = [(int(key[1]), NS * s) for key, s in curve.items() if key[0] == items]
         axes.plot(*zip(*line, strict=True), "o", color=colour, label=f"group of {items}")
-        if found:
-            slope = NS * (float(found["barrier_group_s"].value) + items * float(found["barrier_s"].value))  # type: ignore[arg-type]
-            (_, first), *_ = [one for one in line if one[0] > 0] or [(0, 0.0)]
+        if facts:
+            slope = NS * (float(facts["barrier_group_s"].value) + items * float(facts["barrier_s"].value))  # type: ignore[arg-type]
+            (_, first), *_ = [spot for spot in line if spot[0] > 0] or [(0, 0.0)]
             start = min((n for n, _ in line if n > 0), default=0)
             ends = np.array([start, line[-1][0]])
             axes.plot(ends, first + slope * (ends - start), "-", color=colour, linewidth=1)
@@ -147,14 +147,14 @@ def _draw_barriers(axes: Axes, runs: Sequence[ProbeRun]) -> None:
 
 def _draw_overlap(axes: Axes, runs: Sequence[ProbeRun]) -> None:
     """Times over that of memory alone, with the curves of no, of the measured and of full overlap."""
-    found = probed.triples(runs)
+    triples = probed.triples(runs)
     p = probed.probed_facts(runs).get("overlap_exponent")
-    if found:
-        ratios = [b / a for a, b, _ in found.values()]
+    if triples:
+        ratios = [b / a for a, b, _ in triples.values()]
         axes.set_xscale("log")
         axes.set_xticks(RATIOS, list(map(str, RATIOS)))
         axes.minorticks_off()
-        axes.plot(ratios, [t / a for a, _, t in found.values()], "o", color="black", label="measured")
+        axes.plot(ratios, [t / a for a, _, t in triples.values()], "o", color="black", label="measured")
         grid = np.geomspace(min(ratios) / 1.5, max(ratios) * 1.5, 60)
         curves = [(1.0, "p = 1"), (64.0, "maximum")] + ([(float(p.value), "fitted p")] if p is not None else [])  # type: ignore[arg-type]
         for colour, (exponent, label) in zip(COLOURS, curves, strict=False):

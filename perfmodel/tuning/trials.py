@@ -79,28 +79,15 @@ class Trials:
         The device. To measure as campaigns do, call :func:`perfmodel.measuring.pin_threads` before devices are listed.
     variants
         Translation units by name, or functions without arguments that make them, called at the first visit or count.
-    sizes
-        The size parameters, integers.
+    sizes, arguments, kernel, statistics, tolerance, reference
+        As of :func:`perfmodel.tune`. Without a reference variants are compared with each other, and the majority is
+        right.
     campaign
         How a visit is made: its runs, its arguments' seed, its bounds.
-    arguments
-        ``arguments(**sizes)`` gives arrays and scalars by argument name. Those that it leaves out, or all of them, are
-        made: arrays hold numbers in [0.5, 2), converted to their types, and scalars that are no sizes are 1.
-    kernel
-        Name of the kernel in records.
-    statistics
-        Of what depends on data, as of :func:`perfmodel.counts.count`.
     progress
         Is told when another campaign uses the device.
     compare
         Whether outputs are compared at the first run of each variant.
-    tolerance
-        Largest relative difference of floating-point outputs [1]; by their type if left out
-        (:func:`perfmodel.tuning.agreement.tolerance_of`).
-    reference
-        ``reference(**arguments)`` gets copies of the arguments by name, and gives the right outputs by name, or a
-        translation unit that computes them. Without it variants are compared with each other, and the majority is
-        right.
     keep
         A store, to which each visit's record is added when it ends.
     ladder
@@ -187,8 +174,6 @@ class Trials:
 
         Parameters
         ----------
-        name
-            The variant.
         sizes
             Other size parameters than those of the trials.
         enough_s
@@ -196,12 +181,10 @@ class Trials:
 
         Raises
         ------
-        UnknownVariantError
-            If there is no such variant.
+        UnknownVariantError, OutputError
+            If there is no such variant, or the store cannot be written.
         BrokenDeviceError
             If the device runs nothing any more, also after it was opened again.
-        OutputError
-            If the store cannot be written.
         """
         self.kernel.check_name(name)
         at = self.sizes if sizes is None else dict(sizes)

@@ -44,7 +44,7 @@ class UserKernel:
         seed: int,
     ) -> None:
         self.name, self.variants, self.given = name, dict(variants), dict[str, Any]()
-        self._arguments, self._ladder, self._seed = arguments, tuple(dict(one) for one in ladder), seed
+        self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
         self._given_at = ""
 
@@ -74,7 +74,7 @@ class UserKernel:
             build=lambda **variant: None,
             sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
             reference=lambda arguments, **variant: {},
-            variants=tuple({"variant": one} for one in self.variants),
+            variants=tuple({"variant": variant} for variant in self.variants),
             ranked=True,
         )
         return Subject(kernel, {"variant": name}).unbuilt
