@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.counts.launch_limits import check_launch
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.campaign import Configuration
 from perfmodel.measuring.record import AnyBench, record
@@ -92,7 +91,7 @@ class Timekeeper:
         if generated.hash not in self.counted:
             with stage("constraint"):
                 counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
-                check_launch(counts, self.bench.device.facts)  # some drivers end the process over a group too large
+                counts.check_launch(self.bench.device.facts)  # some drivers end the process over a group too large
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 
