@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Files that are split: tests of one kernel, class or family need the same costly values, also in several files.
 BY_SUBJECT = {
     "tests/counts/nests/test_nest_address.py": "corpus",
-    "tests/counts/nests/test_issues.py": "corpus",
+    "tests/counts/nests/test_nests_issues.py": "corpus",
     "tests/counts/nests/test_nests.py": "corpus",
     "tests/counts/test_against_oracle.py": "corpus",
     "tests/oracle/test_device.py": "corpus",
@@ -39,9 +39,13 @@ class Shared(dict[str, Any]):
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector leave alone what the collection made, which stays to the end."""
+    """Let the collector leave alone what the collection made, which stays to the end, and look at the rest less often.
+
+    Counts and units that tests share stay as well: each look at all of them takes half a second.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,13 @@ from functools import cache, cached_property
 from importlib import import_module
 from math import nan
 from pathlib import Path
+from pkgutil import iter_modules
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+import perfmodel.models
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError, UnknownFeatureError
@@ -167,8 +169,10 @@ class Trial:
 @cache
 def trial(family: Family) -> Trial:
     """The trial of a family of the package."""
-    module = import_module(f"perfmodel.models.{family.name}")
-    assert module.FAMILY is family, f"{family.name} is not the FAMILY of a file of that name"
+    names = [found.name for found in iter_modules(perfmodel.models.__path__) if family.name.startswith(found.name)]
+    modules = [import_module(f"perfmodel.models.{name}") for name in names]
+    module = next((m for m in modules if any(value is family for value in vars(m).values())), None)
+    assert module is not None, f"{family.name} is in no file with whose name its own begins"
     return Trial(family, Path(str(module.__file__)).read_text(encoding="utf-8"), module.__doc__ or "")
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.features.evaluation import Values, evaluate, total
+from perfmodel.features.evaluation import Values, evaluate, stride_class, total
 from perfmodel.features.names import FEATURE_NAMES, Feature, feature, matches, nearest_names, operation_feature, unit
-from perfmodel.features.stride import stride_class
 
 __all__ = [
     "FEATURE_NAMES",

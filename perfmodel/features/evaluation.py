@@ -1,44 +1,166 @@
-"""A kernel's feature values at given sizes."""
+r"""A kernel's feature values at given sizes, and the counts that they are made of, found once for each kernel.
+
+Only the accesses whose stride class depends on the sizes are left to be classified at each evaluation.
+
+With lane stride :math:`s` in units of the access size and utilisation :math:`u = |F| / |F_{filled}|` (distinct cells
+touched over the same with the gaps of the stride filled in), and :math:`m = \min(s, 4)`, the class is
+
+- ``uniform`` for :math:`s = 0` and ``stride1`` for :math:`s = 1`, whatever :math:`u` is;
+- ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to
+  :math:`1 \ldots m`.
+
+Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 2.1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
+from perfmodel.counts import AccessCount, Count, KernelCounts
 from perfmodel.counts.quasipoly.arguments import check_exact, check_range
+from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import ParameterError
-from perfmodel.features.names import FEATURE_NAMES, matches
-from perfmodel.features.sources import FeatureSources, find_sources
-from perfmodel.features.stride import CLASS_NAMES, class_code, class_codes
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
+from perfmodel.features.names import CLASS_NAMES, FEATURE_NAMES, matches, operation_feature
 
 Values = Mapping[str, Any]
 """Feature name to a float, or to a float64 array of the sizes' shape."""
 
-_known: WeakKeyDictionary[KernelCounts, FeatureSources] = WeakKeyDictionary()
+#: By a load feature the store feature, and the smaller of the two.
+_PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType({
+    name: (name.replace("load", "store"), name.replace("load", "minloadstore"))
+    for name in FEATURE_NAMES if name.startswith("global_load_")
+})  # fmt: skip
 
-# load feature -> (store feature, the smaller of the two)
-_PARTNERS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        name: (name.replace("load", "store"), name.replace("load", "minloadstore"))
-        for name in FEATURE_NAMES
-        if name.startswith("global_load_")
-    }
-)
+
+Number = int | float | Fraction
+
+
+def class_code(stride: Number, footprint: Number, filled: Number) -> int:
+    """Return the code of the stride class of one access at one size.
+
+    The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
+    cells touched, without and with the gaps filled in. Give exact numbers, so that no rounding decides a class.
+
+    Examples
+    --------
+    >>> CLASS_NAMES[class_code(2, 512, 1024)], CLASS_NAMES[class_code(2, 1024, 1025)]
+    ('stride2_1of2', 'stride2_2of2')
+    """
+    if stride == 0:
+        return 0
+    if stride <= 1:
+        return 1
+    slots = min(-int(-stride // 1), 4)
+    q = -int(-footprint * slots // filled) if filled else 1
+    return 10 * (slots if stride <= 4 else 5) + min(max(q, 1), slots)
+
+
+def class_codes(stride: Any, footprint: Any, filled: Any) -> npt.NDArray[np.int64]:
+    """Return :func:`class_code` for arrays, which are broadcast against each other."""
+    stride, footprint, filled = np.broadcast_arrays(
+        np.asarray(stride, float), np.asarray(footprint, float), np.asarray(filled, float)
+    )
+    slots = np.minimum(np.ceil(stride), 4)
+    q = np.ceil(footprint * slots / np.where(filled == 0, 1, filled))
+    q = np.clip(q, 1, np.maximum(slots, 1))
+    codes = 10 * np.where(stride <= 4, slots, 5) + q
+    return np.where(stride == 0, 0, np.where(stride <= 1, 1, codes)).astype(np.int64)
+
+
+def stride_class(stride: Number, footprint: Number = 1, filled: Number = 1) -> str:
+    """Return the name of the stride class of one access at one size.
+
+    Examples
+    --------
+    >>> stride_class(0), stride_class(1), stride_class(1024, 10, 30)
+    ('uniform', 'stride1', 'strideN_2of4')
+    """
+    return CLASS_NAMES[class_code(stride, footprint, filled)]
+
+
+@dataclass(frozen=True)
+class UnclassifiedAccess:
+    """A global access whose stride class depends on the sizes."""
+
+    prefix: str  # its feature's name up to the class, as ``global_load_32_``
+    count: int  # this and the next three: positions in :attr:`FeatureSources.counts`
+    stride: int
+    footprint: int
+    filled: int
+
+
+@dataclass(frozen=True)
+class FeatureSources:
+    """The counts of a kernel and the features that they are added to."""
+
+    counts: JointCounts  # distinct; each is evaluated once
+    sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
+    unclassified: tuple[UnclassifiedAccess, ...]  # accesses to classify at each size; they are in no sum
+
+
+def find_sources(counts: KernelCounts) -> FeatureSources:
+    """Return the counts that the features of a counted kernel are made of."""
+    position = DistinctCounts()
+    sums: dict[str, list[int]] = {}
+    for name, count in _settled(counts):
+        sums.setdefault(name, []).append(position(count))
+    rows = (row for row in counts.access_table if row.space == "global" and _settled_class(row) is None)
+    unclassified = tuple(_unclassified(row, position) for row in rows)
+    return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
+
+
+def _settled(counts: KernelCounts) -> Iterable[tuple[str, Count]]:
+    for operation in counts.operation_table:
+        yield operation_feature(operation.dtype, operation.kind), operation.count
+    for row in counts.access_table:
+        if row.space == "local":
+            yield f"local_{row.direction}_{row.bits}", row.count
+        elif row.space == "global":
+            settled = _settled_class(row)
+            if settled is not None:
+                yield f"global_{row.direction}_{row.bits}_{settled}", row.count
+    yield "barrier_local", counts.barriers(scope="local")
+    yield "work_groups", counts.work_groups()
+    yield "launches", counts.launches()
+
+
+def _settled_class(row: AccessCount) -> str | None:
+    if row.indirect:
+        return "indirect"
+    try:
+        stride = row.stride()
+    except ParameterError:  # a function of the sizes
+        return None
+    return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
+
+
+def _unclassified(row: AccessCount, position: DistinctCounts) -> UnclassifiedAccess:
+    # Without a footprint the utilisation is unknown and taken to be full: both counts are equal.
+    footprint, filled = row.footprint, row.filled
+    if footprint is None or filled is None:
+        footprint = filled = row.count
+    return UnclassifiedAccess(
+        f"global_{row.direction}_{row.bits}_", *map(position, (row.count, row.stride, footprint, filled))
+    )
+
+
+_known: WeakKeyDictionary[KernelCounts, FeatureSources] = WeakKeyDictionary()
 
 
 def sources_of(counts: KernelCounts) -> FeatureSources:
     """Return the counts that the features of a kernel are made of; they are kept as long as the kernel's counts."""
-    found = _known.get(counts)
-    if found is None:
-        found = _known[counts] = find_sources(counts)
-    return found
+    sources = _known.get(counts)
+    if sources is None:
+        sources = _known[counts] = find_sources(counts)
+    return sources
 
 
 def evaluate(counts: KernelCounts, parameters: Mapping[str, Any]) -> Values:

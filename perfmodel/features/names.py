@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from types import MappingProxyType
 
 from perfmodel.errors import UnknownFeatureError
-from perfmodel.features.stride import CLASS_NAMES
+
+# Every class has a code, so that arrays of sizes can be classified at once:
+# 0 uniform, 1 stride1, else 10*d + q with d = 2, 3, 4 for that stride and 5 for any larger one.
+CLASS_NAMES: Mapping[int, str] = MappingProxyType(
+    {0: "uniform", 1: "stride1"}
+    | {10 * s + q: f"stride{s}_{q}of{s}" for s in (2, 3, 4) for q in range(1, s + 1)}
+    | {50 + q: f"strideN_{q}of4" for q in range(1, 5)}
+)
 
 ACCESS_BITS = (8, 16, 32, 64, 128)
 """Sizes of a memory access, each with features of its own [bit]."""

@@ -18,8 +18,7 @@ from perfmodel.expressions import Expression
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.linear import NORMAL
 from perfmodel.fitting.weights_file import FitOptions
-from perfmodel.models import Family
-from perfmodel.models.binding import bind, known_weights
+from perfmodel.models.model import Family, bind, known_weights
 from perfmodel.quantities.case import Case
 from perfmodel.store.measurement import AGREEMENT
 

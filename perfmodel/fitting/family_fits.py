@@ -26,7 +26,7 @@ from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
 from perfmodel.lazy import Lazy
 from perfmodel.models import Family, find_family
-from perfmodel.models.binding import weight_name
+from perfmodel.models.model import weight_name
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement, Measurements

@@ -21,8 +21,7 @@ from perfmodel.fitting.estimators import RelativeLeastSquares, RelativeNonlinear
 from perfmodel.fitting.least_squares import Array
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, Mark
-from perfmodel.models.binding import weight_name
-from perfmodel.models.model import Family
+from perfmodel.models.model import Family, weight_name
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurements

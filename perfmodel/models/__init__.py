@@ -1,20 +1,26 @@
-"""Model families: one small file each, with a module-level value ``FAMILY``.
+"""Model families: one small file for each model of the literature, with a value ``FAMILY``.
 
-Every file in this folder is found without a list of them.
+Every :class:`~perfmodel.models.model.Family` in a file of this folder is found without a list of them. A user's own
+family is an expression, or a file with a ``FAMILY``.
 """
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
+from typing import Any
 
 from perfmodel.documents import require
-from perfmodel.errors import UnknownFamilyError
-from perfmodel.models.model import Family
-from perfmodel.models.own import defined_family, is_definition
+from perfmodel.errors import FamilyFileError, PerfModelError, UnknownFamilyError
+from perfmodel.models.model import EXPRESSION, Family, bind
+from perfmodel.threads import guest_streams
 
 __all__ = ["Family", "families", "find_family", "named_family"]
 
@@ -28,12 +34,9 @@ def families() -> Mapping[str, Family]:
     >>> "stevens_kloeckner_2016" in families()
     True
     """
-    found = {}
-    for module in iter_modules(__path__):
-        value = getattr(import_module(f"{__name__}.{module.name}"), "FAMILY", None)
-        if isinstance(value, Family):
-            found[value.name] = value
-    return MappingProxyType(dict(sorted(found.items())))
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    values = (value for module in modules for value in vars(module).values() if isinstance(value, Family))
+    return MappingProxyType(dict(sorted((family.name, family) for family in values)))
 
 
 def find_family(name: str | Family) -> Family:
@@ -59,7 +62,7 @@ def find_family(name: str | Family) -> Family:
         return name
     require(isinstance(name, str), "family", name, "a Family, or its name")
     if is_definition(name):
-        return defined_family(name)
+        return _defined_family(name)
     return named_family(name)
 
 
@@ -74,3 +77,70 @@ def named_family(name: str) -> Family:
     if name not in families():
         raise UnknownFamilyError(name, tuple(families()))
     return families()[name]
+
+
+def is_definition(text: str) -> bool:
+    """Return whether a text defines a family, and is no name of one.
+
+    Examples
+    --------
+    >>> is_definition("expr:w_a*launches"), is_definition("mine/toy.py"), is_definition("toy")
+    (True, True, False)
+    """
+    return text.startswith(EXPRESSION) or text.endswith(".py")
+
+
+def _defined_family(definition: str) -> Family:
+    """Return the family that a definition stands for: ``expr:...``, or the path of a file, which is run."""
+    if definition.startswith(EXPRESSION):
+        return Family.from_expression(definition.removeprefix(EXPRESSION).strip())
+    path = Path(definition).absolute()
+    if not path.is_file():
+        raise FamilyFileError(definition, "does not exist")
+    try:
+        content = path.read_bytes()
+        family = _names(path, content).get("FAMILY")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a user's file raises, SystemExit too
+        raise FamilyFileError(definition, f"cannot be run ({type(error).__name__}: {error})") from error
+    if not isinstance(family, Family):
+        raise FamilyFileError(definition, "has no FAMILY")
+    _check(definition, family)
+    return replace(family, definition=str(path), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _names(path: Path, content: bytes) -> dict[str, Any]:
+    """Run the content of a file as a module, and return the names that it defines; its prints are no results."""
+    module = ModuleType(f"{path.stem}_{hashlib.sha256(content).hexdigest()[:16]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses in the file look themselves up there
+    try:
+        with guest_streams():
+            exec(compile(content, str(path), "exec"), vars(module))
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
+    return vars(module)
+
+
+def _check(definition: str, family: Family) -> None:
+    """Check what a typing error leaves unnoticed until a fit has no feature: a text in place of a tuple of texts."""
+    try:
+        given: dict[str, Any] = {"features": family.features, **family.sums}
+        for name, patterns in given.items():
+            if isinstance(patterns, str) or not all(isinstance(pattern, str) for pattern in patterns):
+                raise FamilyFileError(definition, f"has {name}={patterns!r}, no tuple of patterns like ('launches',)")
+        texts = {**family.words, **family.advice, **{weight.name: weight.words for weight in family.weights}}
+        for name, words in texts.items():
+            if not isinstance(words, str):
+                raise FamilyFileError(definition, f"has {words!r} as the words of '{name}', no text")
+        for weight in family.weights:
+            numbers = weight.start or 0.0, weight.lower, weight.upper
+            if not all(isinstance(number, int | float) for number in numbers):
+                raise FamilyFileError(definition, f"has a weight '{weight.name}' whose start or bounds are no numbers")
+        bind(family, ())
+    except PerfModelError:
+        raise
+    except Exception as error:  # any field may be of any type
+        raise FamilyFileError(definition, f"has a FAMILY of no use ({type(error).__name__}: {error})") from error

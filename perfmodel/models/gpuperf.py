@@ -31,12 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import instruction_parallelism, instructions, memory_parallelism
 from perfmodel.quantities.occupancy import active_units, launched
-from perfmodel.quantities.subgroup_accesses import global_accesses, subgroup_transactions
-from perfmodel.quantities.traffic import transfer_bytes
+from perfmodel.quantities.traffic import global_accesses, subgroup_transactions, transfer_bytes
 
 FERMI_SPECIAL_SHARE = 4 / 32
 SPECIAL = ("op_float*_special", "op_float*_div", "op_float*_pow")
@@ -114,8 +113,7 @@ FAMILY = Family(
         "more_transactions": "", "miss_ratio": "", "unit_bytes": "B", "launched": "launch",
     },
     weights=(
-        Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s",
-               words="waiting for one memory request"),
+        MEMORY_LATENCY,
         Weight("w_hit_latency", "s/operation", start=2e-8, fact="l2_latency_s",
                words="waiting for a request that a cache answers"),
         Weight("w_departure", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
@@ -124,10 +122,9 @@ FAMILY = Family(
                words="waiting for the result of an instruction"),
         Weight("w_issue", "s/operation", start=1e-9, lower=1e-13, fact="issue_s",
                words="issuing an instruction of a sub-group", counted="instruction"),
-        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
-               words="the bandwidth of global memory"),
+        BANDWIDTH,
         Weight("w_sync", "", start=64.0, words="the share of a memory request that a barrier waits"),
-        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s", words="a launch"),
+        GIVEN_LAUNCH,
     ),
     parts={
         "dram": "w_memory_latency + more_transactions*w_departure",  # Eq. 4.13

@@ -1,20 +1,20 @@
-"""A model family as a value: which numbers of a kernel it uses, and how they become seconds."""
+"""A model family as a value: which numbers of a kernel it uses, how they become seconds, and the run time they give."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pymbolic.primitives import Call, Variable
 
 from perfmodel.documents import one_line, require
-from perfmodel.errors import ExpressionError
-from perfmodel.expressions.expression import parse, weight_units
+from perfmodel.errors import ExpressionError, MissingFactError
+from perfmodel.expressions.expression import Expression, parse, weight_units
 from perfmodel.expressions.trees import children
-from perfmodel.facts import FactValue
+from perfmodel.facts import DeviceFacts, FactValue
 from perfmodel.features import matches, unit
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.quantities.case import Case, computed
@@ -63,6 +63,14 @@ class Weight:
     fact: str = ""
     words: str = ""
     counted: str = ""
+
+
+LAUNCH = Weight("w_launch", "s/launch", start=1e-5, words="a launch")
+GIVEN_LAUNCH = replace(LAUNCH, fact="launch_s")
+BANDWIDTH = Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
+                   words="the bandwidth of global memory")  # fmt: skip
+MEMORY_LATENCY = Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s",
+                        words="waiting for one memory request")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -178,8 +186,8 @@ class Family(Lazy):
         QuantitiesError
             If the quantities are not what the family declares.
         """
-        own = computed(self.quantities, self.units, case)
-        return {**case.features, **own} if own else case.features
+        quantities = computed(self.quantities, self.units, case)
+        return {**case.features, **quantities} if quantities else case.features
 
     def takes(self, feature: str) -> bool:
         """Return whether the family has a weight for a feature.
@@ -204,8 +212,8 @@ class Family(Lazy):
         >>> Family("toy", "nowhere", ("launches",)).weight_unit("launches")
         's/launch'
         """
-        own = {one.name: one.unit for one in self.weights}
-        return own[weight] if weight in own else f"s/{unit(weight)}"
+        units = {w.name: w.unit for w in self.weights}
+        return units[weight] if weight in units else f"s/{unit(weight)}"
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the seconds of each feature that has a weight [s per unit] and a value (a number or an array)."""
@@ -218,26 +226,26 @@ def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...
     A weight that is not given has the unit that follows from the expression. The fit finds its start, except
     for exponents, which start at 1. The sharpness of a ``smooth_max`` lies between 1 (the sum) and 64.
     """
-    found = parse(text, bounds={weight.name: (weight.lower, weight.upper) for weight in given})
+    expression = parse(text, bounds={weight.name: (weight.lower, weight.upper) for weight in given})
     known = {weight.name: weight for weight in given}
-    lacking = [name for name in known if name not in found.weights]
+    lacking = [name for name in known if name not in expression.weights]
     if lacking:
         advice = "use it, or leave it out of the weights"
         raise ExpressionError(text, 0, len(text), f"the weight '{lacking[0]}' does not stand in it", advice)
-    if not found.weights:
+    if not expression.weights:
         advice = "multiply features by weights, named w_..."
         raise ExpressionError(text, 0, len(text), "there is no weight in it, so nothing to fit", advice)
-    if not found.features:
+    if not expression.features:
         advice = "multiply weights by features, named like op_float32_add or launches"
         raise ExpressionError(text, 0, len(text), "there is no feature in it, so all kernels take as long", advice)
-    units, sharp = weight_units(found), set(_sharpnesses(found.tree))
-    own = {
+    units, sharp = weight_units(expression), set(_sharpnesses(expression.tree))
+    weights = {
         name: Weight(name, "", start=4.0, lower=1.0, upper=64.0)
         if name in sharp
         else Weight(name, unit, start=None if unit else 1.0)
         for name, unit in units.items()
     }
-    return tuple({**own, **known}.values())
+    return tuple({**weights, **known}.values())
 
 
 def _sharpnesses(tree: Any) -> Iterator[str]:
@@ -245,5 +253,130 @@ def _sharpnesses(tree: Any) -> Iterator[str]:
     match tree:
         case Call(parameters=(_, _, Variable(name=name))) if tree.function.name == "smooth_max":
             yield name
-    for one in children(tree):
-        yield from _sharpnesses(one)
+    for child in children(tree):
+        yield from _sharpnesses(child)
+
+
+def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
+    """Return a family's run time as an expression in features, quantities and weights.
+
+    Each sum runs over those features that match its patterns; `known` weights are replaced by their numbers.
+
+    Raises
+    ------
+    ExpressionError
+        If the family's expression cannot be used.
+    """
+    sums = {
+        name: sorted(feature for feature in set(features) if matches(patterns, feature))
+        for name, patterns in {TOTAL: family.features, **family.sums}.items()
+    }
+    return parse(
+        family.expression, tuple(family.units), parts=family.parts, sums=sums, constants=known,
+        bounds={weight.name: (weight.lower, weight.upper) for weight in family.weights},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class RunTime(Lazy):
+    """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`)."""
+
+    family: Family
+    weights: Mapping[str, float]  # by their names outside of expressions (:func:`weight_name`)
+
+    def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+        """Return the run time and its terms by name [s]: of features in a plain sum, else of parts.
+
+        `values` are features and quantities (:meth:`perfmodel.models.Family.values`), numbers or arrays of one shape.
+        """
+        if self.family.plain_sum:
+            terms = self.family.terms(self.weights, values)
+            return sum(terms.values(), 0.0), terms
+        expression, weights = self._whole
+        parts = {name: part.value(values, weights_of_part) for name, (part, weights_of_part) in self._parts.items()}
+        return expression.value(values, weights), parts
+
+    def with_terms(self, values: Mapping[str, Any], terms: Mapping[str, Any]) -> Any:
+        """Return the run time [s] if its terms took other seconds; `values` and the names of terms as in evaluate.
+
+        In a plain sum it is their sum. Else each part takes the seconds that are given, and what the expression has
+        beside parts is as in :meth:`evaluate`.
+        """
+        if self.family.plain_sum:
+            return sum(terms.values(), 0.0)
+        expression, weights = self._over_parts
+        return expression.value({**values, **terms}, weights)
+
+    def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        r"""Return the seconds that rest on each weight, :math:`w \, \partial T / \partial w`, by its name.
+
+        In a plain sum they are the terms. `values` are as of :meth:`evaluate`.
+        """
+        if self.family.plain_sum:
+            return self.family.terms(self.weights, values)
+        expression, weights = self._whole
+        slopes = expression.slopes(values, weights)
+        return {name: w * slope for name, w, slope in zip(self._names, weights, slopes, strict=True)}
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(weight_name(self.family, name) for name in self._whole[0].weights)
+
+    @cached_property
+    def charged(self) -> frozenset[str]:
+        """What the expression names and must have been measured.
+
+        Features that have no weight that is named after them, and in a family of resources its quantities.
+        """
+        free = () if self.family.resources else self.family.units
+        return frozenset(self._whole[0].features) - {*free} - {*self.weights}
+
+    @cached_property
+    def _whole(self) -> tuple[Expression, list[float]]:
+        return self._with_weights(self.family)
+
+    @cached_property
+    def _over_parts(self) -> tuple[Expression, list[float]]:
+        """The expression in parts, which stand for numbers of their own, with the weights that are left in it."""
+        family = replace(self.family, parts={}, units={**self.family.units, **dict.fromkeys(self.family.parts, "s")})
+        return self._with_weights(family)
+
+    @cached_property
+    def _parts(self) -> dict[str, tuple[Expression, list[float]]]:
+        return {name: self._with_weights(replace(self.family, expression=name)) for name in self.family.parts}
+
+    def _with_weights(self, family: Family) -> tuple[Expression, list[float]]:
+        """Return a family's expression, with the values of the weights in it."""
+        expression = bind(family, self.weights)
+        return expression, [self.weights[weight_name(self.family, name)] for name in expression.weights]
+
+
+def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
+    """Return the weights that the device's facts give.
+
+    Raises
+    ------
+    MissingFactError
+        If a fact is unknown, unless `fit_facts` allows to fit its weight.
+    """
+    known = {}
+    for weight in family.weights:
+        if not weight.fact:
+            continue
+        if facts is not None and weight.fact in facts:
+            known[weight.name] = float(facts.value(weight.fact))
+        elif not fit_facts:
+            raise MissingFactError(weight.fact, family.name, facts.name if facts else "", weight.name)
+    return known
+
+
+def weight_name(family: Family, variable: str) -> str:
+    """Return the name of a weight outside of expressions: a weight of a sum has its feature's name.
+
+    Examples
+    --------
+    >>> weight_name(Family("toy", "nowhere", ("launches",)), "w_launches")
+    'launches'
+    """
+    names = {weight.name for weight in family.weights}
+    return variable if variable in names else variable.removeprefix("w_")

@@ -1,75 +1,150 @@
-r"""The MWP-CWP model of Hong and Kim, as Wang and Lou (2017) print it, without its terms for the L2 cache.
+r"""The MWP-CWP model of Hong and Kim, as Wang and Lou (2017) print it: without and with an L2 cache, and section 2.2's.
 
-A compute unit runs N warps (sub-groups) at a time. MWP of them can wait for memory at once, and CWP can
-compute while one waits; the larger of the two decides which equation holds. In seconds, where the
-paper counts cycles (so the clock of Eq. 7 cancels), with rounds = #Rep:
+A compute unit runs N warps (sub-groups) at a time. MWP of them can wait for memory at once, and CWP can compute while
+one waits; the larger of the two decides which equation holds. In seconds, where the paper counts cycles (so the clock
+of Eq. 7 cancels), with rounds = #Rep, the model without a cache (``mwp_cwp``) has three cases:
 
+- Eq. 4, where neither is below N (too few warps): :math:`T = Mem + Comp + Comp/\#Mem\_insts \cdot (MWP - 1)`
 - Eq. 1, where CWP is at least MWP, or computing takes longer than memory:
   :math:`T = Mem \cdot N/MWP + Comp/\#Mem\_insts \cdot (MWP - 1)`
-- Eq. 2, where it does not: :math:`T = Mem_L + Comp \cdot N`
-- Eq. 4, where neither is below N (too few warps): :math:`T = Mem + Comp + Comp/\#Mem\_insts \cdot (MWP - 1)`
+- Eq. 2, else: :math:`T = Mem_L + Comp \cdot N`
 
-Misprints are read as follows: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal;
-Eq. 19 divides by the *blocks* that are active on a unit (Table 1, row 12). That the condition of Eq. 1 holds
-where Comp exceeds Mem is printed so (before Eq. 21), though section 2.2 calls that case Eq. 2's.
+With an L2 cache (``mwp_cwp_l2``) only the first of the periods in which a unit's warps wait goes to memory. In all
+later ones the cache hits (section 2.4); they take :math:`h = Mem\_L2\_cache\_hit / Mem\_L2\_cache\_miss` of its time:
 
-The inputs are estimates from static counts, means over the launches (:mod:`perfmodel.quantities.warps`): an
-instruction is an operation (an addition and a multiplication are one, as the listing's FFMA), an access, a
-barrier, or the index arithmetic of an access, one instruction each. An access whose lanes are further apart
-than its size, or that depends on data, is uncoalesced. Where the paper says nothing: a warp issues one
-instruction at least; a computation period is not longer than all computing; without accesses to global memory
-T is Comp N; each launch costs ``w_launch``.
+- Eq. 20 for 4, the last warp or the first: :math:`T = \max(First (MWP - 1) + Mem\,h,\; Mem + Comp)`
+- Eq. 21 for 1: :math:`T = Mem + Mem\,h \max(N/MWP - 1, 0) + Comp/\#Mem\_insts (MWP - 1)`
+- Eq. 22 for 2: :math:`T = \max(First\,N + Mem_L h,\; Mem_L + Comp)`
+
+First, the issue of the instructions before the first access, is estimated as Comp / #Mem_insts, a mean period. That
+Eq. 20 and 22 let later warps compute for that long only is printed so, and so is the second condition of Eq. 21.
+Section 2.2 contradicts both: where CWP is below MWP, "the execution cost is dominated by the computation cost", that of
+all N warps. ``mwp_cwp_l2_all_warps`` follows it: Eq. 21 only where CWP is at least MWP, and Eq. 2 in place of Eq. 22.
+In Eq. 2 warps wait only for the first access, which the cache does not hold: h is not in it.
+
+Misprints are read as follows: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal; Eq. 19
+divides by the *blocks* that are active on a unit (Table 1, row 12). Where the paper says nothing: a warp issues one
+instruction at least; a computation period is not longer than all computing; without accesses to global memory T is
+Comp N; each launch costs ``w_launch``. An extension: with the fact ``l2_miss_ratio`` m, h becomes m + (1 - m) h.
 """
 
 from __future__ import annotations
 
-from perfmodel.models.model import Family, Weight
-from perfmodel.quantities.warps import WARP_UNITS, warp_quantities
+from typing import Any
+
+import numpy as np
+
+from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
+from perfmodel.quantities.case import Case
+from perfmodel.quantities.instructions import instructions
+from perfmodel.quantities.occupancy import active_units, groups_per_launch, launched
+from perfmodel.quantities.traffic import global_accesses, subgroup_transactions
+
+UNITS = {
+    **dict.fromkeys(("insts", "mem_insts", "periods"), "operation"), "warp_bytes": "B", "rounds": "launch",
+    **dict.fromkeys(("uncoalesced", "coalesced", "per_mw", "more_per_mw", "warps", "units"), ""), "launched": "launch",
+}  # fmt: skip
+CACHED_UNITS = {**UNITS, "misses": "", "hits": ""}
+
+
+def warp_quantities(case: Case) -> dict[str, Any]:
+    """Return the inputs of Table 1, estimates from static counts, means over all launches.
+
+    - ``insts``, ``mem_insts``: instructions and accesses to global memory of one warp. An addition and a multiplication
+      are one instruction, as the listing's FFMA; an access has one of index arithmetic. ``periods``: the accesses, at
+      least 1.
+    - ``uncoalesced``, ``coalesced``: shares of the accesses (Eq. 13, 14). An access is uncoalesced where its lanes are
+      further apart than its size, or where it depends on data.
+    - ``per_mw``, ``more_per_mw``: transactions of an uncoalesced access, and those beyond the first.
+    - ``warp_bytes``: bytes that a warp moves with one access [B].
+    - ``warps``, ``units``, ``rounds``: warps of a unit at a time (Eq. 18), units in use, and how often the units are
+      filled in all launches, #Rep (Eq. 19, with the active blocks of a unit).
+    - ``launched``: launches.
+    """
+    launches, (items, _) = case.value(case.counts.launches()), launched(case)
+    units, groups, warps = active_units(case)
+    amounts, apart, sizes = global_accesses(case)
+    mem, uncoalesced = amounts.sum(0), (amounts * (apart > 1)).sum(0)
+    moves = amounts * (apart > 1) * subgroup_transactions(case, apart, sizes)
+    share = uncoalesced / np.where(mem > 0, mem, 1)
+    split = np.maximum(moves.sum(0) / np.where(uncoalesced > 0, uncoalesced, 1), 1)
+    width = (amounts * sizes).sum(0) / np.where(mem > 0, mem, 1)
+    return {
+        "insts": np.maximum(instructions(case) / items, 1), "mem_insts": mem / items,
+        "periods": np.maximum(mem / items, 1), "uncoalesced": share, "coalesced": 1 - share,
+        "per_mw": split, "more_per_mw": split - 1,
+        "warp_bytes": case.counts.subgroup_size * np.where(mem > 0, width, 4),
+        "warps": groups * warps, "units": units,
+        "rounds": launches * np.maximum(groups_per_launch(case) / (groups * units), 1), "launched": launches,
+    }  # fmt: skip
+
+
+def cached_warp_quantities(case: Case) -> dict[str, Any]:
+    """Return :func:`warp_quantities`, and of later accesses the shares that miss and that hit the L2 cache."""
+    miss = float(case.known("l2_miss_ratio", 0.0))
+    return {**warp_quantities(case), "misses": miss, "hits": 1 - miss}
+
 
 MWP = "min(latency/departure, w_bandwidth*latency/(warp_bytes*units), warps)"  # Eq. 5, with 6 and 7
 CWP = "min((memory + compute)/compute, warps)"  # Eq. 9 and 10
 OTHERS = f"max({MWP} - 1, 0)"
-FEW = f"memory + compute + period*{OTHERS}"  # Eq. 4
-MANY = f"memory*warps/{MWP} + period*{OTHERS}"  # Eq. 1
-COMPUTING = "latency + compute*warps"  # Eq. 2
-ENOUGH = f"where({CWP} >= {MWP} or compute > memory, {MANY}, {COMPUTING})"
-CHOSEN = f"where({MWP} >= warps and {CWP} >= warps, {FEW}, {ENOUGH})"
+LATER = "(misses + hits*w_l2_latency/w_memory_latency)"  # h
+EQ_1 = f"memory*warps/{MWP} + period*{OTHERS}"
+EQ_2 = "latency + compute*warps"
+EQ_4 = f"memory + compute + period*{OTHERS}"
+EQ_20 = f"max(period*{OTHERS} + memory*{LATER}, memory + compute)"
+EQ_21 = f"memory + memory*{LATER}*max(warps/{MWP} - 1, 0) + period*{OTHERS}"
+EQ_22 = f"max(period*warps + latency*{LATER}, latency + compute)"
+BY_SECTION_2_2 = f"{CWP} >= {MWP}"
+AS_PRINTED = f"{BY_SECTION_2_2} or compute > memory"
 
-FAMILY = Family(
-    name="mwp_cwp",
-    citation=(
-        "X. Wang, A. Lou: GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, 2017, "
-        "Eq. 1 to 19; after S. Hong, H. Kim: An Analytical Model for a GPU Architecture, ISCA 2009"
-    ),
-    quantities=warp_quantities,
-    units=WARP_UNITS,
-    weights=(
-        Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s",
-               words="waiting for one memory request"),
-        Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s",
-               words="issuing an instruction of a sub-group", counted="instruction"),
-        Weight("w_departure_coalesced", "s", start=4e-9, lower=1e-13, fact="departure_coalesced_s",
-               words="the gap between two coalesced memory requests"),
-        Weight("w_departure_uncoalesced", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
-               words="the gap between two transactions of one uncoalesced request"),
-        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
-               words="the bandwidth of global memory"),
-        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s", words="a launch"),
-    ),
-    parts={
-        "latency": "w_memory_latency + uncoalesced*more_per_mw*w_departure_uncoalesced",  # Eq. 8, with 11 and 12
-        "departure": "w_departure_uncoalesced*per_mw*uncoalesced + w_departure_coalesced*coalesced",  # Eq. 15
-        "memory": "latency*mem_insts",  # Eq. 16
-        "compute": "w_issue*insts",  # Eq. 17
-        "period": "compute/periods",
-    },
-    expression=f"w_launch*launched + rounds*where(mem_insts > 0, {CHOSEN}, compute*warps)",
-    additive=False,
-    words={
-        "latency": "one memory request, its transactions included",
-        "departure": "the time between two memory requests",
-        "memory": "memory requests of one sub-group",
-        "compute": "instructions of one sub-group",
-        "period": "instructions of one sub-group between two memory requests",
-    },
+
+def _family(name: str, source: str, few: str, memory: str, many: str, computing: str, cached: bool) -> Family:
+    """Return the model with an equation for few warps, one where ``memory`` holds, and one where computing decides."""
+    enough = f"where({memory}, {many}, {computing})"
+    chosen = f"where({MWP} >= warps and {CWP} >= warps, {few}, {enough})"
+    cache = Weight("w_l2_latency", "s/operation", start=1e-7, lower=1e-11, fact="l2_latency_s",
+                   words="waiting for the second-level cache")  # fmt: skip
+    return Family(
+        name=name,
+        citation="X. Wang, A. Lou: GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, "
+                 f"2017, {source}",
+        quantities=cached_warp_quantities if cached else warp_quantities,
+        units=CACHED_UNITS if cached else UNITS,
+        weights=(
+            MEMORY_LATENCY,
+            Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s",
+                   words="issuing an instruction of a sub-group", counted="instruction"),
+            Weight("w_departure_coalesced", "s", start=4e-9, lower=1e-13, fact="departure_coalesced_s",
+                   words="the gap between two coalesced memory requests"),
+            Weight("w_departure_uncoalesced", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
+                   words="the gap between two transactions of one uncoalesced request"),
+            BANDWIDTH, GIVEN_LAUNCH, *((cache,) if cached else ()),
+        ),
+        parts={
+            "latency": "w_memory_latency + uncoalesced*more_per_mw*w_departure_uncoalesced",  # Eq. 8, with 11 and 12
+            "departure": "w_departure_uncoalesced*per_mw*uncoalesced + w_departure_coalesced*coalesced",  # Eq. 15
+            "memory": "latency*mem_insts",  # Eq. 16
+            "compute": "w_issue*insts",  # Eq. 17
+            "period": "compute/periods",
+        },
+        expression=f"w_launch*launched + rounds*where(mem_insts > 0, {chosen}, compute*warps)",
+        additive=False,
+        words={
+            "latency": "one memory request, its transactions included",
+            "departure": "the time between two memory requests",
+            "memory": "memory requests of one sub-group",
+            "compute": "instructions of one sub-group",
+            "period": "instructions of one sub-group between two memory requests",
+        },
+    )  # fmt: skip
+
+
+FAMILY = _family(
+    "mwp_cwp", "Eq. 1 to 19; after S. Hong, H. Kim: An Analytical Model for a GPU Architecture, ISCA 2009",
+    EQ_4, AS_PRINTED, EQ_1, EQ_2, cached=False,
+)  # fmt: skip
+WITH_L2 = _family("mwp_cwp_l2", "Eq. 1 to 22", EQ_20, AS_PRINTED, EQ_21, EQ_22, cached=True)
+ALL_WARPS = _family(
+    "mwp_cwp_l2_all_warps", "section 2.2 with Eq. 2, and Eq. 1 to 21", EQ_20, BY_SECTION_2_2, EQ_21, EQ_2, cached=True
 )

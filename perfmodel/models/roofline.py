@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import BANDWIDTH, LAUNCH, Family, Weight
 from perfmodel.quantities.advice import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
@@ -58,11 +58,10 @@ FAMILY = Family(
                words="the peak rate of float32 operations"),
         Weight("w_peak_float64", "operation/s", start=1e10, lower=1e3, fact="peak_flops_float64",
                words="the peak rate of float64 operations"),
-        Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
-               words="the bandwidth of global memory"),
+        BANDWIDTH,
         Weight("w_local_bandwidth", "B/s", start=1e10, lower=1e3, fact="local_bandwidth_bytes_per_s",
                words="the bandwidth of local memory"),
-        Weight("w_launch", "s/launch", start=1e-5, words="a launch"),
+        LAUNCH,
     ),
     parts={
         "compute": "flops_float32/w_peak_float32 + flops_float64/w_peak_float64",

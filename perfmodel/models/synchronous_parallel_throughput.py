@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import GIVEN_LAUNCH, Family, Weight
 from perfmodel.quantities.advice import FEWER_BYTES, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
@@ -79,7 +79,7 @@ FAMILY = Family(
         "launched": "launch",
     },
     weights=(
-        Weight("w_launch", "s/launch", start=1e-5, fact="launch_s", words="a launch"),
+        GIVEN_LAUNCH,
         *(weight for name in _RATES for weight in _weights(name)),
     ),
     parts={

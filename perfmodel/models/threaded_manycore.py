@@ -21,47 +21,59 @@ The seconds of an operation and the latency L are fitted: L "can not be quantita
 
 The text calls P/Q the number of multiprocessors though Q is defined as just that; here it is U. Its
 :math:`B_{max}` is the device's and is divided by U; here it is a compute unit's.
+
+Eq. 15, the linear form (``threaded_manycore_linear``), :math:`T = a_1 \sqrt{B_r}/\mathcal{T} + a_0`, fits the paper's
+all-pairs shortest paths at one problem size. There M grows with :math:`\sqrt{B_r}` (Eq. 10 with
+:math:`S_D = n/\sqrt{B_r}`) and the work is constant, so for kernels of any size it reads
+:math:`T = a_1 M/(\mathcal{T} P) + a_0 T_1/P`: a sum in place of the maximum, without the span and, as Eq. 15 is,
+without the scheduling factor.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import LAUNCH, Family, Weight
 from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import fast_critical_path, fast_work
 from perfmodel.quantities.occupancy import cores, items_held, scheduling_factor
-from perfmodel.quantities.subgroup_accesses import row_transactions
+from perfmodel.quantities.traffic import row_transactions
 
 
-def quantities(case: Case) -> dict[str, Any]:
-    """Return T_1/P, the span, M/(T P), the scheduling factor and the launches."""
+def linear_quantities(case: Case) -> dict[str, Any]:
+    """Return T_1/P, M/(T P) and the launches."""
     return {
         "work_per_core": fast_work(case) / cores(case),
-        "span": fast_critical_path(case),
         "transactions_per_thread": row_transactions(case) / items_held(case),
-        "schedule": scheduling_factor(case),
         "launched": case.value(case.counts.launches()),
     }
 
 
+def quantities(case: Case) -> dict[str, Any]:
+    """Return T_1/P, M/(T P), the launches, the span and the scheduling factor."""
+    return {**linear_quantities(case), "span": fast_critical_path(case), "schedule": scheduling_factor(case)}
+
+
+CITATION = "L. Ma, R. D. Chamberlain, K. Agrawal: Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
+UNITS = {"work_per_core": "operation", "transactions_per_thread": "transaction", "launched": "launch"}
+WEIGHTS = (
+    Weight("w_operation", "s/operation", start=1e-9, words="an operation of a core", counted="op"),
+    Weight("w_latency", "s/transaction", start=1e-7, words="waiting for one memory transaction"),
+    LAUNCH,
+)
+WORDS = {
+    "compute": "operations of one core",
+    "memory": "memory transactions of one work-item after the other",
+    "overhead": "launches",
+}
+
 FAMILY = Family(
     name="threaded_manycore",
-    citation=(
-        "L. Ma, R. D. Chamberlain, K. Agrawal: Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
-        "Eq. 1, 3, 4 and 6 to 8"
-    ),
+    citation=f"{CITATION}Eq. 1, 3, 4 and 6 to 8",
     quantities=quantities,
-    units={
-        "work_per_core": "operation", "span": "operation", "transactions_per_thread": "transaction", "schedule": "",
-        "launched": "launch",
-    },
-    weights=(
-        Weight("w_operation", "s/operation", start=1e-9, words="an operation of a core", counted="op"),
-        Weight("w_latency", "s/transaction", start=1e-7, words="waiting for one memory transaction"),
-        Weight("w_launch", "s/launch", start=1e-5, words="a launch"),
-    ),
+    units={**UNITS, "span": "operation", "schedule": ""},
+    weights=WEIGHTS,
     parts={
         "compute": "w_operation*work_per_core*schedule",
         "memory": "w_latency*transactions_per_thread*schedule",
@@ -70,11 +82,20 @@ FAMILY = Family(
     },
     expression="overhead + max(compute, memory, critical_path)",
     additive=False,
-    words={
-        "compute": "operations of one core",
-        "memory": "memory transactions of one work-item after the other",
-        "critical_path": "the longest chain of dependent operations",
-        "overhead": "launches",
-    },
+    words={**WORDS, "critical_path": "the longest chain of dependent operations"},
     advice={"memory": FEWER_BYTES, "critical_path": SHORTER_CHAINS, "overhead": LESS_OVERHEAD},
-)  # fmt: skip
+)
+LINEAR = Family(
+    name="threaded_manycore_linear",
+    citation=f"{CITATION}Eq. 15",
+    quantities=linear_quantities,
+    units=UNITS,
+    weights=WEIGHTS,
+    parts={
+        "compute": "w_operation*work_per_core",
+        "memory": "w_latency*transactions_per_thread",
+        "overhead": "w_launch*launched",
+    },
+    expression="compute + memory + overhead",
+    words=WORDS,
+)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import LAUNCH, Family, Weight
 from perfmodel.quantities.advice import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import critical_path, work
@@ -55,7 +55,7 @@ FAMILY = Family(
         Weight("w_operation", "s/operation", start=1e-9, words="an operation of a lane", counted="op"),
         Weight("w_latency", "s/operation", start=1e-9, words="waiting for data, for each step of the longest chain,"),
         Weight("w_byte", "s/B", start=1e-10, words="a byte of global memory", counted="B"),
-        Weight("w_launch", "s/launch", start=1e-5, words="a launch"),
+        LAUNCH,
     ),
     parts={
         "compute": "w_operation*steps",

@@ -6,19 +6,16 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from perfmodel import features
+from perfmodel.counts import Count, KernelCounts
+from perfmodel.counts.flow.flow import Parallelism
 from perfmodel.errors import MissingFactError, PerfModelError, QuantitiesError
+from perfmodel.facts import DeviceFacts
 from perfmodel.lazy import Lazy, cached_property
-
-if TYPE_CHECKING:
-    from perfmodel.counts import Count, KernelCounts
-    from perfmodel.counts.flow.paths import Parallelism
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.features import Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +28,7 @@ class Case(Lazy):
     family: str = ""  # the model that needs the quantities, for messages
 
     @cached_property
-    def features(self) -> Values:
+    def features(self) -> features.Values:
         """Values of all features that are not zero (:func:`perfmodel.features.evaluate`)."""
         return features.evaluate(self.counts, self.parameters)
 

@@ -18,19 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from perfmodel.counts.nests.nest import Issue, IssuedAccess
 from perfmodel.errors import FlowUnknownError
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.occupancy import groups_held, groups_per_launch
-from perfmodel.quantities.subgroup_accesses import local_passes, segments
-from perfmodel.quantities.traffic import EVERYTHING, fetched_lines, last_cache, touched_lines
-
-if TYPE_CHECKING:
-    from perfmodel.counts.nests.issues import Issue, IssuedAccess
+from perfmodel.quantities.traffic import EVERYTHING, fetched_lines, last_cache, local_passes, segments, touched_lines
 
 FUNCTIONS: Mapping[str, str] = MappingProxyType({
     "div": "a division", "pow": "a power", "sqrt": "a square root", "rsqrt": "an inverse square root",

@@ -11,8 +11,7 @@ from perfmodel import store
 from perfmodel.errors import FactsFileError, FactsFormatError, MissingFactError, PerfModelError, UnknownDeviceNameError
 from perfmodel.facts import KEYS, DeviceFacts, Fact, published, published_devices, read_facts
 from perfmodel.models import Family
-from perfmodel.models.binding import known_weights
-from perfmodel.models.model import Weight
+from perfmodel.models.model import Weight, known_weights
 from tests.recorded import DEVICES
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,7 @@ from perfmodel.errors import MissingFactError, TooFewRowsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FitOptions, build_design, fit_to_design
 from perfmodel.models import Family, find_family
-from perfmodel.models.binding import RunTime, weight_name
-from perfmodel.models.model import Weight
+from perfmodel.models.model import RunTime, Weight, weight_name
 from perfmodel.predicting.model import FittedModel, fit, load
 from tests.fitting.test_family_fits_weights import KERNELS, measurements
 from tests.standins import Row, Rows

@@ -12,7 +12,7 @@ from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.throughput import CACHE_KEY, roof_facts, roofs, with_measured_facts
 from perfmodel.models import find_family
-from perfmodel.models.binding import known_weights
+from perfmodel.models.model import known_weights
 from perfmodel.store import Measurement, Measurements
 
 BANDWIDTH, CACHE, PEAK, DOUBLE, LOCAL = 2e11, 9e11, 4e12, 1e12, 3e12

@@ -6,7 +6,7 @@ import numpy as np
 
 from perfmodel.fitting.design import Design
 from perfmodel.models import Family
-from perfmodel.models.binding import bind
+from perfmodel.models.model import bind
 
 TOY = Family("toy", "nowhere", ("a", "b", "c"))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.models.binding import RunTime
 from perfmodel.models.bottleneck import FAMILY
+from perfmodel.models.model import RunTime
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES
 
 

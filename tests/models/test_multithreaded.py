@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.models import find_family
-from perfmodel.models.binding import RunTime, bind
+from perfmodel.models.model import RunTime, bind
 from perfmodel.models.multithreaded import IN_LOOPS, STRAIGHT, norm
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.multithreaded import FUNCTIONS

@@ -10,7 +10,7 @@ from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import Fact, published
 from perfmodel.models import find_family
-from perfmodel.models.binding import bind
+from perfmodel.models.model import bind
 from perfmodel.quantities.case import Case
 
 PLAIN, CACHED = find_family("mwp_cwp"), find_family("mwp_cwp_l2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.models import find_family
-from perfmodel.quantities.warps import CACHED_WARP_UNITS
+from perfmodel.models.mwp_cwp import CACHED_UNITS
 from tests.models.test_mwp_cwp import CACHED, INSTS, inputs, printed, quantities, saxpy, seconds
 
 ALL_WARPS = find_family("mwp_cwp_l2_all_warps")
@@ -38,5 +38,5 @@ def test_misses_enter_where_memory_decides():
     changes = {"insts": INSTS, "mem_insts": 3.0, "periods": 3.0, "warps": 64, "rounds": 1.0}
     found = {**quantities(saxpy(4), ALL_WARPS, l2_miss_ratio=1.0), **changes}
     assert pytest.approx(printed(4, 64)[0] * 1e-9) == seconds(ALL_WARPS, found)
-    assert set(CACHED_WARP_UNITS) == set(found)
+    assert set(CACHED_UNITS) == set(found)
     assert (1.0, 0.0) == (found["misses"], found["hits"])

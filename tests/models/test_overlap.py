@@ -10,7 +10,7 @@ import pytest
 from perfmodel.errors import ChargedTwiceError
 from perfmodel.fitting import RelativeNonlinearLeastSquares
 from perfmodel.models import find_family
-from perfmodel.models.binding import bind
+from perfmodel.models.model import bind
 from perfmodel.models.overlap import overlap
 
 FAMILY = find_family("overlap")

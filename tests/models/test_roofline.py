@@ -10,7 +10,7 @@ from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
-from perfmodel.models.binding import bind, known_weights
+from perfmodel.models.model import bind, known_weights
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import local_bytes
 

@@ -10,7 +10,7 @@ from perfmodel.counts import count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
-from perfmodel.models.binding import bind, known_weights
+from perfmodel.models.model import bind, known_weights
 from perfmodel.quantities.case import Case
 from tests.papers import karsin_2018 as spt
 

@@ -12,7 +12,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
-from perfmodel.models.binding import bind
+from perfmodel.models.model import bind
 from perfmodel.quantities.case import Case
 
 FAMILY, LINEAR = find_family("threaded_manycore"), find_family("threaded_manycore_linear")

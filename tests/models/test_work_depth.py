@@ -12,7 +12,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import FlowUnknownError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
-from perfmodel.models.binding import bind
+from perfmodel.models.model import bind
 from perfmodel.quantities.case import Case
 
 FAMILY = find_family("work_depth")

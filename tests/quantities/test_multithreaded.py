@@ -14,7 +14,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, multithreaded_resources
 from tests.models.test_threaded_manycore import GTX480, counted
-from tests.quantities.test_subgroup_accesses import through_a_tile
+from tests.quantities.test_traffic_subgroups import through_a_tile
 
 CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18}
 

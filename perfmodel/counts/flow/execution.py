@@ -1,6 +1,7 @@
 """The state of a walk through a kernel, and what executing a statement or meeting a barrier does to it.
 
-The state holds the value of every variable and the longest paths of the whole kernel.
+The state holds the value of every variable and the longest paths of the whole kernel. A *path* are acts that wait for
+one another; a *cell* is an element of an array, by its indices.
 """
 
 from __future__ import annotations
@@ -8,30 +9,128 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
-from perfmodel.counts.flow.paths import (
-    START,
-    Cells,
-    CellValue,
-    Offset,
-    Path,
-    Stamp,
-    Term,
-    blurred,
-    bound,
-    has_names,
-    is_fixed,
-    longer,
-    may_be_equal,
-    renamed,
-)
-from perfmodel.counts.program.program import SHARED, Act, Cell, Reading, Step, Writing
+from perfmodel.counts.flow.trips import Nest
+from perfmodel.counts.program.program import SHARED, Act, Cell, Index, Reading, Step, Writing
 
+Term = tuple[Act, Nest]  # an act, executed in each run of a nest's body
+Stamp = tuple[tuple[str, int], ...]  # which iteration of each open loop
+Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first one followed
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
 MANY = 16  # cells of a variable; fewer are looked at one by one
+KEPT = 20_000  # longer paths that a walk remembers
+
+
+class Path(NamedTuple):  # a walk makes tens of thousands, and of values
+    """Acts that wait for one another, and their total cost at large sizes."""
+
+    terms: Mapping[Term, int]
+    cost: float = 0.0
+
+    def plus(self, terms: Iterable[tuple[Term, int]], cost: float) -> Path:
+        """Return the path with more acts at its end."""
+        longer = dict(self.terms)
+        for term, amount in terms:
+            longer[term] = longer.get(term, 0) + amount
+        return Path(longer, self.cost + cost)
+
+    def since(self, earlier: Path) -> Mapping[Term, int]:
+        """Return the acts that were added since an earlier state of the path."""
+        if self.terms is earlier.terms:
+            return {}
+        before = earlier.terms
+        return {
+            term: amount - before.get(term, 0) for term, amount in self.terms.items() if amount > before.get(term, 0)
+        }
+
+
+START = Path({})
+
+
+def longer(left: Path, right: Path) -> Path:
+    """Return the costlier path, the first of two that cost the same."""
+    return right if right.cost > left.cost else left
+
+
+class CellValue(NamedTuple):
+    """The value of a cell: the path to it, and the last iteration of each statement that may have stored it."""
+
+    path: Path = START
+    sources: Mapping[str, Stamp] = MappingProxyType({})
+
+    def merged(self, second: CellValue) -> CellValue:
+        """Return the value of a cell that holds one of the two."""
+        sources = dict(self.sources)
+        for name, stamp in second.sources.items():
+            sources[name] = max(stamp, sources.get(name, stamp))
+        return CellValue(longer(self.path, second.path), sources)
+
+    def outside(self, depth: int) -> CellValue:
+        """Return the value after a loop: iterations are those of the ``depth`` loops around it."""
+        if not self.sources or len(max(self.sources.values(), key=len)) <= depth:
+            return self
+        return CellValue(self.path, {name: stamp[:depth] for name, stamp in self.sources.items()})
+
+
+Cells = dict[Cell, CellValue]
+
+
+def may_be_equal(left: Cell, right: Cell) -> bool:
+    """Whether two cells of an array may be the same for one work-item; not where an index differs by a constant."""
+    if len(left) == len(right):
+        for a, b in zip(left, right, strict=True):
+            if a is not None and b is not None and a[0] != b[0] and a[1] == b[1]:
+                return False
+    return True
+
+
+def is_fixed(cell: Cell) -> bool:
+    """Whether all indices of a cell are constants."""
+    return not any(index is None or index[1] for index in cell)
+
+
+def bound(cell: Cell, offsets: Mapping[str, Offset]) -> Cell:
+    """Return the cell at one iteration of the open loops."""
+    return tuple([index if index is None or not index[1] else _bound(index, offsets) for index in cell])
+
+
+def _bound(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mapping[str, Offset]) -> Index:
+    constant, left = index[0], []
+    for name, factor in index[1]:
+        known, value = offsets.get(name, (False, 0))
+        constant += factor * value
+        if not known:
+            left.append((name, factor))
+    return constant, tuple(left)
+
+
+def has_names(cell: Cell) -> bool:
+    """Whether an index of a cell depends on an iname."""
+    return any(index is not None and index[1] for index in cell)
+
+
+@lru_cache(maxsize=4096)
+def blurred(cell: Cell, names: frozenset[str]) -> Cell:
+    """Return the cell with every index that depends on one of the names unknown."""
+    return tuple(None if index is None or any(name in names for name, _ in index[1]) else index for index in cell)
+
+
+def renamed(cells: Cells, change: Callable[[Cell], Cell]) -> Cells:
+    """Return cells under new names; those that become one are merged."""
+    if len(cells) == 1 and () in cells:
+        return dict(cells)
+    result: Cells = {}
+    for cell, value in cells.items():
+        new = change(cell)
+        result[new] = result[new].merged(value) if new in result else value
+    return result
+
+
 Snapshot = Mapping[str, Cells]
 #: Cells by the inames, and then by the constant, of their first index; each with its place among all of the variable.
 Groups = dict[tuple[tuple[str, int], ...] | None, dict[int, list[tuple[int, Cell, CellValue]]]]
@@ -52,15 +151,9 @@ class State:
     _longest: dict[str, dict[Cell, Path]] = field(default_factory=dict)  # since the last store to a variable
     _by_first: dict[str, Groups] = field(default_factory=dict)  # since the last store, too
 
-    # {{{ paths of the whole
-
     def path(self, name: str) -> Path:
         """Return a path of the whole."""
         return self.paths.get(name, START)
-
-    def set(self, name: str, path: Path) -> None:
-        """Change a path of the whole."""
-        self.paths[name] = path
 
     def reach(self, name: str, path: Path) -> None:
         """Make a path of the whole at least as long as ``path``."""
@@ -71,11 +164,7 @@ class State:
     def hold(self, path: Path) -> None:
         """Let all that follows wait for a path."""
         for name in (FENCE, ACCESSED, LATEST):
-            self.set(name, longer(path, self.path(name)))
-
-    # }}}
-
-    # {{{ variables
+            self.paths[name] = longer(path, self.path(name))
 
     def read(self, variable: str, cell: Cell) -> list[CellValue]:
         """Return the values that a cell may hold."""
@@ -147,8 +236,6 @@ class State:
             self.cells[variable] = {cell: value.outside(depth) for cell, value in cells.items()}
             self._forget_reads(variable)
 
-    # }}}
-
     def snapshot(self, variables: Iterable[str], names: frozenset[str] = frozenset()) -> Snapshot:
         """Return the values of some variables now; indices that depend on any of the names become unknown."""
         if not names:
@@ -176,15 +263,6 @@ class State:
         return [(variable, self.cells[variable]) for variable in variables if variable in self.cells]
 
 
-def path_in(snapshot: Snapshot, variable: str, cell: Cell) -> Path | None:
-    """Return the path to a cell in a snapshot, None where nothing was stored."""
-    value = snapshot.get(variable, {}).get(cell)
-    return None if value is None else value.path
-
-
-KEPT = 20_000  # longer paths that a walk remembers
-
-
 class Tail(NamedTuple):
     """Acts at the end of a path, and their cost."""
 
@@ -204,21 +282,11 @@ class Operand(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """What a walk is to measure.
-
-    Attributes
-    ----------
-    cost : callable
-        The cost of an act.
-    fenced : bool
-        Whether a barrier holds back everything; else it holds back only accesses to memory.
-    in_order : bool
-        Whether each iteration of a loop that is not unrolled waits for the one before.
-    """
+    """What a walk is to measure."""
 
     cost: Callable[[Act], float]
-    fenced: bool = False
-    in_order: bool = False
+    fenced: bool = False  # whether a barrier holds back everything; else it holds back only accesses to memory
+    in_order: bool = False  # whether each iteration of a loop that is not unrolled waits for the one before
     _tails: dict[tuple[Act, ...], Tail] = field(default_factory=dict)
     _operands: dict[int, tuple[Step, list[Operand]]] = field(default_factory=dict)  # by the identity of the step
     _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by those of a path and a tail
@@ -263,24 +331,12 @@ class Rules:
 
 @dataclass(frozen=True)
 class Position:
-    """Where in the loops a walk is.
+    """Where in the loops a walk is."""
 
-    Attributes
-    ----------
-    stamp : Stamp
-        The iteration of each open loop, outermost first.
-    offsets : dict of str to Offset
-        For each open loop, its value in this iteration.
-    runs : int
-        How often the present body is followed.
-    launched : bool
-        Whether it is inside a launch.
-    """
-
-    stamp: Stamp = ()
-    offsets: dict[str, Offset] = field(default_factory=dict)
-    runs: int = 1
-    launched: bool = False
+    stamp: Stamp = ()  # the iteration of each open loop, outermost first
+    offsets: dict[str, Offset] = field(default_factory=dict)  # the value of each open loop in this iteration
+    runs: int = 1  # how often the present body is followed
+    launched: bool = False  # whether it is inside a launch
     _bound: dict[Cell, Cell] = field(default_factory=dict)
 
     def bound(self, cell: Cell) -> Cell:
@@ -297,25 +353,13 @@ class Position:
 
 @dataclass(frozen=True)
 class Arc:
-    """A value that one statement stores and another, or a later run of the same, reads.
-
-    Attributes
-    ----------
-    source, target : str
-        The statements' identifiers.
-    variable : str
-        What is stored.
-    carried : str
-        The outermost loop whose iteration differs between the two, or "".
-    path : tuple of Act
-        From the value to the target's result.
-    """
+    """A value that a statement (``source``) stores and another, or a later run of the same, (``target``) reads."""
 
     source: str
     target: str
     variable: str
-    carried: str
-    path: tuple[Act, ...]
+    carried: str  # the outermost loop whose iteration differs between the two, or ""
+    path: tuple[Act, ...]  # from the value to the target's result
 
 
 NO_ACTS = Tail((), 0.0)
@@ -353,8 +397,7 @@ def meet_barrier(scope: str, rules: Rules, state: State) -> None:
     """Execute a barrier: it waits for the accesses to memory before it, or for everything."""
     before = state.path(LATEST) if rules.fenced else longer(state.path(FENCE), state.path(ACCESSED))
     after = rules.extended(before, ((scope, "barrier"),))
-    state.set(FENCE, after)
-    state.set(ACCESSED, after)
+    state.paths[FENCE] = state.paths[ACCESSED] = after
     state.reach(LATEST, after)
 
 

@@ -15,22 +15,122 @@ Assumptions:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.flow.execution import LATEST, Arcs, Position, Rules
-from perfmodel.counts.flow.graph import FlowGraph, flow_graph
-from perfmodel.counts.flow.paths import Chain, ChainRow, Parallelism, Term
-from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.flow.walkthrough import Walkthrough
-from perfmodel.counts.flow.work import work_of
-from perfmodel.counts.program.program import SHARED, Act, Dataflow
+from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules, Term
+from perfmodel.counts.flow.trips import Nest, Trips
+from perfmodel.counts.flow.walkthrough import Walkthrough, work_of
+from perfmodel.counts.program.program import SHARED, Act, Dataflow, DeviceKernel, Loop, Node, Run, Step, Wait
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import ActCostError
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.threads import alone
+
+
+@dataclass(frozen=True, eq=False)
+class ChainRow:
+    """Acts of one kind in one work-item."""
+
+    where: str  # the type of an operation; "global" or "local" for an access or a barrier
+    kind: str  # the kind of the operation; "load", "store" or "barrier"
+    count: Count  # how many, of granularity "chain": those of one work-item, not of all
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether it is an operation, not an access or a barrier."""
+        return self.where not in SHARED
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Acts of one work-item: those of its longest chain, or all of them."""
+
+    rows: tuple[ChainRow, ...]
+
+    def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
+        """Return the operations of a type and kind; an argument left out sums over it."""
+        return self._sum(lambda row: row.is_operation and dtype in (None, row.where) and kind in (None, row.kind))
+
+    def accesses(self, space: str | None = None, direction: str | None = None) -> Count:
+        """Return the accesses to global and local memory that match."""
+        return self._sum(
+            lambda row: row.where in SHARED and row.kind != "barrier"
+            and space in (None, row.where) and direction in (None, row.kind)
+        )
+
+    def barriers(self, scope: str | None = None) -> Count:
+        """Return the barriers of a scope, ``"local"`` or ``"global"``; all of them if left out."""
+        return self._sum(lambda row: row.kind == "barrier" and scope in (None, row.where))
+
+    def _sum(self, asked: Callable[[ChainRow], bool]) -> Count:
+        return sum((row.count for row in self.rows if asked(row)), Count.constant(0, "chain"))
+
+
+@dataclass(frozen=True, eq=False)
+class Parallelism:
+    """The ratio of all that a work-item does to what it does one after the other."""
+
+    total: Count
+    serial: Count
+
+    def __call__(self, **sizes: int) -> Fraction:
+        """Return the ratio at the given sizes; 1 where nothing is done."""
+        serial = Fraction(self.serial(**sizes))
+        return Fraction(self.total(**sizes)) / serial if serial else Fraction(1)
+
+    def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """Return the ratios at arrays of sizes, broadcast together."""
+        serial = self.serial.evaluate(sizes)
+        total = self.total.evaluate(sizes)
+        return np.divide(total, serial, out=np.ones_like(serial), where=serial != 0)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowNode:
+    """A part of the schedule without branches or loops."""
+
+    kind: str  # "entry" or "exit" of a launch, "run" of statements, or "barrier"
+    launch: str  # name of the device kernel
+    loops: Nest  # the sequential loops around it, outermost first
+    executions: Count  # how often one work-item executes it, of granularity "chain"
+    steps: tuple[Step, ...] = ()  # the statements of a run, in order
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Control may pass from one node (by its position) to another."""
+
+    source: int
+    target: int
+    loop: str = ""  # of which the arc leads back to the beginning; "" for any other arc
+
+
+@dataclass(frozen=True, eq=False)
+class Recurrence:
+    """A variable that each iteration of a loop computes from its value in the iteration before."""
+
+    loop: str
+    variable: str
+    acts: tuple[tuple[Term, int], ...]  # that one iteration adds to the chain, each at every run of inner loops
+    chains: int  # cells of the variable that are carried side by side
+
+
+@dataclass(frozen=True, eq=False)
+class FlowGraph:
+    """The work flow graph of a kernel, before any device's latencies: Kim et al. 2012, section 4.2.2."""
+
+    nodes: tuple[FlowNode, ...]  # parts of the schedule, in its order
+    transitions: tuple[Transition, ...]  # control; no arc leads around a loop, also where it may run no iteration
+    dependences: tuple[Arc, ...]  # data, from the statement that stores a value to the statement that reads it
+    recurrences: tuple[Recurrence, ...]  # variables that loops carry from iteration to iteration
+
 
 Costs = Mapping[str | Act, float]
 TIE = 1e-9  # what an access costs where operations decide
@@ -139,7 +239,7 @@ class Flow(Lazy):
     @cached_property
     def graph(self) -> FlowGraph:
         """The statements and barriers with the arcs of control and of data between them."""
-        return flow_graph(self._walk(Rules(_by_operations), arcs={}))
+        return _flow_graph(self._walk(Rules(_by_operations), arcs={}))
 
     @alone
     def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walkthrough:
@@ -165,3 +265,59 @@ def _by_operations(act: Act) -> float:
 
 def _instructions(chain: Chain) -> Count:
     return chain.operations() + chain.accesses()
+
+
+def _flow_graph(walk: Walkthrough) -> FlowGraph:
+    """Return the graph of the kernel of a walk that noted arcs."""
+    control = _Control(walk)
+    control.block(walk.trips.program.schedule, (), "", [])
+    arcs = tuple((walk.arcs or {}).values())
+    carried = {(arc.carried, arc.variable) for arc in arcs}
+    return FlowGraph(
+        tuple(control.nodes), tuple(control.transitions), arcs,
+        tuple(
+            Recurrence(growth.loop, growth.variable, tuple(sorted(growth.terms)), chains)
+            for growth, chains in walk.growths.items() if (growth.loop, growth.variable) in carried
+        ),
+    )
+
+
+@dataclass
+class _Control:
+    """Collects nodes and transitions while the schedule is walked."""
+
+    walk: Walkthrough
+    nodes: list[FlowNode] = field(default_factory=list)
+    transitions: list[Transition] = field(default_factory=list)
+
+    def block(self, nodes: tuple[Node, ...], loops: Nest, launch: str, last: list[int]) -> list[int]:
+        """Add siblings after the nodes ``last``; return the nodes after which control goes on."""
+        steps: list[Step] = []
+        for node in nodes:
+            if isinstance(node, Run):
+                step = self.walk.dataflow.by_name.get(node.instruction)
+                steps += [] if step is None else [step]
+                continue
+            last, steps = self.add_run(steps, loops, launch, last), []
+            if isinstance(node, Wait) and launch:
+                last = self.add("barrier", loops, launch, last)
+            elif isinstance(node, Loop):
+                first = len(self.nodes)
+                last = self.block(node.body, (*loops, node.iname), launch, last)
+                if len(self.nodes) > first:
+                    self.transitions += [Transition(k, first, node.iname) for k in last]
+            elif isinstance(node, DeviceKernel):
+                last = self.add("entry", loops, node.name, last)
+                last = self.block(node.body, loops, node.name, last)
+                last = self.add("exit", loops, node.name, last)
+        return self.add_run(steps, loops, launch, last)
+
+    def add_run(self, steps: list[Step], loops: Nest, launch: str, last: list[int]) -> list[int]:
+        return self.add("run", loops, launch, last, tuple(steps)) if steps else last
+
+    def add(self, kind: str, loops: Nest, launch: str, last: list[int], steps: tuple[Step, ...] = ()) -> list[int]:
+        """Add a node after the nodes ``last``."""
+        place = len(self.nodes)
+        self.nodes.append(FlowNode(kind, launch, loops, self.walk.trips.count(loops), steps))
+        self.transitions += [Transition(k, place) for k in last]
+        return [place]

@@ -26,7 +26,7 @@ LARGE = (1024, 256, 64, 16, 1)  # least value tried for the parameters where cha
 
 @dataclass(frozen=True)
 class Span:
-    """The values of a loop of constant trips: ``start``, ``start + step``, ...."""
+    """The values of a loop of constant trips: ``start``, ``start + step``, ..."""
 
     start: int
     step: int
@@ -36,14 +36,9 @@ class Span:
 class Trips:
     """Trip counts of the loop nests of one program.
 
-    Work-items, and iterations of the loops outside the nest, may make different numbers of trips; the
-    largest number counts. It is exact where one of them makes all the trips that any makes. Otherwise
-    it is the product of each loop's largest number of trips, which is an upper bound.
-
-    Parameters
-    ----------
-    cardinalities : Cardinalities
-        Counts the sets of the program.
+    Work-items, and iterations of the loops outside the nest, may make different numbers of trips; the largest number
+    counts. It is exact where one of them makes all the trips that any makes. Otherwise it is the product of each loop's
+    largest number of trips, which is an upper bound.
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:
@@ -153,17 +148,14 @@ class Trips:
         )
 
 
-def _union(
-    domains: list[Domain], nest: Nest, around: frozenset[str]
-) -> tuple[isl.Set, int]:
+def _union(domains: list[Domain], nest: Nest, around: frozenset[str]) -> tuple[isl.Set, int]:
     """Return the points over the nest and the inames on which its bounds may depend, and the number of these inames.
 
     These inames are the hardware axes and the loops around the nest. Loops inside it are projected out.
     """
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
     parallel = {
-        name for domain in domains
-        for name, axis in zip(domain.names, domain.axes, strict=True) if axis
+        name for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis
     }
     outer = sorted((common - set(nest)) & (parallel | around))
     order = [*nest, *outer]
@@ -222,15 +214,8 @@ def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
 class Averages:
     """Executions by the sub-groups of one launch over their number, at fixed sizes.
 
-    A loop nest counts as often as its most executed statement. A guarded statement counts as often
-    as its accesses to global memory; without such accesses it counts as often as its nest.
-
-    Parameters
-    ----------
-    cardinalities : Cardinalities
-        Counts the sets of the program.
-    sizes : mapping of str to int
-        All size parameters.
+    A loop nest counts as often as its most executed statement. A guarded statement counts as often as its accesses to
+    global memory; without such accesses it counts as often as its nest.
     """
 
     def __init__(self, cardinalities: Cardinalities, sizes: Mapping[str, int]) -> None:

@@ -1,7 +1,7 @@
-"""Follows one work-item through its schedule and keeps the longest path to every value.
+"""Follows one work-item through its schedule and keeps the longest path to every value, or adds up all that it does.
 
-A loop of few iterations is followed iteration by iteration. Of any other loop :data:`FOLLOWED`
-iterations are followed; each of the rest is taken to add what the last of them added.
+A loop of few iterations is followed iteration by iteration. Of any other loop :data:`FOLLOWED` iterations are followed;
+each of the rest is taken to add what the last of them added.
 """
 
 from __future__ import annotations
@@ -10,19 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from perfmodel.counts.flow.execution import (
-    KEPT,
-    LATEST,
-    Arcs,
-    Position,
-    Rules,
-    Snapshot,
-    State,
-    execute,
-    meet_barrier,
-    path_in,
-)
-from perfmodel.counts.flow.paths import CellValue, Path, Term
+from perfmodel.counts.flow import execution
+from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, CellValue, Path, Position, Rules, Snapshot, State, Term
 from perfmodel.counts.flow.trips import Span, Trips
 from perfmodel.counts.program.program import SHARED, Dataflow, DeviceKernel, Loop, Node, Run, Wait, instructions_in
 from perfmodel.lazy import cached_property
@@ -47,30 +36,14 @@ class Growth:
 
 @dataclass(eq=False)
 class Walkthrough:
-    """A walk and what it found.
-
-    Attributes
-    ----------
-    dataflow : Dataflow
-        The statements.
-    trips : Trips
-        Trip counts of the loops.
-    rules : Rules
-        What the walk measures.
-    state : State
-        What every variable holds, and the paths of the whole.
-    arcs : dict of Arc or None
-        The arcs of data between statements; None where neither these nor growths are asked for.
-    growths : dict of Growth to int
-        What loops carry from iteration to iteration, and in how many cells side by side.
-    """
+    """A walk and its results."""
 
     dataflow: Dataflow
     trips: Trips
     rules: Rules
-    state: State = field(default_factory=State)
-    arcs: Arcs | None = None
-    growths: dict[Growth, int] = field(default_factory=dict)
+    state: State = field(default_factory=State)  # what every variable holds, and the paths of the whole
+    arcs: Arcs | None = None  # of data between statements; None where neither these nor growths are asked for
+    growths: dict[Growth, int] = field(default_factory=dict)  # what loops carry, and in how many cells side by side
     _stored: dict[int, tuple[str, ...]] = field(default_factory=dict)  # by the identity of a loop
     _worth: dict[Term, tuple[float, float]] = field(default_factory=dict)
     _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
@@ -81,10 +54,10 @@ class Walkthrough:
             if isinstance(node, Run):
                 step = self.dataflow.by_name.get(node.instruction)
                 if step is not None:
-                    execute(step, at, self.rules, self.state, self.arcs)
+                    execution.execute(step, at, self.rules, self.state, self.arcs)
             elif isinstance(node, Wait):
                 if at.launched:  # between launches the next launch waits by itself
-                    meet_barrier(node.scope, self.rules, self.state)
+                    execution.meet_barrier(node.scope, self.rules, self.state)
                     self.forget_lanes()
             elif isinstance(node, DeviceKernel):
                 self.launch(node, at)
@@ -158,7 +131,7 @@ class Walkthrough:
         if self.arcs is not None:
             self.note_growth(node.iname, before, after)
         for name, path in self.state.paths.items():
-            self.state.set(name, self.prolonged(node.iname, path, paths.get(name, path)))
+            self.state.paths[name] = self.prolonged(node.iname, path, paths.get(name, path))
         for variable, cells in after.items():
             earlier = before.get(variable, {})
             for cell, value in cells.items():
@@ -195,7 +168,7 @@ class Walkthrough:
             terms[act, nest] -= FOLLOWED * amount
             terms[act, (loop, *nest)] += amount
         left = {term: amount for term, amount in terms.items() if amount}
-        cost = sum([amount * each * runs for term, amount in left.items() for each, runs in (self.worth(term),)])
+        cost = sum([amount * cost * runs for term, amount in left.items() for cost, runs in (self.worth(term),)])
         return Path(left, cost)
 
     def worth(self, term: Term) -> tuple[float, float]:
@@ -209,11 +182,58 @@ class Walkthrough:
         cells_grown = Counter[Growth]()
         for variable, cells in after.items():
             for cell, value in cells.items():
-                earlier = path_in(before, variable, cell)
-                grown = {} if earlier is None else value.path.since(earlier)
+                earlier = before.get(variable, {}).get(cell)
+                grown = {} if earlier is None else value.path.since(earlier.path)
                 if grown:
                     cells_grown[Growth(loop, variable, frozenset(grown.items()))] += 1
         for growth, number in cells_grown.items():
             self.growths[growth] = max(number, self.growths.get(growth, 0))
 
     # }}}
+
+
+Terms = dict[Term, int]
+
+
+def work_of(dataflow: Dataflow, trips: Trips) -> Terms:
+    """Return every act of a work-item, in the runs of the loops around it.
+
+    Short loops of constant trips are multiplied out, as a walk follows them.
+    """
+    terms: Terms = {}
+    _block(trips.program.schedule, terms, dataflow, trips, runs=1, launched=False)
+    return terms
+
+
+def _block(nodes: tuple[Node, ...], terms: Terms, dataflow: Dataflow, trips: Trips, runs: int, launched: bool) -> None:
+    """Add what siblings do; their nest is followed ``runs`` times by a walk."""
+    for node in nodes:
+        if isinstance(node, Run):
+            step = dataflow.by_name.get(node.instruction)
+            for act, amount in () if step is None else step.acts:
+                terms[act, ()] = terms.get((act, ()), 0) + amount
+        elif isinstance(node, Wait):
+            if launched:
+                barrier = (node.scope, "barrier"), ()
+                terms[barrier] = terms.get(barrier, 0) + 1
+        elif isinstance(node, DeviceKernel):
+            _block(node.body, terms, dataflow, trips, runs, launched=True)
+        else:
+            _loop(node, terms, dataflow, trips, runs, launched)
+
+
+def _loop(node: Loop, terms: Terms, dataflow: Dataflow, trips: Trips, runs: int, launched: bool) -> None:
+    """Add what a loop does: its body once, then that times the number of its trips, or as often as its nest runs."""
+    before = dict(terms)
+    span = trips.span(node.iname)
+    times = span.trips if (short := is_short(span, runs, node.iname in dataflow.unrolled)) else FOLLOWED
+    _block(node.body, terms, dataflow, trips, runs * times, launched)
+    for (act, nest), amount in list(terms.items()):
+        known = before.get((act, nest), 0)
+        added = amount - known
+        if added:
+            terms[act, nest] = known + added * times if short else known
+        if added and not short:
+            terms[act, (node.iname, *nest)] = terms.get((act, (node.iname, *nest)), 0) + added
+    for term in [term for term, amount in terms.items() if not amount]:
+        del terms[term]

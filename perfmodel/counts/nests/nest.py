@@ -1,4 +1,4 @@
-"""The values of the table of nests; an access's address is an affine form of the inames."""
+"""The values of the table of nests, and what sub-groups issue; an access's address is an affine form of the inames."""
 
 from __future__ import annotations
 
@@ -13,27 +13,20 @@ from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount
 from perfmodel.lazy import Lazy, cached_property
 
-IN, PARAM = isl.dim_type.in_, isl.dim_type.param
+IN, SET = isl.dim_type.in_, isl.dim_type.set
+NO_BYTES = Count.constant(0, "byte")
 
 
 @dataclass(frozen=True, eq=False)
 class Address(Lazy):
-    """``start`` plus the sum of ``steps[i]*i`` over the inames, in bytes from the array's first cell.
+    """``start`` plus the sum of ``steps[i]*i`` over the inames, in bytes from the array's first cell."""
 
-    Attributes
-    ----------
-    start : Count
-        The address where all inames are 0; it may be negative.
-    steps : mapping of str to Count
-        How far the address moves where an iname rises by 1. Inames on which it does not depend are left out.
-    """
-
-    start: Count
-    steps: Mapping[str, Count]
+    start: Count  # where all inames are 0; it may be negative
+    steps: Mapping[str, Count]  # how far it moves where an iname rises by 1; without those on which it does not depend
 
     def step(self, iname: str) -> Count:
         """Return how far the address moves with an iname."""
-        return self.steps.get(iname, Count.constant(0, "byte"))
+        return self.steps.get(iname, NO_BYTES)
 
     @cached_property
     def base(self) -> str:
@@ -67,7 +60,7 @@ def address_of(access: Access, domain: Domain) -> Address | None:
             if not factor.is_zero():
                 part = Fraction(str(factor)) * distance
                 steps[name] = steps[name] + part if name in steps else part
-        for position in range(domain.points.dim(isl.dim_type.set)):
+        for position in range(domain.points.dim(SET)):
             form = form.set_coefficient_val(IN, position, 0)
         constant = isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(form)).project_domain_on_params()
         start = start + distance.times(_distance(constant))
@@ -92,18 +85,7 @@ def _form(cells: isl.Map, axis: int, domain: Domain) -> isl.Aff | None:
 class NestAccess:
     """Accesses to an array by one expression of a nest.
 
-    Attributes
-    ----------
-    space, direction, array, dtype, bits
-        As in :class:`~perfmodel.counts.rows.AccessCount`.
-    count : Count
-        Executions by work-items.
-    address : Address or None
-        Where it is in the array; None where the index depends on data or is not affine.
-    lanes : tuple of LaneStride
-        Distances between neighbouring lanes; empty where data decide.
-    copies : mapping of str to int
-        The inames of loops that the generated code writes out, each with its number of values.
+    Space, direction, array, type and bits are as in :class:`~perfmodel.counts.rows.AccessCount`.
     """
 
     space: str
@@ -111,10 +93,10 @@ class NestAccess:
     array: str
     dtype: str
     bits: int
-    count: Count
-    address: Address | None
-    lanes: tuple[LaneStride, ...]
-    copies: Mapping[str, int]
+    count: Count  # executions by work-items
+    address: Address | None  # where it is in the array; None where the index depends on data or is not affine
+    lanes: tuple[LaneStride, ...]  # distances between neighbouring lanes; empty where data decide
+    copies: Mapping[str, int]  # the inames of loops that the generated code writes out, with their numbers of values
 
     def step(self, loop: str) -> Count | None:
         """Return the distance in bytes between two iterations of a loop; None where it is not known.
@@ -126,24 +108,12 @@ class NestAccess:
 
 @dataclass(frozen=True, eq=False)
 class NestChain:
-    """A variable that each iteration of a nest computes from its value in the iteration before.
-
-    Attributes
-    ----------
-    variable : str
-        The variable.
-    operations : tuple of OperationCount
-        The operations of the chain, over all work-items: each waits for the one before.
-    chains : int
-        How many such chains run side by side, in cells of the variable.
-    loops : tuple of str
-        The loops, sorted, that carry the variable from iteration to iteration.
-    """
+    """A variable that each iteration of a nest computes from its value in the iteration before."""
 
     variable: str
-    operations: tuple[OperationCount, ...]
-    chains: int
-    loops: tuple[str, ...]
+    operations: tuple[OperationCount, ...]  # over all work-items: each waits for the one before
+    chains: int  # how many such chains run side by side, in cells of the variable
+    loops: tuple[str, ...]  # those that carry the variable from iteration to iteration, sorted
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,38 +122,32 @@ class Nest:
 
     Attributes
     ----------
-    launch : str
-        Name of the device kernel.
-    stretch : int
-        Number of the part of the launch between two barriers.
+    launch, stretch : str, int
+        Name of the device kernel, and the number of its part between two barriers.
     outer, inner : tuple of str
         The sequential loops around the stretch, and those inside it, outermost first. Only the outer ones contain
         barriers. Loops that are unrolled are left out.
     lanes : tuple of str
         The axes ``l.0``, ``l.1``, ... on which the instructions depend.
-    iterations : Count
+    iterations, executions : Count
         (work-item, iteration) pairs that execute at least one of the instructions. Where an unrolled loop lies around
         the inner loops, the code holds these once for each of its values, and the iterations of all are counted.
+        Executions count each copy that an unrolled loop makes by itself.
     box : Count
-        What :attr:`iterations` would be if every work-item made all iterations of the box around the loops. It is
-        larger where a guard, or a loop whose bounds vary, leaves some out.
+        What the iterations would be if every work-item made all iterations of the box around the loops. It is larger
+        where a guard, or a loop whose bounds vary, leaves some out.
     entered : tuple of Count
         How often each of the inner loops is entered, outermost first: (work-item, iteration) pairs of the loops around
         it.
     trips : int or None
         Iterations of the innermost loop for each entry, where it is one number at all sizes and on all lanes; else
         None. A compiler writes a loop of few such iterations out.
-    executions : Count
-        The same as :attr:`iterations`, each copy that an unrolled loop makes counted by itself.
-    operations : tuple of OperationCount
-        Operations, as in the table of all.
-    accesses : tuple of NestAccess
-        Accesses, one for each expression.
+    operations, accesses, chains : tuple
+        Operations, as in the table of all; accesses, one for each expression; what its innermost loop carries from one
+        iteration to the next.
     kept : Count
         Loads and stores of private values that live over a barrier. A device that runs the work-items of a group one
         after the other keeps these in memory.
-    chains : tuple of NestChain
-        What its innermost loop carries from one iteration to the next.
     """
 
     launch: str
@@ -205,3 +169,33 @@ class Nest:
     def entries(self) -> Count:
         """How often the innermost loop is entered; :attr:`iterations` where there is no inner loop."""
         return self.entered[-1] if self.entered else self.iterations
+
+
+@dataclass(frozen=True, eq=False)
+class IssuedAccess:
+    """One expression that accesses an array, executed by sub-groups.
+
+    Space, direction, array and bits are as in :class:`~perfmodel.counts.rows.AccessCount`. Where the index is not
+    affine ``lanes`` is the smallest distance between neighbours along l.0, and 0 along the others.
+    """
+
+    space: str
+    direction: str
+    array: str
+    bits: int
+    count: Count  # (sub-group, instance) pairs with at least one active lane
+    items: Count  # executions by work-items
+    shape: tuple[int, ...]  # work-items of a group along l.0, l.1, ...
+    start: Count  # the address where all inames are 0, in bytes from the array's first cell
+    lanes: tuple[Count, ...] | None  # how far it moves along l.0, l.1, ... [B]; None where data decide
+    moves: tuple[tuple[Count, Count], ...]  # by loops and group axes: how far it moves with each [B], and its values
+
+
+@dataclass(frozen=True, eq=False)
+class Issue:
+    """What sub-groups issue in one nest: operations and accesses counted once for all lanes that execute together."""
+
+    loops: tuple[str, ...]  # the sequential ones around it, outermost first, without those that are unrolled
+    turns: Count  # (sub-group, iteration) pairs that execute at least one of its instructions
+    operations: tuple[OperationCount, ...]
+    accesses: tuple[IssuedAccess, ...]

@@ -1,4 +1,4 @@
-"""Makes the table of nests of a program.
+"""Makes the table of nests of a program, and of what its sub-groups issue in each.
 
 A launch is divided into stretches without barriers, these into nests of sequential loops; each nest gets its
 statements and their domains.
@@ -7,18 +7,19 @@ statements and their domains.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import Cardinalities
-from perfmodel.counts.flow.flow import Flow
-from perfmodel.counts.flow.graph import Recurrence
+from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.nest import Nest, NestAccess, NestChain, address_of
+from perfmodel.counts.nests.nest import NO_BYTES, SET, Issue, IssuedAccess, Nest, NestAccess, NestChain, address_of
 from perfmodel.counts.program.program import (
     SHARED,
+    Access,
     Act,
     Domain,
     Loop,
@@ -37,38 +38,23 @@ from perfmodel.lazy import Lazy, cached_property
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What stands around a place of the schedule.
+    """What stands around a place of the schedule; loops are sequential, by their inames, outermost first."""
 
-    Attributes
-    ----------
-    launch : int
-        Position of the launch.
-    stretch : int
-        Number of the part of the launch between two barriers, in the order of the schedule.
-    outer : tuple of str
-        Sequential loops around the stretch, which therefore contain barriers.
-    inner : tuple of str
-        Sequential loops inside the stretch, outermost first; loops that are unrolled are left out.
-    loop : Place
-        The place of the innermost of these loops; that of the stretch if there is none.
-    repeated : tuple of str
-        Unrolled loops around one of the inner loops, which the generated code therefore holds once for each value.
-    """
-
-    launch: int
-    stretch: int
-    outer: tuple[str, ...]
-    inner: tuple[str, ...]
-    loop: Place
-    repeated: tuple[str, ...] = ()
+    launch: int  # its position
+    stretch: int  # number of the part of the launch between two barriers, in the order of the schedule
+    outer: tuple[str, ...]  # loops around the stretch, which therefore contain barriers
+    inner: tuple[str, ...]  # loops inside the stretch; loops that are unrolled are left out
+    loop: Place  # the place of the innermost of these loops; that of the stretch if there is none
+    repeated: tuple[str, ...] = ()  # unrolled loops around an inner loop: the code holds it once for each value
+    unrolled: tuple[str, ...] = field(default=(), compare=False)  # all unrolled loops of the stretch that are met
 
 
 def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
     """Return what stands around each place of each launch, those before a node included."""
     return {
-        (launch, place): surroundings_at
+        (launch, place): around
         for launch, device in enumerate(device_kernels(schedule))
-        for place, surroundings_at in _Division(launch, unrolled).block(device.body, (), ())
+        for place, around in _Division(launch, unrolled).block(device.body, (), ())
     }
 
 
@@ -81,71 +67,42 @@ class _Division:
     stretch: int = 0
 
     def block(
-        self, nodes: tuple[Node, ...], around: Place, outer: tuple[str, ...]
+        self, nodes: tuple[Node, ...], parent: Place, outer: tuple[str, ...]
     ) -> Iterator[tuple[Place, Surroundings]]:
         """Yield the places of siblings of which one is, or contains, a barrier, or of a whole launch."""
         for k, node in enumerate(nodes):
-            place = (*around, 2 * k)
+            around = Surroundings(self.launch, self.stretch, outer, (), parent)
             if isinstance(node, Wait):
                 self.stretch += 1
             elif isinstance(node, Loop) and has_barrier(node):
-                yield self._at((*around, 2 * k - 1), _Loops(outer, (), (), (), around))
+                yield (*parent, 2 * k - 1), around
                 self.stretch += 1
-                yield from self.block(node.body, (*place, node.iname), (*outer, node.iname))
+                yield from self.block(node.body, (*parent, 2 * k, node.iname), (*outer, node.iname))
                 self.stretch += 1
             else:
-                yield from self.free((node,), k, around, _Loops(outer, (), (), (), around))
+                yield from self.free((node,), k, parent, around)
 
     def free(
-        self, nodes: tuple[Node, ...], first: int, around: Place, loops: _Loops
+        self, nodes: tuple[Node, ...], first: int, parent: Place, around: Surroundings
     ) -> Iterator[tuple[Place, Surroundings]]:
         """Yield the places of siblings without barriers."""
         for k, node in enumerate(nodes, first):
-            place = (*around, 2 * k)
-            yield self._at((*around, 2 * k - 1), loops)
-            yield self._at(place, loops)
+            yield (*parent, 2 * k - 1), around
+            yield (*parent, 2 * k), around
             if isinstance(node, Loop):
-                below = (*place, node.iname)
-                inside = loops.unrolled(node.iname) if node.iname in self.unrolled else loops.run(node.iname, below)
+                below = (*parent, 2 * k, node.iname)
+                if node.iname in self.unrolled:
+                    inside = replace(around, unrolled=(*around.unrolled, node.iname))
+                else:
+                    inside = replace(around, inner=(*around.inner, node.iname), repeated=around.unrolled, loop=below)
                 yield from self.free(node.body, 0, below, inside)
 
-    def _at(self, place: Place, loops: _Loops) -> tuple[Place, Surroundings]:
-        return place, Surroundings(
-            self.launch, self.stretch, loops.outer, loops.inner, loops.innermost, loops.repeated
-        )
 
-
-@dataclass(frozen=True)
-class _Loops:
-    """The loops around a place: as in :class:`Surroundings`, and the unrolled ones that are met on the way."""
-
-    outer: tuple[str, ...]
-    inner: tuple[str, ...]
-    repeated: tuple[str, ...]
-    written_out: tuple[str, ...]
-    innermost: Place
-
-    def run(self, iname: str, below: Place) -> _Loops:
-        """Return the loops inside of a sequential loop."""
-        return replace(self, inner=(*self.inner, iname), repeated=self.written_out, innermost=below)
-
-    def unrolled(self, iname: str) -> _Loops:
-        """Return the loops inside of an unrolled loop."""
-        return replace(self, written_out=(*self.written_out, iname))
-
-
-SET = isl.dim_type.set
 Key = tuple[Surroundings, tuple[str, ...]]  #: what is around a nest, and the axes of its lanes
 
 
-def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
-    """Return the statements of each nest, in the order of the schedule.
-
-    Raises
-    ------
-    PlacesUnknownError
-        The kernel was stored before places were recorded.
-    """
+def _statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
+    """Return the statements of each nest, in the order of the schedule."""
     program = flow.cardinalities.program
     places = surroundings(program.schedule, flow.dataflow.unrolled)
     nests: dict[Key, list[Statement]] = defaultdict(list)
@@ -156,28 +113,33 @@ def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
     return dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].stretch)))
 
 
-def rolled(domain: Domain, around: Surroundings) -> Domain:
-    """Return a domain without the inames of loops that the generated code writes out inside of the innermost loop."""
-    return without(domain, copied(domain, {*around.outer, *around.inner, *around.repeated}))
+def _rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
+    """Return the domains of statements without the inames of loops that the code writes out in the innermost loop."""
+    loops = {*around.outer, *around.inner, *around.repeated}
+    return [_without(domain, _written_out(domain, loops)) for domain in _domains(statements)]
 
 
-def copied(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
+def _domains(statements: Sequence[Statement]) -> list[Domain]:
+    return list(dict.fromkeys(statement.domain for statement in statements))
+
+
+def _written_out(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
     """Return the inames of loops that the generated code writes out."""
     inames = zip(domain.names, domain.axes, strict=True)
     return tuple(name for name, axis in inames if not axis and name not in loops)
 
 
-def copies(domain: Domain, around: Surroundings) -> dict[str, int]:
+def _copies(domain: Domain, around: Surroundings) -> dict[str, int]:
     """Return the inames of loops that the generated code writes out, each with its number of values at most."""
     values = {}
-    for name in copied(domain, {*around.outer, *around.inner}):
+    for name in _written_out(domain, {*around.outer, *around.inner}):
         place = domain.names.index(name)
         low, high = domain.points.dim_min_val(place), domain.points.dim_max_val(place)
         values[name] = high.to_python() - low.to_python() + 1 if low.is_int() and high.is_int() else 1
     return values
 
 
-def without(domain: Domain, names: Container[str]) -> Domain:
+def _without(domain: Domain, names: Container[str]) -> Domain:
     """Return the instances of a domain without some of its inames."""
     points = domain.points
     for k in reversed(range(len(domain.names))):
@@ -187,7 +149,7 @@ def without(domain: Domain, names: Container[str]) -> Domain:
     return replace(domain, points=points.coalesce(), axes=axes)
 
 
-def union_of(domains: Sequence[Domain]) -> Domain:
+def _union(domains: Sequence[Domain]) -> Domain:
     """Return the points in any of some domains of the same inames, or in the one of the most inames."""
     whole = max(domains, key=lambda domain: len(domain.names))
     for domain in domains:
@@ -195,6 +157,21 @@ def union_of(domains: Sequence[Domain]) -> Domain:
             exact = domain.exact and whole.exact
             whole = replace(whole, points=whole.points.union(domain.points).coalesce(), exact=exact)
     return whole
+
+
+def _line(points: isl.Set, position: int) -> isl.Set:
+    """Return the values of one dimension of a set."""
+    return points.project_out(SET, position + 1, points.dim(SET) - position - 1).project_out(SET, 0, position)
+
+
+def _operations(
+    statements: Iterable[Statement], count: Callable[[Domain], Count], granularity: str = "workitem"
+) -> tuple[OperationCount, ...]:
+    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
+    for statement in statements:
+        for operation in statement.operations:
+            parts[operation.dtype, operation.kind].append(operation.amount * count(statement.domain))
+    return tuple(OperationCount(*key, total(parts[key], granularity)) for key in sorted(parts))
 
 
 def nests_of(flow: Flow) -> tuple[Nest, ...]:
@@ -205,54 +182,45 @@ def nests_of(flow: Flow) -> tuple[Nest, ...]:
     PlacesUnknownError
         The kernel was stored before places were recorded.
     """
-    return _Nests(flow.cardinalities, flow).table()
+    nests = _Nests(flow)
+    return tuple(nests.nest(around, lanes, statements) for (around, lanes), statements in nests.groups.items())
 
 
 @dataclass(frozen=True)
 class _Nests(Lazy):
-    cardinalities: Cardinalities
     flow: Flow
-
-    def table(self) -> tuple[Nest, ...]:
-        return tuple(self._nest(around, lanes, statements) for (around, lanes), statements in self.groups.items())
 
     @cached_property
     def groups(self) -> dict[Key, list[Statement]]:
         """The statements of each nest."""
-        return statements_by_nest(self.flow)
+        return _statements_by_nest(self.flow)
 
-    def _nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
-        domains = list(dict.fromkeys(statement.domain for statement in statements))
-        turns = [rolled(domain, around) for domain in domains]
-        entered = self._entered(turns, around.inner)
-        counts = {domain: self.cardinalities.count(domain) for domain in domains}
-        iterations, box = self._union(turns), self._box(turns)
+    @cached_property
+    def cardinalities(self) -> Cardinalities:
+        return self.flow.cardinalities
+
+    def nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
+        count, turns = self.cardinalities.count, _rolled(statements, around)
+        iterations = count(_union(turns))
+        inside = [around.inner[k:] for k in range(len(around.inner))]
+        entered = tuple(count(_union([_without(domain, loops) for domain in turns])) for loops in inside)
         return Nest(
             launch=self.cardinalities.program.launches[around.launch].name,
             stretch=around.stretch, outer=around.outer, inner=around.inner, lanes=lanes,
-            iterations=iterations, box=box, entered=entered,
+            iterations=iterations, box=self._box(turns), entered=entered,
             trips=self._trips(iterations, entered[-1]) if entered else None,
-            executions=self._union(domains),
-            operations=_operations(statements, counts),
+            executions=count(_union(_domains(statements))),
+            operations=_operations(statements, count),
             accesses=tuple(
                 NestAccess(
-                    a.space, a.direction, a.array, a.dtype, a.bits, counts[s.domain], address_of(a, s.domain),
-                    a.lane_stride, copies(s.domain, around),
+                    a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), address_of(a, s.domain),
+                    a.lane_stride, _copies(s.domain, around),
                 )
                 for s in statements for a in s.accesses
             ),
-            kept=self._kept(statements, around.stretch, counts),
-            chains=tuple(self._chains(around, turns)),
+            kept=self._kept(statements, around.stretch),
+            chains=tuple(self._chains(around, iterations)),
         )
-
-    def _entered(self, turns: Sequence[Domain], inner: tuple[str, ...]) -> tuple[Count, ...]:
-        """Return how often each of the inner loops is entered, outermost first."""
-        inside = [inner[k:] for k in range(len(inner))]
-        return tuple(self._union([without(domain, loops) for domain in turns]) for loops in inside)
-
-    def _union(self, domains: Sequence[Domain]) -> Count:
-        """Return the number of points in any of some domains of the same inames, or the largest of the numbers."""
-        return self.cardinalities.count(union_of(domains))
 
     def _trips(self, iterations: Count, entries: Count) -> int | None:
         """Return the iterations for each entry, if they are one whole number at all sizes."""
@@ -266,17 +234,13 @@ class _Nests(Lazy):
         box = isl.Set("{ [] }")
         loops = [k for k, axis in enumerate(domain.axes) if not axis]
         for k in loops:
-            line = domain.points.project_out(SET, k + 1, len(domain.axes) - k - 1).project_out(SET, 0, k)
-            box = box.flat_product(isl.Set.from_basic_set(line.simple_hull()))
+            box = box.flat_product(isl.Set.from_basic_set(_line(domain.points, k).simple_hull()))
         # a domain without hardware axes is repeated by every work-item
         return self.cardinalities.count(replace(domain, points=box, axes=("",) * len(loops), exact=True))
 
-    def _most(self, counts: Sequence[Count]) -> Count:
-        """Return the count that is largest at large sizes."""
-        return max(counts, key=lambda count: float(count(**self._sizes)))
-
     @cached_property
     def _sizes(self) -> Mapping[str, int]:
+        """Large sizes, at which counts are compared."""
         return Trips(self.cardinalities).sizes
 
     @cached_property
@@ -304,43 +268,79 @@ class _Nests(Lazy):
         steps = self.flow.dataflow.steps
         return frozenset(w.variable for step in steps for w in step.writings if w.space == "private")
 
-    def _kept(self, statements: Sequence[Statement], stretch: int, counts: Mapping[Domain, Count]) -> Count:
+    def _kept(self, statements: Sequence[Statement], stretch: int) -> Count:
         touched: dict[tuple[str, str], list[Count]] = defaultdict(list)
         for statement in statements:
-            for variable, direction in set(self._touched(statement)):
+            for variable, direction in dict.fromkeys(self._touched(statement)):
                 if self._stretches[variable] != {stretch}:
-                    touched[variable, direction].append(counts[statement.domain])
-        return total(self._most(counts_of_variable) for counts_of_variable in touched.values())
+                    touched[variable, direction].append(self.cardinalities.count(statement.domain))
+        # of each variable the count that is largest at large sizes
+        return total(max(counts, key=lambda count: float(count(**self._sizes))) for counts in touched.values())
 
-    def _chains(self, around: Surroundings, turns: Sequence[Domain]) -> Iterator[NestChain]:
-        if around.inner:
-            for recurrence in self.flow.graph.recurrences:
-                if recurrence.loop == around.inner[-1]:
-                    loops = self._carriers[recurrence.variable]
-                    yield NestChain(
-                        recurrence.variable, self._operations_of(recurrence, turns), recurrence.chains, loops
-                    )
+    def _chains(self, around: Surroundings, iterations: Count) -> Iterator[NestChain]:
+        for recurrence in self.flow.graph.recurrences if around.inner else ():
+            if recurrence.loop == around.inner[-1]:
+                operations, loops = _chain_operations(recurrence, iterations), self._carriers[recurrence.variable]
+                yield NestChain(recurrence.variable, operations, recurrence.chains, tuple(sorted(loops)))
 
     @cached_property
-    def _carriers(self) -> dict[str, tuple[str, ...]]:
+    def _carriers(self) -> dict[str, set[str]]:
         """The loops that carry each variable."""
         carriers: dict[str, set[str]] = defaultdict(set)
         for recurrence in self.flow.graph.recurrences:
             carriers[recurrence.variable].add(recurrence.loop)
-        return {variable: tuple(sorted(loops)) for variable, loops in carriers.items()}
-
-    def _operations_of(self, recurrence: Recurrence, turns: Sequence[Domain]) -> tuple[OperationCount, ...]:
-        iterations = self._union(turns)
-        amounts: dict[Act, int] = defaultdict(int)
-        for (act, _), amount in recurrence.acts:
-            if act[0] not in SHARED:
-                amounts[act] += amount
-        return tuple(OperationCount(*act, amount * iterations) for act, amount in amounts.items())
+        return carriers
 
 
-def _operations(statements: Iterable[Statement], counts: Mapping[Domain, Count]) -> tuple[OperationCount, ...]:
-    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
-    for statement in statements:
-        for operation in statement.operations:
-            parts[operation.dtype, operation.kind].append(operation.amount * counts[statement.domain])
-    return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
+def _chain_operations(recurrence: Recurrence, iterations: Count) -> tuple[OperationCount, ...]:
+    amounts: dict[Act, int] = defaultdict(int)
+    for (act, _), amount in recurrence.acts:
+        if act[0] not in SHARED:
+            amounts[act] += amount
+    return tuple(OperationCount(*act, amount * iterations) for act, amount in amounts.items())
+
+
+def issues_of(flow: Flow) -> tuple[Issue, ...]:
+    """Return what the sub-groups of a kernel issue, nest by nest, in the order of the schedule.
+
+    Raises
+    ------
+    PlacesUnknownError
+        The kernel was stored before places were recorded.
+    """
+    cardinalities = flow.cardinalities
+
+    def count(domain: Domain) -> Count:
+        return cardinalities.count(domain, "subgroup")
+
+    return tuple(
+        Issue(
+            (*around.outer, *around.inner), count(_union(_rolled(statements, around))),
+            _operations(statements, count, "subgroup"),
+            tuple(_issued(cardinalities, statement.domain, a) for statement in statements for a in statement.accesses),
+        )
+        for (around, _), statements in _statements_by_nest(flow).items()
+    )  # fmt: skip
+
+
+def _issued(cardinalities: Cardinalities, domain: Domain, access: Access) -> IssuedAccess:
+    shape = cardinalities.program.launches[domain.launch].group_shape
+    address = address_of(access, domain)
+    steps = {} if address is None else address.steps
+    by_axis = dict(zip(domain.axes, domain.names, strict=True))
+    lanes = [steps.get(by_axis.get(f"l.{axis}", ""), NO_BYTES) for axis in range(len(shape))]
+    if access.lane_stride and (address is None or domain.tied):  # a tied loop moves the address with the lane
+        distance = Count(access.lane_stride[0].distance, granularity="byte")
+        lanes[:1] = [Fraction(access.bits, 8) * distance]
+    inames = zip(domain.axes, domain.names, strict=True)
+    moving = [name for axis, name in inames if axis[:1] != "l" and name in steps and name not in domain.tied]
+    values = (cardinalities.size(_line(domain.points, domain.names.index(name))) for name in moving)
+    return IssuedAccess(
+        access.space, access.direction, access.array, access.bits, cardinalities.count(domain, "subgroup"),
+        cardinalities.count(domain), shape, NO_BYTES if address is None else address.start,
+        tuple(lanes) if access.lane_stride else None,
+        tuple(
+            (steps[name], cardinalities.wrap(number, granularity="value"))
+            for name, number in zip(moving, values, strict=True)
+        ),
+    )  # fmt: skip

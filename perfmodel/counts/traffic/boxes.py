@@ -69,42 +69,16 @@ def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
 
 
 class BoxSets(NamedTuple):
-    """Where a box lies in the sets of a cache.
+    """Where a box lies in the sets of a cache."""
 
-    Attributes
-    ----------
-    reached : float
-        Sets that its lines fall into.
-    run : float
-        Sets that a contiguous run reaches, or the neighbouring runs of a stencil together.
-    period : int
-        Bytes: runs this far apart fall into sets that the boxes reach anyway.
-    pitches : tuple of int
-        Bytes between runs, where they don't reach the same sets again.
-    """
-
-    reached: float
-    run: float
-    period: int
-    pitches: tuple[int, ...]
+    reached: float  # sets that its lines fall into
+    run: float  # sets that a contiguous run reaches, or the neighbouring runs of a stencil together
+    period: int  # bytes: runs this far apart fall into sets that the boxes reach anyway
+    pitches: tuple[int, ...]  # bytes between runs, where they don't reach the same sets again
 
 
 class Box:
-    """What equal boxes touch, whatever the cache.
-
-    Attributes
-    ----------
-    lines : float
-        Lines.
-    low, high : float
-        The bytes where they begin and end.
-    line : int
-        Bytes of a line.
-    runs : tuple of Interval
-        Neighbouring contiguous runs, in lines; empty where data decide.
-    repeats : tuple of Repeat
-        The runs in each direction, all boxes together.
-    """
+    """What equal boxes touch, whatever the cache: lines, from one byte to another."""
 
     __slots__ = ("_sets", "high", "line", "lines", "low", "repeats", "runs")
 
@@ -112,7 +86,9 @@ class Box:
         self, lines: float, low: float, high: float, line: int = 0, runs: tuple[Interval, ...] = (),
         repeats: tuple[Repeat, ...] = (),
     ) -> None:
-        self.lines, self.low, self.high, self.line, self.runs, self.repeats = lines, low, high, line, runs, repeats
+        self.lines, self.low, self.high, self.line = lines, low, high, line
+        self.runs = runs  # neighbouring contiguous runs, in lines; none where data decide
+        self.repeats = repeats  # the runs in each direction, all boxes together
         self._sets: dict[int, BoxSets] = {}
 
     def in_sets(self, sets: int) -> BoxSets:
@@ -128,7 +104,7 @@ class Box:
         cycle, runs = sets * self.line, self.runs
         run = runs[0].length
         if len(runs) > 1:
-            run = mean_sets(tuple(each.begin for each in runs), max(each.length for each in runs), sets)
+            run = mean_sets([begin for begin, _ in runs], max(length for _, length in runs), sets)
         reached, period, pitches = run, cycle, []
         for pitch, number in self.repeats:
             reached = sets_reached(pitch, ceil(number), reached, sets, self.line)
@@ -169,12 +145,8 @@ def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: 
         The loops that move the address, the steps rising.
     starts : tuple of int
         Where the boxes begin, rising, in bytes from the array's first cell.
-    size : int
-        Bytes of one access.
-    line : int
-        Bytes of a line.
-    grid : int
-        What divides the distances between the places in which the box lies.
+    size, line, grid : int
+        Bytes of one access, bytes of a line, and what divides the distances between the places of the box.
     """
     run, repeats = _run_and_repeats(sweeps, size, line)
     low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in repeats)
@@ -270,14 +242,8 @@ def mean_sets(begins: Sequence[int] | npt.NDArray[np.int64], run: float, sets: i
 def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:
     """Return the share of lines whose sets receive no more lines than they have ways.
 
-    Parameters
-    ----------
-    lines : float
-        Lines of the same box in each set that it reaches.
-    others : iterable of (float, float)
-        Of each other box the lines in each set that it reaches, and its chance to reach a set.
-    ways : int
-        Lines of a set.
+    ``lines`` are those of the same box in each set that it reaches; of each other box these, and its chance to reach a
+    set, are in ``others``.
 
     Examples
     --------

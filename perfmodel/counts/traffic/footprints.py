@@ -27,14 +27,11 @@ ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache that replaces the line least recently used: its lines, the bytes of one, and its sets.
-
-    ``sets`` is 0 where every line may be anywhere.
-    """
+    """A cache that replaces the line least recently used."""
 
     lines: int
     line_bytes: int
-    sets: int
+    sets: int  # 0 where every line may be anywhere
 
 
 class ArrayLines:
@@ -62,13 +59,12 @@ class ArrayLines:
 class TouchedLines:
     """The lines that are touched, of all arrays and by array; they do not change."""
 
-    __slots__ = ("_half", "_most_in_a_set", "by_array", "lines")
+    __slots__ = ("_half", "by_array", "lines")
 
     def __init__(self, by_array: Mapping[str, ArrayLines]) -> None:
         self.by_array = by_array
         self.lines: float = sum([array.lines for array in by_array.values()])
         self._half: TouchedLines | None = None
-        self._most_in_a_set: dict[int, int] = {}
 
     @property
     def half(self) -> TouchedLines:
@@ -77,40 +73,32 @@ class TouchedLines:
             self._half = TouchedLines({name: array.part(0.5) for name, array in self.by_array.items()})
         return self._half
 
-    def most_in_a_set(self, sets: int) -> int:
-        """Return the most lines that a set of a cache receives."""
-        most = self._most_in_a_set.get(sets)
-        if most is None:
-            arrays = self.by_array.values()
-            most = self._most_in_a_set[sets] = sum([array.most_in_a_set(sets) for array in arrays])
-        return most
+    def fits(self, cache: Cache) -> bool:
+        """Whether no set of a cache receives more lines than it has ways."""
+        sets = cache.sets
+        if not sets:
+            return self.lines <= cache.lines
+        free = cache.lines // sets
+        for array in self.by_array.values():
+            free -= array.most_in_a_set(sets)
+            if free < 0:
+                return False
+        return True
 
 
 class ReferenceMotion:
-    """How a reference moves at given sizes.
-
-    Attributes
-    ----------
-    reference : Reference
-        The reference.
-    steps : list of int or None
-        How far its address moves with each loop [B]; None where data decide.
-    extents : list of float
-        The extents of the loops.
-    moves : list of bool
-        Whether each loop moves the address, or may do so.
-    grids : list of int
-        For each depth what divides the distances between the places of the box of the loops inwards [B].
-    """
+    """How a reference moves at given sizes."""
 
     __slots__ = ("_sweeps", "extents", "grids", "moves", "reference", "steps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
         self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(reference.iterations)]
+        # how far the address moves with each loop [B]; None where data decide
         self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
+        # for each depth what divides the distances between the places of the box of the loops inwards [B]
         self.grids = [line] * (len(self.extents) + 1)
-        self.moves = [extent != 1 for extent in self.extents]
+        self.moves = [extent != 1 for extent in self.extents]  # whether each loop moves the address, or may do so
         if self.steps is not None:
             for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
                 self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
@@ -164,15 +152,7 @@ def _ratio(loop: CoupledLoop[float]) -> float:
 
 
 class Footprints:
-    """What the loops of a launch touch at given sizes.
-
-    Parameters
-    ----------
-    launch : LaunchReferences
-        The loops and references.
-    line : int
-        Bytes of a line.
-    """
+    """What the loops of a launch touch at given sizes, in lines of some bytes."""
 
     def __init__(self, launch: LaunchReferences[float], line: int) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
@@ -216,7 +196,7 @@ class Footprints:
         """
         iterations = [self.references[k].iterations[depth] for k in references]
         most = max(iterations)
-        return tuple(k for k, number in zip(references, iterations, strict=True) if 2 * number >= most)
+        return tuple([k for k, number in zip(references, iterations, strict=True) if 2 * number >= most])
 
     def array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
         """Return the lines of an array that references touch; with ``store`` only loads, or only stores, count."""

@@ -55,71 +55,37 @@ class CoupledLoop(Generic[Number]):
 class Reference(Generic[Number]):
     """Accesses that move alike: one box for each start.
 
-    Attributes
-    ----------
-    array : str
-        What is accessed.
-    size : int
-        Bytes of one access.
-    loops : tuple of int
-        The loops around it, outermost first.
-    iterations : tuple of number
-        How often their bodies are executed: first outside of all, then in each.
-    steps : tuple of number or None
-        How far the address moves with each of them [B]; None where data, or something not affine, gives it.
-    coupled : tuple of tuple of CoupledLoop, or None
-        Where a guard couples loops: for each depth the loops from there inwards, the smallest steps first. The order
-        decides which of them is the shorter. None where the loops do not depend on each other.
-    starts : tuple of number
-        Where the boxes begin, in bytes from the array's first cell.
-    stores : tuple of bool
-        Which of them are stored to.
-    span : number or None
-        Bytes of the array from its first cell to its last; None where its shape is not known.
-    paged : bool
-        Whether the array lies in global memory, where it begins on a page.
+    Where a guard couples loops, ``coupled`` has for each depth the loops from there inwards, the smallest steps first.
+    The order decides which of them is the shorter. It is None where the loops do not depend on each other.
     """
 
     array: str
-    size: int
-    loops: tuple[int, ...]
-    iterations: tuple[Number, ...]
-    steps: tuple[Number, ...] | None
+    size: int  # bytes of one access
+    loops: tuple[int, ...]  # around it, outermost first
+    iterations: tuple[Number, ...]  # how often their bodies are executed: first outside of all, then in each
+    steps: tuple[Number, ...] | None  # how far each moves the address [B]; None where data, or no affine form, give it
     coupled: tuple[tuple[CoupledLoop[Number], ...], ...] | None
-    starts: tuple[Number, ...]
-    stores: tuple[bool, ...]
-    span: Number | None
-    paged: bool
+    starts: tuple[Number, ...]  # where the boxes begin, in bytes from the array's first cell
+    stores: tuple[bool, ...]  # which of them are stored to
+    span: Number | None  # bytes of the array from its first cell to its last; None where its shape is not known
+    paged: bool  # whether the array lies in global memory, where it begins on a page
 
 
 @dataclass(frozen=True)
 class TreeLoop:
-    """A loop of the tree: how many loops are around it, what is in it, in order, and all references below.
+    """A loop of the tree."""
 
-    A number in ``children`` is a loop, or, if negative, the reference ``~number``.
-    """
-
-    depth: int
-    children: tuple[int, ...]
-    references: frozenset[int]
+    depth: int  # how many loops are around it
+    children: tuple[int, ...]  # loops by their numbers, and references, each as ~number, which is negative; in order
+    references: frozenset[int]  # all below
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Two children of a loop that use an array one after the other, and the references between them.
-
-    Attributes
-    ----------
-    before, after : int
-        The children.
-    reference_before, reference_after : int
-        A reference to the array in each of them.
-    between : frozenset of int
-        The references between them.
-    """
+    """Two children of a loop that use an array one after the other, and the references between them."""
 
     before: int
-    reference_before: int
+    reference_before: int  # to the array, below the child
     after: int
     reference_after: int
     between: frozenset[int]
@@ -185,16 +151,12 @@ class LaunchReferences(Generic[Number]):
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """The loops around a statement, outermost first.
-
-    ``loops`` are the paths to them, ``names`` their inames ("" where the statement does not depend on a loop), and
-    ``iterations`` are as in a reference.
-    """
+    """The loops around a statement, outermost first."""
 
     path: Path
-    loops: tuple[Path, ...]
-    names: tuple[str, ...]
-    iterations: tuple[Count, ...]
+    loops: tuple[Path, ...]  # the paths to them
+    names: tuple[str, ...]  # their inames; "" where the statement does not depend on a loop
+    iterations: tuple[Count, ...]  # as in a reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,17 +266,14 @@ class _Frames:
             self.known[domain, path] = self._frame(domain, self._with_copies(domain, path))
         return self.known[domain, path]
 
-    @property
-    def _host_names(self) -> list[str]:
-        return list(self.cardinalities.program.launches[self.launch].repeats.get_var_names(SET))
-
     def _host_names_of(self, domain: Domain) -> list[str]:
-        return [name for name in self._host_names if name in domain.names]
+        """Return the inames of loops around the launch on which a domain depends."""
+        names = self.cardinalities.program.launches[self.launch].repeats.get_var_names(SET)
+        return [name for name in names if name in domain.names]
 
     def _with_copies(self, domain: Domain, path: Path) -> Path:
         """Return a path with the inames that have no loop in the schedule: a copy of the statement for each value."""
-        host = self._host_names
-        pairs = zip(domain.names, domain.axes, strict=True)
+        pairs, host = zip(domain.names, domain.axes, strict=True), self._host_names_of(domain)
         copies = [name for name, axis in pairs if not axis and name not in path and name not in host]
         last = len(path) - (path[-1] == "l.0")
         return (*path[:last], *copies, *path[last:])

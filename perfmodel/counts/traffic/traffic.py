@@ -7,15 +7,31 @@ The picture is a cache between a launch, whose loops run in the order of the dev
     memory   delivers the lines that are fetched, and takes those that were stored to
 
 What is the same at all sizes is prepared once (:func:`traffic_plan`): the tree of loops and its references. At sizes
-follow footprints, what is touched between uses of a line, and what is fetched (:mod:`~perfmodel.counts.traffic.reuse`).
-A copy of 1024 float32 fetches 64 lines for the loads and 64 for the stores, whatever the cache.
+follow footprints and what is touched between a use of a line in an iteration of a loop and the next
+(:class:`ReuseDistances`). That drives the line out, or leaves it in the cache (:class:`LineReuse`). For each reference
+there is an outermost loop between whose iterations its lines stay (:class:`LayerConditions`); what it touches in that
+loop as a whole is fetched once for each execution of the loop. A matrix of 64 rows is read column by column::
+
+    j               16 columns in each line of a row
+        i           64 rows: between two uses of a line, a column, 64 lines are touched
+            a[i, j]
+
+A cache of 128 lines holds them: the loop j fetches what it touches, 256 lines, once. In a cache of 32 lines they do not
+stay, and each of 4096 accesses fetches a line. A copy of 1024 float32 fetches 64 lines for the loads and 64 for the
+stores, whatever the cache.
+
+References and loops are given by their numbers; ``k`` is a reference's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,38 +40,287 @@ from perfmodel.counts.counters.cardinality import Cardinalities
 from perfmodel.counts.program.program import Access
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import NamedCounts
-from perfmodel.counts.traffic.footprints import Cache, Footprints
-from perfmodel.counts.traffic.references import LaunchReferences, references_of
-from perfmodel.counts.traffic.reuse import Fetch, LayerConditions, ReuseDistances
+from perfmodel.counts.traffic.boxes import BoxLines, BoxSets, chance_to_stay, overlap
+from perfmodel.counts.traffic.footprints import Cache, Footprints, TouchedLines, joined
+from perfmodel.counts.traffic.references import Gap, LaunchReferences, references_of
 from perfmodel.threads import alone
+
+SAME = 1.25  # lines of a loop over those of an iteration, below which the iterations share their lines
+PAGE = 4096  # bytes; arrays in global memory begin on a page
+LEAST = 1e-3  # smaller shares of the sets are not followed
+HALF = 0.5  # what stays in most sets is taken to stay
+
+
+class ReuseDistances:
+    """What is touched between uses of a line by an array's references that follow each other in a loop.
+
+    A child of the loop touches half of what it touches, on average, after it uses a line or before.
+    """
+
+    def __init__(self, footprints: Footprints) -> None:
+        self.footprints, self.tree = footprints, footprints.tree
+        self._between_uses: dict[tuple[int, int], tuple[TouchedLines, ...]] = {}
+        self._between_iterations: dict[tuple[int, int, int], TouchedLines] = {}
+
+    def between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
+        """Return what is touched between each use of a reference's lines in a loop and the next.
+
+        The last one is between the last use in an iteration and the first in the next.
+        """
+        key = loop, k
+        if key not in self._between_uses:
+            depth = self.tree.loops[loop].depth
+            gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
+            in_gaps = (self._in_gap(gap, loop, depth) for gap in gaps)
+            self._between_uses[key] = (*in_gaps, self._in_last_gap(loop, k, depth))
+        return self._between_uses[key]
+
+    def _in_last_gap(self, loop: int, k: int, depth: int) -> TouchedLines:
+        """Return what is touched from the last use in an iteration to the first in the next.
+
+        The iterations of the loop at the depth, around this one, follow one another.
+        """
+        key = loop, k, depth
+        if key not in self._between_iterations:
+            if self.footprints.motions[k].steps is None:
+                self._between_iterations[key] = self._at_random(loop, k)
+            else:
+                self._between_iterations[key] = self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
+        return self._between_iterations[key]
+
+    def _at_random(self, loop: int, k: int) -> TouchedLines:
+        """Return the same where any line is used: in each iteration all of them, if it has as many accesses."""
+        whole, iteration = (self.footprints.of_loop(loop, whole) for whole in (True, False))
+        array = self.tree.arrays[k]
+        return iteration if iteration.by_array[array].lines >= whole.by_array[array].lines else whole
+
+    def _in_gap(self, gap: Gap, loop: int, depth: int) -> TouchedLines:
+        parts = [self.footprints.of(gap.between, self.tree.loops[loop].depth + 1)] if gap.between else []
+        if gap.before == gap.after:
+            parts.append(self._in_child(gap.before, gap.reference_before, depth))
+        else:
+            parts.append(self._in_child(gap.before, gap.reference_before, depth).half)
+            parts.append(self._in_child(gap.after, gap.reference_after, depth).half)
+        return joined(parts) if len(parts) > 1 else parts[0]
+
+    def _in_child(self, child: int, k: int, depth: int) -> TouchedLines:
+        """Return what a child of a loop touches between uses of a line in iterations of a loop at a depth around it."""
+        if child < 0:
+            return self.footprints.of(self.tree.below(child), depth + 1)
+        motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
+        whole = self.footprints.of_loop(child, whole=True)
+        if motion.steps is None:
+            return whole
+        step, extent = motion.steps[child_depth], motion.extents[child_depth]
+        if not step or extent <= 1 or self._shares_lines(k, step, child_depth):
+            return self._in_last_gap(child, k, depth)
+        skipped = self._skipped_share(k, depth, child_depth)
+        return self._without_share(child, whole, skipped) if skipped else whole
+
+    def _without_share(self, loop: int, whole: TouchedLines, share: float) -> TouchedLines:
+        """Return what a loop touches where a share of its iterations is skipped."""
+        iteration, by_array = self.footprints.of_loop(loop, whole=False), {}
+        for name, array in whole.by_array.items():
+            again = min(1.0, iteration.by_array[name].lines / max(array.lines, 1.0))
+            by_array[name] = array.part(1 - share * (1 - again))
+        return TouchedLines(by_array)
+
+    def _skipped_share(self, k: int, depth: int, inner: int) -> float:
+        """Return the share of an inner loop's iterations that are skipped between uses of a line.
+
+        What the reference touches in iteration ``i`` of the inner loop, it has touched in iteration ``i + m`` before
+        the outer loop went on; nothing is skipped where the inner loop has no such iterations. With another start it
+        may have touched the same in an iteration before that one, which counts where it is the last use for more of
+        the ``i``. Runs that follow one another share a line.
+        """
+        motion = self.footprints.motions[k]
+        steps = motion.steps or ()
+        step, extent = steps[inner], motion.extent(depth, inner)
+        shift, tolerance = steps[depth] / step, self.footprints.line / (2 * abs(step))
+        if not 0 < shift <= extent + tolerance:
+            return 0.0
+        shifts = (shift + distance / step for distance in self.footprints.distances(k))
+        firsts = sorted({min(max(start, 0.0), extent) for start in shifts if -tolerance <= start <= shift})
+        lasts = [after - before for before, after in pairwise([*firsts, extent])]
+        return firsts[lasts.index(max(lasts))] / extent
+
+    def _shares_lines(self, k: int, step: int, depth: int) -> bool:
+        """Whether each iteration of a loop touches about the same lines as all of them."""
+        if abs(step) >= self.footprints.line:
+            return False
+        loop, iteration = (self.footprints.array_lines((k,), depth + inside).lines for inside in (0, 1))
+        return loop < SAME * iteration
+
+
+class LineReuse:
+    """The share of each reference's lines that stay in a cache from iteration to iteration of each loop."""
+
+    def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
+        self.distances, self.cache = distances, cache
+        self.footprints, self.tree = distances.footprints, distances.tree
+        self.holds_everything = not cache.sets and self.footprints.most_lines <= cache.lines
+        self._shares: dict[int, list[float]] = {}
+
+    def share(self, depth: int, k: int) -> float:
+        """Return the share of a reference's lines that stay between the iterations of a loop and of all inside it."""
+        if self.holds_everything:
+            return 1.0
+        shares = self._shares.get(k)
+        if shares is None:
+            shares = self._shares[k] = self._shares_by_depth(k)
+        return shares[depth]
+
+    def _shares_by_depth(self, k: int) -> list[float]:
+        """Return the shares for each loop around a reference, outermost first."""
+        loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
+        share, shares = 1.0, [0.0] * len(loops)
+        for depth in reversed(range(len(loops))):
+            if extents[depth] > 1:
+                for touched in self.distances.between_uses(loops[depth], k):
+                    share = min(share, self._share_staying(k, depth + 1, touched))
+                    if not share:
+                        return shares
+            shares[depth] = share
+        return shares
+
+    def share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
+        """Return the share of a reference's lines that stay while it and others touch theirs from a depth inwards."""
+        if self.holds_everything:
+            return 1.0
+        return self._share_staying(k, depth, self.footprints.of(references, depth))
+
+    def _share_staying(self, k: int, depth: int, touched: TouchedLines) -> float:
+        """Return the share of a reference's lines that stay while others, and its own, are touched."""
+        lines, sets = self.cache.lines, self.cache.sets
+        if touched.fits(self.cache):
+            return 1.0
+        if not sets:
+            return 0.0
+        array, by_array = self.tree.arrays[k], touched.by_array
+        boxes = [*by_array[array].boxes, *(box for name in by_array if name != array for box in by_array[name].boxes)]
+        first = boxes[0]
+        loads = [(box.lines_per_set(sets), self._chance_to_meet(first, box, depth)) for box in boxes[1:]]
+        return chance_to_stay(first.lines_per_set(sets), loads, lines // sets)
+
+    def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int) -> float:
+        """Return the share of the sets reached by a box that another box reaches too.
+
+        It is known of boxes that move alike, as arrays begin on pages; else each set is as likely as any other.
+        """
+        sets, line = self.cache.sets, self.cache.line_bytes
+        here, there = box.box.in_sets(sets), other.box.in_sets(sets)
+        if _repeat_alike(here, there) and self._move_alike(box, other, there.period, depth):
+            return max([
+                overlap(box.box.low / line, here.run, other.box.low / line, there.run, cycle / line)
+                for cycle in (there.period, *there.pitches)
+            ])
+        return min(other.sets_reached(sets) / sets, 1.0)
+
+    def _move_alike(self, box: BoxLines, other: BoxLines, period: int, depth: int) -> bool:
+        """Whether boxes lie on pages and the loops outside of a depth move them by as many bytes, but for periods."""
+        motion, other_motion = self.footprints.motions[box.reference], self.footprints.motions[other.reference]
+        if not (motion.reference.paged and other_motion.reference.paged):
+            return False
+        loops = zip(motion.steps or (), other_motion.steps or (), motion.extents[:depth], strict=False)
+        return all((step - other_step) % period == 0 for step, other_step, extent in loops if extent > 1)
+
+
+def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
+    """Whether boxes repeat in the sets of a cache as pages do, in the same directions."""
+    if not there.period or PAGE % there.period or here.period % there.period:
+        return False
+    return there.pitches in ((), here.pitches[:1])
+
+
+class Fetch(NamedTuple):
+    """References, a depth, and how often what they touch from there inwards is fetched."""
+
+    references: tuple[int, ...]
+    depth: int
+    times: float
+
+
+class LayerConditions:
+    """What a cache fetches in a launch at given sizes.
+
+    For each reference the outermost loop is found between whose iterations its lines stay. What the references touch
+    in that loop as a whole is fetched once for each execution of the loop. Sets differ in how crowded they are: in a
+    share of them lines stay in a loop further out than in the others.
+    """
+
+    def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
+        self.tree, self.footprints = distances.tree, distances.footprints
+        self.reuse = LineReuse(distances, cache)
+
+    def fetches(self, array: str | None = None) -> Iterator[Fetch]:
+        """Yield what is fetched of an array, or of all arrays."""
+        for name, references in self.tree.by_array(self.tree.loops[0].references).items():
+            if array in (None, name):
+                yield from self._of_iterations(0, references, 0.0, 1.0)
+
+    def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
+        """Yield what a loop fetches into a part of the sets: the most crowded first, between two shares."""
+        depth = self.tree.loops[loop].depth
+        shares = {k: min(self.reuse.share(depth, k), most) for k in references}
+        for share in sorted({*shares.values(), most}):
+            if share - least < LEAST:
+                continue
+            kept = tuple(k for k in references if shares[k] >= share)
+            if kept:
+                yield Fetch(kept, depth, (share - least) * self._executions(kept, depth))
+            if len(kept) < len(references):
+                lost = tuple(k for k in references if shares[k] < share)
+                yield from self._of_iterations(loop, lost, least, share)
+            least = share
+
+    def _of_iterations(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
+        """Yield the same for the iterations of a loop, none of which finds what the one before has left."""
+        depth, clusters = self.tree.loops[loop].depth + 1, self._clusters(loop, references)
+        for cluster in clusters:
+            members = references
+            if len(clusters) > 1:
+                below = reduce(or_, map(self.tree.below, cluster))
+                members = tuple([k for k in references if k in below])
+            if members and len(cluster) == 1 and cluster[0] >= 0:
+                yield from self._of_loop(cluster[0], members, least, most)
+            elif members:
+                yield Fetch(members, depth, (most - least) * self._executions(members, depth))
+
+    def _clusters(self, loop: int, references: tuple[int, ...]) -> list[list[int]]:
+        """Return the children of a loop, neighbours together between which an array's lines stay."""
+        tree_loop = self.tree.loops[loop]
+        clusters = [[tree_loop.children[0]]]
+        for child in tree_loop.children[1:]:
+            together = reduce(or_, map(self.tree.below, (*clusters[-1], child)))
+            users = [k for k in references if k in together]
+            if users and self.reuse.share_among(users[0], tree_loop.depth + 1, together) >= HALF:
+                clusters[-1].append(child)
+            else:
+                clusters.append([child])
+        return clusters
+
+    def _executions(self, references: tuple[int, ...], depth: int) -> float:
+        return max(self.footprints.references[k].iterations[depth] for k in references)
+
 
 Number = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class MovedLines:
-    """Lines between a cache and what is behind it, over all launches.
+    """Lines between a cache and what is behind it, over all launches: floats, or arrays of the sizes' shape.
 
-    Attributes
-    ----------
-    fetched : float or array
-        Lines that come into the cache, for loads and for stores: ``streams + jumps``.
-    loads, stores : float or array
-        Times that a line is in the cache and is loaded from, or stored to. The latter are written back.
-        A line that is both loaded and stored to while it is in the cache is in both, and is fetched once.
-    streams, jumps : float or array
-        Lines fetched that are next to the line that the same reference fetched before, and those that are not: the
-        first of each run of lines.
-    stored_jumps : float or array
-        Of the stores, those of lines that are not next to the one before.
+    A line that is both loaded and stored to while it is in the cache is in both ``loads`` and ``stores``, and is
+    fetched once. A line that is fetched *jumps* where it is not next to the line that the same reference fetched
+    before: it is the first of a run of lines.
     """
 
-    fetched: Number
-    loads: Number
-    stores: Number
+    fetched: Number  # that come into the cache, for loads and for stores: streams + jumps
+    loads: Number  # times that a line is in the cache and is loaded from
+    stores: Number  # times that a line is in the cache and is stored to; it is written back
     streams: Number
     jumps: Number
-    stored_jumps: Number
+    stored_jumps: Number  # of the stores, those of lines that jump
 
 
 @dataclass(frozen=True)
@@ -74,28 +339,18 @@ class TrafficPlan:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The lines that a cache of some size must fetch: a model, not an exact count.
+    """The lines that a cache of some size must fetch: a model, not an exact count."""
 
-    Attributes
-    ----------
-    plan : TrafficPlan
-        The kernel's loops and references, in the order of the device.
-    cache : Cache
-        The cache.
-    array : str or None
-        Of which array; None for all.
-    exact : bool
-        False where some addresses or executions are only bounded: data decide, or an index is not affine. Each
-        execution with such an address is then taken to need a line of its own, at most those of its array.
-    """
-
-    plan: TrafficPlan
+    plan: TrafficPlan  # the kernel's loops and references, in the order of the device
     cache: Cache
-    array: str | None
+    array: str | None  # of which array; None for all
 
     @property
     def exact(self) -> bool:
-        """Whether all addresses and executions are known."""
+        """Whether all addresses and executions are known; not where data decide, or an index is not affine.
+
+        Each execution with an address that is not known is taken to need a line of its own, at most those of its array.
+        """
         return self.plan.exact
 
     def __call__(self, **sizes: int) -> MovedLines:
@@ -126,15 +381,7 @@ class Traffic:
 
 
 class TrafficAt:
-    """The loops of a kernel at one size: what caches of any size have in common.
-
-    Parameters
-    ----------
-    launches : sequence of LaunchReferences
-        The kernel's loops and references, with numbers.
-    line : int
-        Bytes of a line.
-    """
+    """The loops of a kernel at one size, with lines of some bytes: what caches of any size have in common."""
 
     def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
         self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
@@ -191,8 +438,8 @@ def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:
 
 
 def _span(cardinalities: Cardinalities, access: Access) -> Count | None:
-    if access.shape is None:
-        return None
+    if access.shape is None or not all(extent.is_bounded() for extent in access.shape):
+        return None  # the slowest extent of an array of one axis whose index was taken apart is not known
     number = Count.constant(1, "byte")
     for stride, extent in zip(access.strides, access.shape, strict=True):
         longest = cardinalities.wrap(cardinalities.size(extent), granularity="byte") + Count.constant(-1, "byte")

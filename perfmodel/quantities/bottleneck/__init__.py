@@ -1,10 +1,191 @@
-"""The resources that a kernel's nests use, as quantities of the family ``bottleneck``.
+"""The resources that a kernel uses, as quantities of the family ``bottleneck``, at one size or at arrays of sizes.
 
-In: a :class:`~perfmodel.quantities.case.Case`: counts with nests and traffic, sizes, facts of the device.
-Out: one number for each quantity of :data:`RESOURCES`, summed over all launches.
+The picture is a launch whose parts overlap: while the core issues instructions (``issue``, ``special``), the
+first-level cache fetches lines (``near``), the others and memory do (``far``), and a sum waits for itself (``chain``).
+The slowest of them is the time, and what cannot overlap (``overhead``) is added.
+
+Examples
+--------
+A copy of 1024 float32 in groups of 64, on a device that runs 8 lanes in lockstep: 16 groups, 128 vectors to load, as
+many to store, and the lines of both arrays.
+
+>>> import loopy as lp, numpy as np
+>>> from perfmodel.counts import count
+>>> from perfmodel.facts import DeviceFacts, Fact
+>>> unit = lp.make_kernel(
+...     "{ [i]: 0 <= i < n }", "out[i] = a[i]", assumptions="n mod 64 = 0 and n > 0", lang_version=(2018, 2))
+>>> unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 64, outer_tag="g.0", inner_tag="l.0")
+>>> device = DeviceFacts.from_mapping("d", "p", "1", {"vector_lanes": Fact(8, "", "given")})
+>>> copy = bottleneck_quantities(Case(count(unit), {"n": 1024}, device))
+>>> [copy[name] for name in ("groups", "loads", "stores", "first_loaded", "first_stored")]
+[16.0, 128.0, 128.0, 64.0, 64.0]
 """
 
-from perfmodel.quantities.bottleneck.device import ASSUMED
-from perfmodel.quantities.bottleneck.quantities import QUANTITIES, RESOURCES, bottleneck_quantities
+from __future__ import annotations
 
-__all__ = ["ASSUMED", "QUANTITIES", "RESOURCES", "bottleneck_quantities"]
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from perfmodel.counts import KernelCounts
+from perfmodel.quantities.bottleneck.compiled import CompiledKernel, compiled_kernel
+from perfmodel.quantities.bottleneck.device import DeviceUnits, device_of, moved_lines
+from perfmodel.quantities.bottleneck.work import LaunchWork
+from perfmodel.quantities.case import Case
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity's unit, what one of it is in words, and what a rate of it counts (nothing where it says nothing)."""
+
+    unit: str
+    words: str
+    counted: str = ""
+
+
+def _chains(**words: str) -> dict[str, Quantity]:
+    return {
+        f"chain_{kind}": Quantity("operation", f"{operation} that waits for the one before", "op")
+        for kind, operation in words.items()
+    }
+
+
+def _functions(**words: str) -> dict[str, Quantity]:
+    return {
+        f"{kind}_{bits}": Quantity("operation", f"{operation} of float{bits}", "op")
+        for kind, operation in words.items() for bits in (32, 64)
+    }  # fmt: skip
+
+
+def _lines(**words: str) -> dict[str, Quantity]:
+    return {name: Quantity("access", f"a cache line {which}", "line") for name, which in words.items()}
+
+
+def _tables(**resources: Mapping[str, Quantity]) -> Mapping[str, Mapping[str, Quantity]]:
+    return MappingProxyType({name: MappingProxyType(dict(table)) for name, table in resources.items()})
+
+
+RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
+    overhead={
+        "runs": Quantity("launch", "a run of the kernel, whatever it does,"),
+        "launched": Quantity("launch", "a launch of a device kernel"),
+        "groups": Quantity("work-group", "a work-group"),
+        "waiting_items": Quantity("barrier", "a barrier, for each work-item,"),
+        "region_entries": Quantity("work-group", "a part between barriers, for each work-group,"),
+        "varied_entries": Quantity("operation", "an entry into a loop whose trips differ between work-items"),
+    },
+    chain=_chains(
+        add="an addition", multiply="a product", multiply_add="a multiply-add", minmax="a minimum or maximum",
+        divide="a division", root="a square root", power="a power",
+    ),
+    special={
+        **_functions(
+            divide="a division", root="a square root", inverse_root="an inverse square root",
+            exponential="an exponential", logarithm="a logarithm", circular="a sine, cosine or tangent",
+            function="another function",
+        ),
+        "power": Quantity("operation", "a power", "op"),
+    },
+    issue={
+        "instructions": Quantity("operation", "an instruction, whatever it does,", "instruction"),
+        "minmax": Quantity("operation", "a minimum or maximum, beside the instruction,"),
+        "iterations": Quantity("operation", "an iteration of a loop, beside its instructions,"),
+        "loads": Quantity("access", "a load, beside the instruction,"),
+        "stores": Quantity("access", "a store, beside the instruction,"),
+        "gathers": Quantity("access", "an element of a gather, beside the instruction,"),
+        "scatters": Quantity("access", "an element of a scatter, beside the instruction,"),
+        "split": Quantity("access", "a vector access over the border of two lines", "instruction"),
+        "kept_values": Quantity("access", "a private value that is kept over a barrier", "value"),
+    },
+    near=_lines(
+        again_loaded="loaded into the first-level cache again",
+        again_stored="stored to again after it left the first-level cache",
+        first_loaded="loaded into the first-level cache for the first time, next to the one before,",
+        first_loaded_jumping="loaded into the first-level cache for the first time, away from the one before,",
+        first_stored="stored to for the first time, next to the one before,",
+        first_stored_jumping="stored to for the first time, away from the one before,",
+    ),
+    far=_lines(
+        second_level_streams="that the second-level cache fetches, next to the one before,",
+        second_level_jumps="that the second-level cache fetches, away from the one before,",
+        memory_streams="that the last-level cache fetches, next to the one before,",
+        memory_jumps="that the last-level cache fetches, away from the one before,",
+        memory_stores="stored to that leaves the last-level cache",
+    ),
+)  # fmt: skip
+"""The quantities of each resource.
+
+overhead (added to the rest)
+    ``runs`` is 1; ``launched`` launches; ``groups``; ``waiting_items`` work-items times barriers; ``region_entries``
+    work-groups times the parts between barriers, or iterations of the loops around the work-items;
+    ``varied_entries`` of loops whose trips differ between work-items, where a branch is mispredicted.
+chain
+    Operations that wait for the one before, as far as other work-items do not fill the wait: see
+    :func:`perfmodel.quantities.bottleneck.work.waiting_share`.
+special
+    Divisions, roots and functions, by the bits of their type: exponentials, logarithms, sines and their like
+    (``circular``), and all others, which rest on the hyperbolic tangent.
+issue
+    Vector or scalar instructions, of whatever kind: operations, two for each turn of a loop, accesses. Beside it, what
+    ``minmax``, ``iterations``, ``loads``, ``stores``, ``gathers`` and ``scatters`` cost more than an instruction; a
+    gather or scatter is one for each element. ``split`` are vectors over the border of two lines, ``kept_values`` loads
+    and stores of private values that live over barriers.
+near
+    Lines that the first-level cache fetches: again (they were in it before), or for the first time in a launch.
+far
+    Lines that the second and the last level fetch.
+"""
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
+    {name: quantity for table in RESOURCES.values() for name, quantity in table.items()}
+)
+"""All quantities by name."""
+
+MOST_KEPT = 4096
+"""Sizes of one kernel whose quantities are kept."""
+
+SizeItems = tuple[tuple[str, int], ...]
+_kept: WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Mapping[str, float]]] = WeakKeyDictionary()
+
+
+def bottleneck_quantities(case: Case) -> dict[str, Any]:
+    """Return each quantity of :data:`~perfmodel.quantities.bottleneck.QUANTITIES`, of the sizes' shape.
+
+    Raises
+    ------
+    FlowUnknownError, PlacesUnknownError
+        The counts were stored before dataflow, or the places of instructions, were recorded.
+    """
+    device = device_of(case)
+    if not any(isinstance(size, np.ndarray | list | tuple) for size in case.parameters.values()):
+        return dict(at_sizes(case.counts, case.parameters, device))
+    names = sorted(case.parameters)
+    columns = np.broadcast_arrays(*(np.asarray(case.parameters[name]) for name in names))
+    points = zip(*(column.ravel().tolist() for column in columns), strict=True)
+    rows = [at_sizes(case.counts, dict(zip(names, point, strict=True)), device) for point in points]
+    return {name: np.array([row[name] for row in rows]).reshape(columns[0].shape) for name in QUANTITIES}
+
+
+def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
+    """Return the quantities at one size; they are kept as long as the kernel's counts."""
+    kept = _kept.setdefault(counts, {})
+    key = device, tuple(sorted((name, int(size)) for name, size in sizes.items()))
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = _at_sizes(counts, sizes, device)
+    return kept[key]
+
+
+def _at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Mapping[str, float]:
+    kernel: CompiledKernel[float] = compiled_kernel(counts).at(sizes)
+    quantities: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=kernel.barriers)
+    for launch in kernel.launches:
+        LaunchWork(launch, kernel, device).add_to(quantities)
+    quantities.update(moved_lines(counts, sizes, device))
+    return {name: max(quantities[name], 0.0) for name in QUANTITIES}

@@ -34,17 +34,13 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log2, prod
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-from perfmodel.counts.nests.nest import Address, Nest, NestAccess, NestChain
-from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts import Count, KernelCounts, OperationCount
+from perfmodel.counts.nests.nest import NO_BYTES, Address, Nest, NestAccess, NestChain
 from perfmodel.counts.quasipoly.distinct import NamedCounts
 from perfmodel.errors import FlowUnknownError
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.counts.rows import OperationCount
 
 MOST_COPIES = 64
 """Most copies of an access whose addresses are looked at; there are more streams than any rule asks for."""
@@ -58,58 +54,30 @@ Number = TypeVar("Number", Count, float)
 class CompiledAccess(Generic[Number]):
     """An access of a nest.
 
-    Attributes
-    ----------
-    load : bool
-        Whether it loads; else it stores.
-    bits : int
-        Of the value.
-    executions : number
-        By work-items.
-    lane_strides : tuple of number
-        Distances between neighbouring lanes, in accesses; empty where data decide.
-    invariant, invariant_around : bool
-        Whether the innermost loop does not move it; whether the loop around that one does not, and stores nothing.
-    odd_pitch : bool
-        Whether lanes of another axis are a number of cells of a local array apart that is no power of two. The index is
-        then a product by a constant, which hides from some compilers that lanes of the first axis are neighbours.
-    fills_stride : bool
-        Whether copies of it fill the cells from one lane to the next: a vector takes all of them.
-    start : number or None
-        The address of its first execution [B]; None where data decide.
-    steps : tuple of number
-        How far each iname moves it [B].
+    It has an *odd pitch* where lanes of another axis are a number of cells of a local array apart that is no power of
+    two. The index is then a product by a constant, which hides from some compilers that lanes of the first axis are
+    neighbours.
     """
 
-    load: bool
-    bits: int
-    executions: Number
-    lane_strides: tuple[Number, ...]
-    invariant: bool
-    invariant_around: bool
+    load: bool  # else it stores
+    bits: int  # of the value
+    executions: Number  # by work-items
+    lane_strides: tuple[Number, ...]  # distances between neighbouring lanes, in accesses; empty where data decide
+    invariant: bool  # whether the innermost loop does not move it
+    invariant_around: bool  # whether the loop around that one does not, and stores nothing
     odd_pitch: bool
-    fills_stride: bool
-    start: Number | None
-    steps: tuple[Number, ...]
+    fills_stride: bool  # whether copies of it fill the cells from one lane to the next: a vector takes all of them
+    start: Number | None  # the address of its first execution [B]; None where data decide
+    steps: tuple[Number, ...]  # how far each iname moves it [B]
 
 
 @dataclass(frozen=True)
 class CompiledChain(Generic[Number]):
-    """A chain of a nest: each of its operations waits for the one before.
+    """A chain of a nest: each of its operations waits for the one before."""
 
-    Attributes
-    ----------
-    operations : mapping of str to number
-        By kind.
-    cells : int
-        How many such chains run side by side.
-    carried_around : bool
-        Whether a loop around the innermost carries it too.
-    """
-
-    operations: Mapping[str, Number]
-    cells: int
-    carried_around: bool
+    operations: Mapping[str, Number]  # by kind
+    cells: int  # how many such chains run side by side
+    carried_around: bool  # whether a loop around the innermost carries it too
 
 
 @dataclass(frozen=True)
@@ -123,31 +91,15 @@ class CompiledOperation(Generic[Number]):
 
 @dataclass(frozen=True)
 class CompiledNest(Generic[Number]):
-    """A nest; see :class:`~perfmodel.counts.nests.nest.Nest`.
+    """A nest; see :class:`~perfmodel.counts.nests.nest.Nest`."""
 
-    Attributes
-    ----------
-    loops : int
-        Loops inside the stretch between barriers.
-    written_out : bool
-        Whether the compiler writes the innermost loop out.
-    iterations, box, entries : number
-        As of a ``Nest``.
-    entries_around : number
-        How often the loop around the innermost one is entered; ``entries`` where there is none.
-    kept_values : number
-        Loads and stores of private values that live over barriers.
-    operations, accesses, chains : tuple
-        What it executes.
-    """
-
-    loops: int
-    written_out: bool
+    loops: int  # inside the stretch between barriers
+    written_out: bool  # whether the compiler writes the innermost loop out
     iterations: Number
     box: Number
     entries: Number
-    entries_around: Number
-    kept_values: Number
+    entries_around: Number  # how often the loop around the innermost one is entered; ``entries`` where there is none
+    kept_values: Number  # loads and stores of private values that live over barriers
     operations: tuple[CompiledOperation[Number], ...]
     accesses: tuple[CompiledAccess[Number], ...]
     chains: tuple[CompiledChain[Number], ...]
@@ -155,28 +107,14 @@ class CompiledNest(Generic[Number]):
 
 @dataclass(frozen=True)
 class CompiledLaunch(Generic[Number]):
-    """A launch.
+    """A launch."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Of a group.
-    launches, groups : number
-        How often it is launched, and the groups of all launches.
-    barriers, loops : bool
-        Whether it has barriers, and whether a runtime loop stands between them.
-    streams : int
-        Streams of addresses that it follows in global memory.
-    nests : tuple of CompiledNest
-        Its nests.
-    """
-
-    shape: tuple[int, ...]
-    launches: Number
-    groups: Number
-    barriers: bool
-    loops: bool
-    streams: int
+    shape: tuple[int, ...]  # of a group
+    launches: Number  # how often it is launched
+    groups: Number  # of all launches
+    barriers: bool  # whether it has any
+    loops: bool  # whether a runtime loop stands between them
+    streams: int  # of addresses that it follows in global memory
     nests: tuple[CompiledNest[Number], ...]
 
     @property
@@ -192,11 +130,11 @@ class CompiledLaunch(Generic[Number]):
 
 @dataclass(frozen=True)
 class CompiledKernel(Generic[Number]):
-    """A kernel: its launches, the operations on the longest chain of a work-item by kind, work-items times barriers."""
+    """A kernel."""
 
     launches: tuple[CompiledLaunch[Number], ...]
-    depth: Mapping[str, Number]
-    barriers: Number
+    depth: Mapping[str, Number]  # the operations on the longest chain of a work-item, by kind
+    barriers: Number  # times work-items
 
 
 _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDictionary()
@@ -309,7 +247,7 @@ def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
 
 def _is_invariant(access: NestAccess, loops: Iterable[str]) -> bool:
     """Return whether a loop, if there is one, does not move an access."""
-    return any(access.step(loop) == Count.constant(0, "byte") for loop in loops)
+    return any(access.step(loop) == NO_BYTES for loop in loops)
 
 
 def _has_odd_pitch(access: NestAccess, loops: Container[str]) -> bool:

@@ -17,14 +17,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd, log2
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perfmodel.counts import KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.quantities.case import Case
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
-    from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 
 UNBOUNDED = 1 << 44
 """Capacity of a cache that keeps everything [B]: it fetches each line once."""
@@ -44,9 +42,9 @@ What a pointer chase measures comes last: it steps up where the pages of the TLB
 
 @dataclass(frozen=True)
 class CacheLevel:
-    """A level of the cache: its bytes, for each compute unit or for all, and its sets."""
+    """A level of the cache."""
 
-    bytes: int
+    bytes: int  # for each compute unit, or for all
     sets: int
 
 
@@ -54,29 +52,16 @@ class CacheLevel:
 class DeviceUnits:
     """The device as the quantities see it.
 
-    Parameters
-    ----------
-    order
-        ``serial``: work-items of a group run one after another, a compiler vectorises some nests; ``lockstep``:
-        neighbouring lanes run together.
-    odd_pitches
-        Whether vectors access local arrays whose rows are not a power of two long (:attr:`CompiledAccess.odd_pitch`).
-    lanes
-        float32 lanes of a vector.
-    units
-        Compute units.
-    line
-        Bytes of a cache line.
-    levels
-        First, second and last level.
+    Its order is ``serial``: work-items of a group run one after another, a compiler vectorises some nests; or
+    ``lockstep``: neighbouring lanes run together.
     """
 
     order: str
-    odd_pitches: bool
-    lanes: int
-    units: int
-    line: int
-    levels: tuple[CacheLevel, CacheLevel, CacheLevel]
+    odd_pitches: bool  # whether vectors access local arrays whose rows are not a power of two long (`odd_pitch`)
+    lanes: int  # float32 lanes of a vector
+    units: int  # compute units
+    line: int  # bytes of a cache line
+    levels: tuple[CacheLevel, CacheLevel, CacheLevel]  # first, second and last
 
     def lanes_of(self, bits: int) -> float:
         """Return how many values of that many bits a vector holds, at least 1."""
@@ -92,9 +77,7 @@ def device_of(case: Case) -> DeviceUnits:
     line = int(known("cache_line_bytes"))
     last = int(next((case.fact(key) for key in LAST_LEVEL if case.knows(key)), ASSUMED["l3_bytes"]))
     sizes = int(known("l1_bytes")), int(known("l2_bytes")), last
-    levels = tuple(
-        _level(size, int(known(f"l{number}_ways")), line) for number, size in enumerate(sizes, 1)
-    )
+    levels = tuple(_level(size, int(known(f"l{number}_ways")), line) for number, size in enumerate(sizes, 1))
     order = "serial" if known("lane_order") == "serial" else "lockstep"  # so are the lanes of many threads
     return DeviceUnits(
         order, known("odd_pitch_access") == "vector", int(case.known("vector_lanes", case.counts.subgroup_size)),

@@ -66,7 +66,6 @@ FUNCTION_LATENCY = 5.0
 """Simple operations that a division or function counts for where the longest of several chains is looked for."""
 
 Quantities = defaultdict[str, float]
-ByKind = defaultdict[str, float]
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ class NestWork(Lazy):
 
     def _add_operations(self) -> float:
         """Add the operations, and return their instructions."""
-        instructions, kinds_by_bits = 0.0, defaultdict[int, ByKind](lambda: defaultdict(float))
+        instructions, kinds_by_bits = 0.0, defaultdict[int, Quantities](lambda: defaultdict(float))
         for operation in self.nest.operations:
             kinds_by_bits[operation.bits][operation.kind] += operation.executions * self.masked
         for bits, kinds in kinds_by_bits.items():

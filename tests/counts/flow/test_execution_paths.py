@@ -1,0 +1,54 @@
+"""Paths, cells and values, by hand."""
+
+from __future__ import annotations
+
+from perfmodel.counts.flow.execution import START, CellValue, Path, blurred, bound, longer, may_be_equal, renamed
+
+ADD, MUL = (("float32", "add"), ()), (("float32", "mul"), ("k",))
+I2, I3, J = (2, (("i", 1),)), (3, (("i", 1),)), (0, (("j", 1),))
+
+
+def test_acts_are_added_and_told_apart_from_earlier_ones() -> None:
+    first = START.plus([(ADD, 1)], 1.0)
+    second = first.plus([(ADD, 2), (MUL, 1)], 10.0)
+    assert Path({ADD: 3, MUL: 1}, 11.0) == second
+    assert {ADD: 2, MUL: 1} == second.since(first)
+    assert {} == first.since(first)
+
+
+def test_the_first_of_equally_costly_paths_is_kept() -> None:
+    one, other = Path({ADD: 1}, 1.0), Path({MUL: 1}, 1.0)
+    assert longer(one, other) is one
+    assert longer(one, Path({}, 2.0)) == Path({}, 2.0)
+
+
+def test_cells_may_be_equal_unless_a_constant_differs() -> None:
+    assert may_be_equal((I2,), (I2,))
+    assert not may_be_equal((I2,), (I3,))  # i + 2 and i + 3
+    assert may_be_equal((I2,), (J,))  # i + 2 = j for some i and j
+    assert may_be_equal((None,), (I2,))
+    assert not may_be_equal((None, I2), (None, I3))
+    assert may_be_equal((I2,), (I2, J))
+
+
+def test_cells_at_an_iteration() -> None:
+    # i is 5: i + 2 is 7; i is 1 after the first iteration followed: i + 3
+    assert ((7, ()),) == bound((I2,), {"i": (True, 5)})
+    assert (I3,) == bound((I2,), {"i": (False, 1)})
+    assert (I2, None) == bound((I2, None), {"j": (True, 5)})
+
+
+def test_indices_that_depend_on_a_name_become_unknown() -> None:
+    assert (None, J) == blurred((I2, J), frozenset({"i"}))
+
+
+def test_values_of_cells_that_become_one_are_merged() -> None:
+    short, long = CellValue(Path({}, 1.0), {"a": (("i", 0),)}), CellValue(Path({}, 2.0), {"a": (("i", 1),), "b": ()})
+    merged = renamed({(I2,): short, (I3,): long}, lambda _: (None,))
+    assert {(None,): CellValue(Path({}, 2.0), {"a": (("i", 1),), "b": ()})} == merged
+
+
+def test_after_a_loop_its_iteration_is_forgotten() -> None:
+    value = CellValue(START, {"a": (("i", 1), ("k", 2))})
+    assert {"a": (("i", 1),)} == value.outside(1).sources
+    assert value.outside(2) is value

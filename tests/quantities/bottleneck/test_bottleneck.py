@@ -1,0 +1,66 @@
+"""The quantities of each resource, at one size and at arrays of sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from perfmodel.counts import KernelCounts
+from perfmodel.errors import FlowUnknownError
+from perfmodel.facts import KEYS
+from perfmodel.features import FEATURE_NAMES
+from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, at_sizes, bottleneck_quantities
+from perfmodel.quantities.bottleneck.device import device_of
+from perfmodel.quantities.case import Case
+from tests.quantities.bottleneck.by_hand import copy, device, row_sums
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+
+
+def test_arrays_of_sizes_give_what_each_size_gives() -> None:
+    counts, sizes = row_sums(), {"n": np.array([[64, 128]]), "k": np.array([[16], [40]])}
+    many = bottleneck_quantities(Case(counts, sizes, device("serial")))
+    for row, k in enumerate((16, 40)):
+        for column, n in enumerate((64, 128)):
+            few = bottleneck_quantities(Case(counts, {"n": n, "k": k}, device("serial")))
+            assert few == {name: float(value[row, column]) for name, value in many.items()}
+
+
+def test_counts_without_dataflow_are_refused() -> None:
+    document = copy().to_json()
+    document["source"].pop("dataflow")
+    with pytest.raises(FlowUnknownError):
+        bottleneck_quantities(Case(KernelCounts.from_json(document), {"n": 64}, device("serial")))
+
+
+def test_a_size_is_worked_out_once() -> None:
+    counts = copy()
+    here = device_of(Case(counts, {"n": 64}, device("serial")))
+    assert at_sizes(counts, {"n": 64}, here) is at_sizes(counts, {"n": np.int64(64)}, here)
+
+
+def test_each_quantity_belongs_to_one_resource() -> None:
+    names = [name for quantities in RESOURCES.values() for name in quantities]
+    assert sorted(names) == sorted(set(names)) == sorted(QUANTITIES)
+
+
+def test_names_are_neither_features_nor_facts() -> None:
+    assert not set(QUANTITIES) & {*FEATURE_NAMES, *KEYS}
+
+
+def test_words_are_different_and_plain() -> None:
+    words = [quantity.words for quantity in QUANTITIES.values()]
+    assert len(words) == len({*words})
+    assert not [one for one in words if "_" in one or not one.startswith(("a ", "an ", "another "))]
+
+
+def test_operations_have_a_rate_of_operations() -> None:
+    for name, quantity in QUANTITIES.items():
+        unit, words, counted = quantity.unit, quantity.words, quantity.counted
+        assert (counted == "op") <= (unit == "operation"), name
+        assert (counted in ("line", "element", "value")) <= (unit == "access"), name
+        extra = "beside the instruction" in words  # what an access takes more than any instruction
+        assert (not counted) <= (extra or unit in ("launch", "work-group", "barrier", "operation")), name
