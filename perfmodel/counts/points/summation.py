@@ -153,8 +153,6 @@ def without_equalities(summand: PartialSum) -> PartialSum:
             summand = summand.substituted(least, AffineForm({name: c for name, c in steps.items() if c}))
 
 
-# {{{ the values of sums without variables
-
 def values_of(sums: list[PartialSum]) -> Values:
     """Return the values of sums without variables, by the conditions (in isl's notation) for them."""
     values: Values = {}
@@ -219,8 +217,6 @@ def _as_text(atom: Atom, texts: Mapping[str, str]) -> Polynomial:
 
 def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) -> str:
     return f"floor(({form.renamed(texts)})/{denominator})"
-
-# }}}
 
 
 # {{{ functions that are zero
