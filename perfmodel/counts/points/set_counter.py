@@ -269,9 +269,7 @@ def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
     simple = straightened(polytope)
     if len(simple.variables) < len(polytope.variables):
         parameters = [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))]
-        yield isl.Set(
-            f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {simple.condition} }}"
-        )
+        yield isl.Set(f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {simple.condition} }}")
 
 
 def terms_of(number: isl.PwQPolynomial) -> int:

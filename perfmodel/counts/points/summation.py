@@ -228,9 +228,7 @@ def vanishes(function: isl.PwQPolynomial) -> bool:
     degree d in a variable, it is zero on a line of more than d points only if all its coefficients are, and lines of
     at most d points are gone through one by one.
     """
-    return all(
-        _is_zero_on(summand) for domain, value in function.get_pieces() for summand in _summands(domain, value)
-    )
+    return all(_is_zero_on(summand) for domain, value in function.get_pieces() for summand in _summands(domain, value))
 
 
 def _summands(domain: isl.Set, value: isl.QPolynomial) -> Iterator[PartialSum]:
