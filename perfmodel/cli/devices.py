@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from perfmodel import display
 from perfmodel.cli import output
@@ -29,11 +30,10 @@ LESS = ("local", "max group", "memory", "sub-group", "platform", "units")
 
 Folder = Annotated[
     Path | None,
-    typer.Option("--from", metavar="FOLDER", help="Instead, print all facts of a measured device, with their sources."),
+    Option("--from", metavar="FOLDER", help="Instead, print all facts of a measured device, with their sources."),
 ]
 Picture = Annotated[
-    Path | None,
-    typer.Option("--picture", metavar="FILE.png|.svg", help="With --from: draw the curves of its probes."),
+    Path | None, Option("--picture", metavar="FILE.png|.svg", help="With --from: draw the curves of its probes.")
 ]
 
 

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Option
 
 from perfmodel.cli import options, output
 from perfmodel.cli.devices import show_facts
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
     from perfmodel.opencl import Device
     from perfmodel.predicting.model import FittedModel
 
-All = Annotated[bool, typer.Option("--all", help="Fit every family, write all weights files and the verdict.")]
+All = Annotated[bool, Option("--all", help="Fit every family, write all weights files and the verdict.")]
 Out = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--out", "--output", "-o", metavar="FILE|FOLDER",
         help="Weights file to write (- prints it), with --all the folder for all of them; beside the measurements "
         "by default.",
     ),
 ]  # fmt: skip
-Nonnegative = Annotated[bool, typer.Option("--nonnegative", help="Rule out weights below zero.")]
+Nonnegative = Annotated[bool, Option("--nonnegative", help="Rule out weights below zero.")]
 Driver = Annotated[
-    str | None, typer.Option("--driver", metavar="NAME", help="Fit only what was measured with this driver version.")
+    str | None, Option("--driver", metavar="NAME", help="Fit only what was measured with this driver version.")
 ]
 
 
@@ -117,16 +118,13 @@ SCHEMA = "perfmodel.calibration/1"
 
 Folders = Annotated[
     Path | None,
-    typer.Option("--out", metavar="FOLDER", help="Folder of the devices' folders; the user's data folder by default."),
+    Option("--out", metavar="FOLDER", help="Folder of the devices' folders; the user's data folder by default."),
 ]
 
-TestKernels = Annotated[
-    list[Path] | None, typer.Option("--tests", help="Folder of test kernel classes; repeat for more.")
-]
+TestKernels = Annotated[list[Path] | None, Option("--tests", help="Folder of test kernel classes; repeat for more.")]
 
 Probes = Annotated[
-    bool,
-    typer.Option("--probes", help="Only probe the device again (caches, lanes, barriers, overlap); fit nothing."),
+    bool, Option("--probes", help="Only probe the device again (caches, lanes, barriers, overlap); fit nothing.")
 ]
 
 
