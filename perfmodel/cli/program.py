@@ -55,10 +55,11 @@ GONE: dict[tuple[str, str], str] = {
 }
 #: Modules of the commands that have another name than their module.
 MODULES = {
-    "rank": "predict", "calibrate": "fit", "doctor": "devices", "isolate": "measure", "export": "measure",
-    "import": "measure", "recount": "measure", "evaluate": "compare", "outliers": "compare", "roofline": "compare",
-    "report": "compare",
-}  # fmt: skip
+    "rank": "predict",
+    **dict.fromkeys(("doctor", "calibrate", "fit"), "devices"),
+    **dict.fromkeys(("isolate", "export", "import", "recount"), "measure"),
+    **dict.fromkeys(("evaluate", "outliers", "roofline", "report"), "compare"),
+}
 
 USER_ERROR = 2
 INTERRUPTED = 130
