@@ -112,7 +112,7 @@ def _show_folder(folder: Path, picture: Path | None) -> None:
     """Print the facts of a measured device, and draw the curves of its probes if that is asked for."""
     from perfmodel.report.probes import picture_probes
     from perfmodel.store import read
-    from perfmodel.store.probes import read_probes
+    from perfmodel.store.files import read_probes
 
     measured = read(folder)
     if picture is not None:
