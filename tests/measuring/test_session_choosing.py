@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from perfmodel.cli import application
 from perfmodel.features import evaluate
 from perfmodel.fitting.choice import chooser
-from perfmodel.measuring import measure, timekeeper
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring import bench, measure
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.store import read
 from tests.campaigns import SCALE, TINY
@@ -76,7 +76,7 @@ def test_what_fails_does_not_count(tmp_path, simulated, monkeypatch):
 
     def fails(self, subject, parameters):
         if subject.variant["factor"] < 4:
-            raise timekeeper.FailedError("runtime", "out of memory")
+            raise bench.FailedError("runtime", "out of memory")
         return timed(self, subject, parameters)
 
     monkeypatch.setattr(Bench, "timed", fails)
