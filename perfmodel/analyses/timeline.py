@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from perfmodel.analyses.work_flow import Dependence, WorkFlow, WorkNode
 from perfmodel.counts.program.program import SHARED
 from perfmodel.errors import MissingFactError
-from perfmodel.features.names import PLAIN_KINDS
+from perfmodel.features import PLAIN_KINDS
 
 if TYPE_CHECKING:
     from perfmodel.counts.program.program import Act

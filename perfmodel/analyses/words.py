@@ -52,7 +52,7 @@ def weight_words(name: str, value: float, unit: str, family: Family | None = Non
     Parameters
     ----------
     name
-        A feature (:mod:`perfmodel.features.names`), or a family's own weight ``w_*``.
+        A feature (:mod:`perfmodel.features`), or a family's own weight ``w_*``.
     value, unit
         The weight in its unit, as in ``s/access``.
     family
