@@ -77,14 +77,14 @@ def _predict(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
 
 def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
     from perfmodel.calibration.kernel_choice import chosen_campaign, discovered
-    from perfmodel.cli.settings import CommandBar
+    from perfmodel.cli.output import CommandBar
     from perfmodel.errors import PerfModelError
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
     from scripts.lab import repeatability
 
     try:
-        campaign, kernels = chosen_campaign(arguments.quick, False, None, None), discovered(arguments.kernels)
+        campaign, kernels = chosen_campaign(arguments.quick, False, None), discovered(arguments.kernels)
         pin_threads()
         device = find(arguments.device)
         twice = repeatability.measure_twice(kernels, device, CommandBar(), campaign)

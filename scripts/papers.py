@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from perfmodel.cli.settings import CommandBar
+from perfmodel.cli.output import CommandBar
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads

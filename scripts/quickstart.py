@@ -15,7 +15,7 @@ from time import monotonic
 from perfmodel import measuring
 from perfmodel.calibration.calibrate import QUICK_S, calibrate
 from perfmodel.calibration.recommended import data_folder
-from perfmodel.cli.settings import CommandBar
+from perfmodel.cli.output import CommandBar
 from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.opencl import find

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from perfmodel.cli.settings import CommandBar
+from perfmodel.cli.output import CommandBar
 from perfmodel.errors import PerfModelError
 from scripts.lab.commits import commit_name, tags
 from scripts.lab.scoreboard import board as scores

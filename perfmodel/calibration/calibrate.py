@@ -32,12 +32,10 @@ from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
 from perfmodel.models import families
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store import TESTS_FILE, read
 
 if TYPE_CHECKING:
     from perfmodel.facts import Fact
     from perfmodel.kernels import KernelClass
-    from perfmodel.measuring import Progress
     from perfmodel.models import Family
     from perfmodel.opencl import Device
     from perfmodel.store import Measurements
@@ -50,38 +48,17 @@ VERDICT_FILE = "verdict.txt"
 
 @dataclass(frozen=True, eq=False)
 class FittedDevice(Lazy):
-    """All families fitted to one device and judged on its test kernels, which no fit has seen.
+    """All families fitted to one device and judged on its test kernels, which no fit has seen."""
 
-    Parameters
-    ----------
-    folder
-        Folder with the weights files and the verdict.
-    device
-        Name of the device.
-    models, problems
-        By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
-    candidates
-        The families that could be chosen.
-    chosen
-        The family of these that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); ""
-        of none.
-    comparisons
-        Predicted and measured times of the test kernels, by that family.
-    contenders
-        The families side by side, on the same cases.
-    notes
-        What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
-    """
-
-    folder: Path
+    folder: Path  # with the weights files and the verdict
     device: str
-    models: Mapping[str, FittedModel]
-    problems: Mapping[str, str]
-    candidates: tuple[str, ...]
-    chosen: str
-    comparisons: tuple[Comparison, ...]
-    contenders: tuple[Contender, ...]
-    notes: tuple[str, ...] = ()
+    models: Mapping[str, FittedModel]  # by the family's name
+    problems: Mapping[str, str]  # of the families that could not be fitted, each in one line
+    candidates: tuple[str, ...]  # the families that could be chosen
+    chosen: str  # the family of these that predictions should use; "" of none
+    comparisons: tuple[Comparison, ...]  # predicted and measured times of the test kernels, by that family
+    contenders: tuple[Contender, ...]  # the families side by side, on the same cases
+    notes: tuple[str, ...] = ()  # what to know of the measurements
 
     @property
     def weights_files(self) -> dict[str, Path]:
@@ -114,35 +91,13 @@ def files_of_all(folder: Path) -> tuple[Path, ...]:
 
 
 def fit_device(
-    folder: Path,
-    out: Path | None = None,
-    progress: Progress | None = None,
-    names: Sequence[str] = (),
+    folder: Path, out: Path | None = None, progress: Progress | None = None, names: Sequence[str] = (),
     given: Mapping[str, Fact] | None = None,
-) -> FittedDevice:
-    """Fit every family to a device's folder; write ``<family>.json`` for each, which to use, and ``verdict.txt``.
+) -> FittedDevice:  # fmt: skip
+    """Fit every family to a device's folder, or those of some names; write the weights, which to use, and the verdict.
 
-    A family that cannot be fitted is reported in the result; the others are fitted all the same.
-
-    Parameters
-    ----------
-    folder
-        Folder with ``measurements.jsonl`` and ``test.jsonl``.
-    out
-        Folder for the files that are written; `folder` by default.
-    progress
-        Listener to the fits.
-    names
-        The families; all of them by default.
-    given
-        Facts of the device, by key; they replace what is known.
-
-    Raises
-    ------
-    StoreMissingError, ForeignDeviceError
-        As of :func:`perfmodel.fitting.device_folder.measured_folder`.
-    OutputError
-        If a file cannot be written.
+    Files are written into `out`, by default into the folder. A family that cannot be fitted is reported in the result;
+    the others are fitted all the same. `given` facts, by key, replace what is known of the device.
     """
     bar, target = progress or Silent(), out or folder
     measured, tests = measured_folder(folder, measured_facts=False, given=given)
@@ -158,9 +113,9 @@ def fit_device(
     Recommended(family=chosen, candidates=tuple(possible)).save(target)
     rows = compare(models[chosen], tests) if chosen else ()
     notes = (*measured.notes, *tests.notes)
-    found = FittedDevice(target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes)
-    write_whole(target / VERDICT_FILE, found.text.encode())
-    return found
+    fitted = FittedDevice(target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes)
+    write_whole(target / VERDICT_FILE, fitted.text.encode())
+    return fitted
 
 
 def _fit_families(
@@ -188,14 +143,9 @@ def fit_family(
 ) -> FittedModel:
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
-    Intervals also rest on the measured test kernels, where the folder holds them. With `measured_facts`,
-    facts that can be read off the measurements are fixed instead of fitted; so are the `given` ones. With `driver`,
-    only what was measured with that version of the driver is used.
-
-    Raises
-    ------
-    OptionError
-        If nothing was measured with that driver.
+    Intervals also rest on the measured test kernels, where the folder holds them. With `measured_facts`, facts that can
+    be read off the measurements are fixed instead of fitted; so are the `given` ones. With `driver`, only what was
+    measured with that version of the driver is used.
     """
     measured = store.read(source)
     if driver is not None:
@@ -212,30 +162,15 @@ def fit_family(
 
 
 def judge_family(
-    folder: Path,
-    family: Family,
-    options: FitOptions | None = None,
-    measured_facts: bool = False,
-    level: float = 0.9,
-    protocols: Sequence[str] = UNASKED,
-    given: Mapping[str, Fact] | None = None,
-    tests: str = store.TESTS_FILE,
-) -> Judged:
-    """Fit one family to a device's folder and judge it by some protocols on the kernels measured into its file `tests`.
+    folder: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False, level: float = 0.9,
+    protocols: Sequence[str] = UNASKED, given: Mapping[str, Fact] | None = None, tests: str = store.TESTS_FILE,
+) -> Judged:  # fmt: skip
+    """Fit one family to a device's folder and judge it by protocols on the kernels measured into its file `tests`.
 
     Facts are as of :func:`fit_family`.
-
-    Raises
-    ------
-    StoreMissingError, ForeignDeviceError
-        As of :func:`perfmodel.fitting.device_folder.measured_folder`.
-    MissingFactError
-        If the family needs an unknown fact of the device and the options do not let it be fitted.
     """
     measured, tested = measured_folder(folder, measured_facts, given, tests)
-    return Judged(
-        *fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols)
-    )
+    return Judged(*fit_and_evaluate(measured, tested, family, level=level, options=options, protocols=protocols))
 
 
 #: What probes, campaign and test kernels take on PoCL with two cores, and after them the fits [s].
@@ -259,54 +194,39 @@ def expected_s(campaign: Campaign) -> float:
     return fits_s + (measuring_s if campaign.budget_s is None else min(measuring_s, campaign.budget_s))
 
 
-def families_of(campaign: Campaign, folder: Path) -> tuple[str, ...]:
-    """Return the families to fit to a folder: after a quick campaign those that can be recommended; () for all."""
-    return candidates(read(folder).facts) if campaign.name == QUICK.name else ()
-
-
 def probe_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None, again: bool = False
 ) -> None:
     """Probe a device, briefly in a quick campaign: its caches, the order of its lanes, barriers and overlap.
 
     What the folder holds is not probed again, unless `again` asks for a new series.
-    Raises what :func:`perfmodel.measuring.probes.campaign.measure_probes` raises.
     """
     measure_probes(device, folder, progress, BRIEF if campaign.name == QUICK.name else THOROUGH, again)
 
 
 def measure_device(
-    device: Device,
-    folder: Path,
-    campaign: Campaign = DEFAULT,
-    progress: Progress | None = None,
-    kernels: Iterable[KernelClass] | None = None,
-    tests: Iterable[KernelClass] | None = None,
-) -> None:
+    device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
+    kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None,
+) -> None:  # fmt: skip
     """Measure measurement kernels and test kernels of a device; parameters are those of :func:`calibrate`.
 
     A budget is for both: test kernels get what the others leave, at least a fifth.
     """
     began, budget_s = monotonic(), campaign.budget_s
     measured = discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels
-    own_s = None if budget_s is None else MEASURED * budget_s
-    measuring.measure(measured, device, folder, progress, replace(campaign, budget_s=own_s))
+    first_s = None if budget_s is None else MEASURED * budget_s
+    measuring.measure(measured, device, folder, progress, replace(campaign, budget_s=first_s))
     checked = discovered(None, TEST_KERNELS) if tests is None else tests
     check = QUICK_CHECK if campaign.name == QUICK.name else CHECK
     if budget_s is not None:
         check = replace(check, budget_s=max(budget_s - (monotonic() - began), (1 - MEASURED) * budget_s))
-    measuring.measure(checked, device, folder / TESTS_FILE, progress, check)
+    measuring.measure(checked, device, folder / store.TESTS_FILE, progress, check)
 
 
 def calibrate(
-    device: Device,
-    folder: Path,
-    campaign: Campaign = DEFAULT,
-    progress: Progress | None = None,
-    kernels: Iterable[KernelClass] | None = None,
-    tests: Iterable[KernelClass] | None = None,
-    given: Mapping[str, Fact] | None = None,
-) -> FittedDevice:
+    device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
+    kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None,
+) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit model families, and judge the fits on kernels that no fit has seen.
 
     Stopped at any time and called again, it goes on: what the folder holds is not measured again.
@@ -324,8 +244,6 @@ def calibrate(
         Listener to the measurements and fits.
     kernels, tests
         Measurement kernels and test kernels; by default those of perfmodel's own folders.
-    given
-        Facts of the device for the fits, by key; they replace what is known.
 
     Raises
     ------
@@ -343,6 +261,8 @@ def calibrate(
     if campaign.budget_s is not None:
         campaign = replace(campaign, budget_s=max(0.0, campaign.budget_s - (monotonic() - began)))
     measure_device(device, folder, campaign, progress, kernels, tests)
-    if not len(read(folder)):
+    measured = store.read(folder)
+    if not len(measured):
         raise NothingMeasuredError(folder)
-    return fit_device(folder, progress=progress, names=families_of(campaign, folder), given=given)
+    names = candidates(measured.facts) if campaign.name == QUICK.name else ()
+    return fit_device(folder, progress=progress, names=names)

@@ -6,10 +6,9 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -36,31 +35,13 @@ _MEND_DEVICES = "scripts/setup, or as root: apt-get install pocl-opencl-icd"
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the installation.
-
-    Parameters
-    ----------
-    name : str
-        Name of the part.
-    found : str
-        The version or name that was found.
-    status : str
-        ``ok``; ``note`` if the main job runs without it; ``wrong`` if the main job cannot run.
-    message : str
-        The problem, or how well the part works.
-    mend : str
-        The command that repairs it; empty where nothing is broken.
-    """
+    """One part of the installation."""
 
     name: str
-    found: str
+    found: str  # the version or name that was found
     status: str = OK
-    message: str = ""
-    mend: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a document for JSON."""
-        return asdict(self)
+    message: str = ""  # the problem, or how well the part works
+    mend: str = ""  # the command that repairs it; empty where nothing is broken
 
 
 def diagnose() -> Iterator[Part]:

@@ -28,7 +28,6 @@ from perfmodel.store import paths, read
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.store import Measurements
 
 
 CHAINS, LENGTH = 8, 2
@@ -98,39 +97,11 @@ _ACCESS = re.compile(
 )
 
 
-def unmeasured(
-    counts: KernelCounts,
-    sizes: Mapping[str, int],
-    measured: Measurements | None,
-    takes: Callable[[str], bool],
-) -> tuple[str, ...]:
-    """Return the features that a kernel needs at some sizes and no measurement exercised, sorted.
-
-    Parameters
-    ----------
-    counts, sizes
-        The kernel, and every size parameter of it.
-    measured
-        What was measured; None for nothing.
-    takes
-        Whether the model has a weight for a feature.
-    """
-    needed = {name for name, value in features.evaluate(counts, sizes).items() if value and takes(name)}
-    rows = () if measured is None else ((measured.counts[row.counts_hash], row.parameters) for row in measured)
-    exercised = {name for kernel, at in rows for name, value in features.evaluate(kernel, at).items() if value}
-    return tuple(sorted(needed - exercised))
-
-
 def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
     """Return classes that exercise the features: the library's where it has them, else synthesised ones.
 
-    Of a library class only the variants that isolate a wanted feature are kept.  Where every wanted feature is
-    one that all kernels exercise, the library's classes of tag "overhead" are returned.
-
-    Raises
-    ------
-    UnmadeFeatureError
-        If a feature is of a kind that no class can be made for.
+    Of a library class only the variants that isolate a wanted feature are kept. Where every wanted feature is one that
+    all kernels exercise, the library's classes of tag "overhead" are returned.
     """
     library, missing = tuple(library), set(wanted)
     found: list[KernelClass] = []
@@ -146,12 +117,7 @@ def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[
 
 
 def synthesise(feature: str) -> KernelClass:
-    """Return a class that exercises a feature more than any other.
-
-    Raises
-    ------
-    UnmadeFeatureError
-        If no class can be made for it.
+    """Return a class that exercises a feature more than any other; an UnmadeFeatureError says that there can be none.
 
     Examples
     --------
@@ -230,12 +196,9 @@ def _access(feature: str, direction: str, dtype: str, stride: int, used: int) ->
 
 
 def _kernel_class(
-    feature: str,
-    build: Callable[..., lp.TranslationUnit],
-    reference: Callable[..., Mapping[str, Any]],
-    sizes: Ladder,
+    feature: str, build: Callable[..., lp.TranslationUnit], reference: Callable[..., Mapping[str, Any]], sizes: Ladder,
     scalars: Mapping[str, float],
-) -> KernelClass:
+) -> KernelClass:  # fmt: skip
     return KernelClass(
         name=f"made_{feature}", group="made", build=build, reference=reference, dimensions=1, sizes=sizes,
         scalars=lambda **_: scalars, tags=("made",), isolates=feature, doubles="k", tolerance=1e-3,
@@ -255,13 +218,8 @@ def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNEL
     return tuple(kernel for folder in folders or [kernel_folder(default)] for kernel in discover(folder))
 
 
-def chosen_campaign(quick: bool, full: bool, budget_s: float | None, seed: int | None = None) -> Campaign:
-    """Return the campaign of that size, with a budget [s] and a seed of its own where they are given.
-
-    Raises
-    ------
-    OptionError
-        If it should be both quick and full.
+def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign:
+    """Return the campaign of that size, with a budget [s] where it is given.
 
     Examples
     --------
@@ -270,20 +228,13 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None, seed: int |
     """
     if quick and full:
         raise OptionError("--quick and --full were both given", "give one of them")
-    campaign = QUICK if quick else FULL if full else DEFAULT
-    return replace(campaign, budget_s=budget_s, seed=campaign.seed if seed is None else seed)
+    return replace(QUICK if quick else FULL if full else DEFAULT, budget_s=budget_s)
 
 
 def chosen_classes(
     kernels: tuple[KernelClass, ...], names: Sequence[str] = (), tags: Sequence[str] = ()
 ) -> tuple[KernelClass, ...]:
-    """Return the classes that have one of the names, or a tag of that name, and one of `tags`; none stand for all.
-
-    Raises
-    ------
-    OptionError
-        If a name is no class's and no tag's, or if no class has any of the tags.
-    """
+    """Return the classes that have one of the names, or a tag of that name, and one of `tags`; none stand for all."""
     known, labels = {kernel.name for kernel in kernels}, {tag for kernel in kernels for tag in kernel.tags}
     if unknown := set(names) - known - labels:
         allowed = f"choose of {', '.join(sorted(known))}, or of the tags {', '.join(sorted(labels))}"
@@ -298,7 +249,15 @@ def chosen_classes(
 def missing_features(
     counted: Iterable[KernelCounts], sizes: Mapping[str, int], store: Path, family: str = "stevens_kloeckner_2016"
 ) -> tuple[str, ...]:
-    """Return the features that kernels need at some sizes and that a store has no measurement of, sorted."""
-    measured = read(store) if paths(store)[0].is_file() else None
+    """Return the features of a family that kernels need at some sizes and that no row of a store exercised, sorted."""
     takes = find_family(family).takes
-    return tuple(sorted({name for counts in counted for name in unmeasured(counts, sizes, measured, takes)}))
+    needed = {name for counts in counted for name in _exercised(counts, sizes) if takes(name)}
+    if paths(store)[0].is_file():
+        measured = read(store)
+        for row in measured:
+            needed -= _exercised(measured.counts[row.counts_hash], row.parameters)
+    return tuple(sorted(needed))
+
+
+def _exercised(counts: KernelCounts, sizes: Mapping[str, int]) -> set[str]:
+    return {name for name, value in features.evaluate(counts, sizes).items() if value}

@@ -16,17 +16,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from perfmodel.analyses.report_families import weights_files
+from perfmodel import errors
+from perfmodel.analyses.report_models import weights_files
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
-from perfmodel.errors import (
-    DocumentError,
-    NoDeviceError,
-    NoWeightsError,
-    OptionError,
-    PerfModelError,
-    StoreMissingError,
-    WeightsFileError,
-)
+from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences, read_device
 from perfmodel.io import file_part, write_whole
 from perfmodel.measuring.lock import pin_threads
@@ -36,7 +29,6 @@ from perfmodel.predicting.model import load as read_model
 from perfmodel.store.files import ROWS_FILE
 
 if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
     from perfmodel.fitting import FamilyFits
     from perfmodel.predicting.model import FittedModel
 
@@ -51,22 +43,14 @@ _SCHEMA = Schema(SCHEMA, "fit again (perfmodel fit --all --from FOLDER --out FOL
 
 
 class Recommended(BaseModel):
-    """The content of ``recommended.json`` in a device's folder.
-
-    Parameters
-    ----------
-    family
-        The family whose weights predictions should use; "" where none could be fitted.
-    candidates
-        The families among which it was chosen.
-    """
+    """The content of ``recommended.json`` in a device's folder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     schema_: Literal["perfmodel.recommended/1"] = Field(
         default="perfmodel.recommended/1", validation_alias="schema", serialization_alias="schema"
     )
-    family: str = Field(pattern=r"^\w*$")
-    candidates: tuple[str, ...]
+    family: str = Field(pattern=r"^\w*$")  # whose weights predictions should use; "" where none could be fitted
+    candidates: tuple[str, ...]  # among which it was chosen
 
     def save(self, folder: Path) -> None:
         """Write it into a folder, whole or not at all; raise OutputError if that is not possible."""
@@ -77,13 +61,8 @@ class Recommended(BaseModel):
 def recommended_weights(folder: Path) -> Path | None:
     """Return the weights file of a device's folder that predictions should use; None where the folder has none.
 
-    That is the family of ``recommended.json``; in a folder without that file, the first of :data:`CANDIDATES` that
-    the folder has weights of.
-
-    Raises
-    ------
-    WeightsFileError
-        If ``recommended.json`` is not what it should be.
+    That is the family of ``recommended.json``; in a folder without that file, the first of :data:`CANDIDATES` that the
+    folder has weights of.
     """
     path = folder / RECOMMENDED_FILE
     names: tuple[str, ...] = CANDIDATES
@@ -91,7 +70,7 @@ def recommended_weights(folder: Path) -> Path | None:
         try:
             names = (value_of(Recommended, read_file(path), _SCHEMA).family,)
         except DocumentError as error:
-            raise WeightsFileError(str(path), error.problem) from error
+            raise errors.WeightsFileError(str(path), error.problem) from error
     paths = (folder / f"{file_part(name)}.json" for name in names)
     return next((path for path in paths if path.is_file()), None)
 
@@ -200,40 +179,18 @@ def _current_folder() -> Path:
 def device_in_use(selector: str | None = None) -> DeviceFacts:
     """Return what tells the device in use from others: the default one, or the one asked for as ``--device`` does.
 
-    Devices are listed in this process, with their threads pinned as in a campaign
-    (:func:`perfmodel.measuring.pin_threads`); no kernel is built.
-
-    Raises
-    ------
-    NoDeviceError, UnknownDeviceError
-        If there is none.
+    Devices are listed in this process, with their threads pinned as in a campaign; no kernel is built.
     """
     pin_threads()
     return identify(selector).facts
 
 
 def find_weights(device: str | None = None, family: str | Family | None = None) -> FoundWeights:
-    """Find the weights of the device in use, in :func:`places`.
+    """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
 
-    They belong to it if their device has its name, platform and driver, and as many compute units and as large
-    caches. Without `family` they are those of the family that calibration recommends for the device
-    (:func:`perfmodel.calibration.recommended.recommended_weights`).
-
-    Parameters
-    ----------
-    device
-        Index, name or platform of the device in use; by default the default device.
-    family
-        A family, its name, or its Python file.
-
-    Raises
-    ------
-    NoWeightsError
-        If there are none. It names the device, the weights that there are, and what to do.
-    UnknownDeviceError
-        If no device matches what was asked for.
-    UnknownFamilyError, FamilyFileError, ExpressionError
-        If the family does not exist, or cannot be used.
+    They belong to it if their device has its name, platform and driver, and as many compute units and as large caches.
+    Without `family` they are those of the family that calibration recommends for the device. A NoWeightsError names the
+    device, the weights that there are, and what to do.
     """
     name = None if family is None else find_family(family).name
     try:
@@ -326,13 +283,7 @@ def load(
 
 
 def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:
-    """Return what tells the device of a model's weights from the one in use, in words; empty without any device.
-
-    Raises
-    ------
-    UnknownDeviceError
-        If no device matches what was asked for.
-    """
+    """Return what tells the device of a model's weights from the one in use, in words; empty without any device."""
     known = model.facts or DeviceFacts(model.device, "", "", ())
     try:
         return differences(known, device_in_use(device))
@@ -343,27 +294,10 @@ def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:
 def folder_weights(folder: Path, family: str | None = None) -> Path:
     """Return the weights of a family in a device's folder.
 
-    Parameters
-    ----------
-    folder
-        A folder with measurements.
-    family
-        Its name, or its Python file. By default the one that calibration recommends
-        (:func:`perfmodel.calibration.recommended.recommended_weights`), else the first by name.
-
-    Raises
-    ------
-    StoreMissingError
-        If the folder holds no measurements.
-    OptionError
-        If it holds no weights, or none of the family.
-    UnknownFamilyError, FamilyFileError
-        If there is no such family, or its file cannot be used.
-    WeightsFileError
-        If ``recommended.json`` is not what it should be.
+    The family is its name, or its Python file; by default the one that calibration recommends, else the first by name.
     """
     if not (folder / ROWS_FILE).is_file():
-        raise StoreMissingError(folder)
+        raise errors.StoreMissingError(folder)
     known = {path.stem: path for path in weights_files(folder)}
     if not known:
         raise OptionError(f"'{folder}' holds no weights", f"fit some: perfmodel fit --all --from {folder}")

@@ -1,25 +1,31 @@
-"""``perfmodel compare``, ``evaluate`` and ``outliers``: models held against measured test kernels; no device."""
+"""Models held against measurements: ``perfmodel compare``, ``evaluate``, ``outliers``, ``roofline`` and ``report``.
+
+They read what was measured before, so that none of them uses a device.
+"""
 
 from __future__ import annotations
 
 import math
+import shlex
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfmodel.cli.options import OwnFamily, WeightsFile, weights_in_use
-from perfmodel.cli.output import print_document, print_text
-from perfmodel.cli.settings import table_width
-from perfmodel.errors import OptionError
+from perfmodel.cli import options, output
+from perfmodel.errors import OptionError, OutputFolderError, PerfModelError
+from perfmodel.io import file_part, is_standard_output, write_whole
 
 if TYPE_CHECKING:
-    from perfmodel.compare import Contender
+    from perfmodel.counts import KernelCounts
     from perfmodel.predicting.model import FittedModel
     from perfmodel.store import Measurements
 
 STORES = Path("fitted_weights")
+
+# {{{ compare
 
 Families = Annotated[
     list[str] | None, typer.Option("--family", help="A model family; repeat for more. All of them by default.")
@@ -35,39 +41,34 @@ Folders = Annotated[
 FiguresCsv = Annotated[bool, typer.Option("--csv", help="Print the figures as CSV.")]
 
 
-def compare_command(
-    source: Folders = None,
-    family: Families = None,
-    csv: FiguresCsv = False,
-    json: bool = False,
-) -> None:
+def compare_command(source: Folders = None, family: Families = None, csv: FiguresCsv = False) -> None:
     """Fit every model family to the same measurements and print one table of how good each is.
 
     It takes one to two minutes for each device.
     """
-    from perfmodel.compare.contenders import families_csv, families_document, families_table
+    from perfmodel.compare import contenders as compared
     from perfmodel.fitting.device_folder import measured_folders
 
-    found = [_judged(folder, tuple(family or ())) for folder in source or measured_folders(STORES)]
-    every = [one for each in found for one in each]
-    if json:
-        print_document(families_document(every))
-    elif csv:
-        print(families_csv(every), end="")
-    else:
-        print_text("\n\n".join(families_table(one, table_width()) for one in found))
+    judged = []
+    for folder in source or measured_folders(STORES):
+        bar = output.CommandBar()
+        try:
+            judged.append(compared.contenders(folder, tuple(family or ()), begin=bar.start, advance=bar.advance))
+        finally:
+            bar.stop()
+    every = [contender for rivals in judged for contender in rivals]
+    if csv and not output.settings().json:
+        print(compared.families_csv(every), end="")
+        return
+    output.show(
+        lambda: compared.families_document(every),
+        lambda: "\n\n".join(compared.families_table(rivals, output.table_width()) for rivals in judged),
+    )
+
+# }}}
 
 
-def _judged(folder: Path, names: tuple[str, ...]) -> tuple[Contender, ...]:
-    from perfmodel.cli.settings import CommandBar
-    from perfmodel.compare.contenders import contenders
-
-    bar = CommandBar()
-    try:
-        return contenders(folder, names, begin=bar.start, advance=bar.advance)
-    finally:
-        bar.stop()
-
+# {{{ evaluate
 
 Stores = Annotated[
     list[Path] | None,
@@ -103,43 +104,34 @@ def evaluate_command(
     family: EvaluatedFamily = None,
     protocol: Protocols = None,
     csv: TableCsv = "",
-    json: bool = False,
 ) -> None:
     """Print predicted and measured times of the test kernels, the weights, and how good the model is.
 
     The linear model takes seconds, and bottleneck half a minute for each folder.
     """
+    from perfmodel import report
     from perfmodel.calibration.calibrate import CORE, judge_family
     from perfmodel.fitting.device_folder import refuse_mixture
     from perfmodel.models import find_family
-    from perfmodel.report import document, evaluation_text, predictions_csv, weights_csv
 
     if csv not in ("", "predictions", "weights"):
         raise OptionError(f"--csv is '{csv}'", "give predictions or weights")
     if not source:
-        found = weights_in_use(told=not json)
-        source, family = [found.folder], family or found.path.stem
+        weights = options.weights_in_use()
+        source, family = [weights.folder], family or weights.path.stem
     refuse_mixture(source)
-    chosen, asked = find_family(family or CORE), protocols(protocol)
+    chosen, asked = find_family(family or CORE), _protocols(protocol)
     judged = [judge_family(folder, chosen, protocols=asked, tests=tests) for folder in source]
-    if json:
-        print_document(document(judged))
+    if output.settings().json or not csv:
+        output.show(lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()))
     elif csv == "predictions":
-        print(predictions_csv([one for each in judged for one in each.evaluations]), end="")
-    elif csv:
-        print(weights_csv([each.model for each in judged]), end="")
+        print(report.predictions_csv([row for each in judged for row in each.evaluations]), end="")
     else:
-        print_text(evaluation_text(judged, table_width()))
+        print(report.weights_csv([each.model for each in judged]), end="")
 
 
-def protocols(names: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the protocols that ``--protocol`` options name; with C, A and B over its cases follow it.
-
-    Raises
-    ------
-    OptionError
-        If there is no such protocol.
-    """
+def _protocols(names: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the protocols that ``--protocol`` options name; with C, A and B over its cases follow it."""
     from perfmodel.compare.protocols import PROTOCOLS, UNASKED
 
     asked: dict[str, None] = {}
@@ -149,6 +141,10 @@ def protocols(names: Iterable[str] | None) -> tuple[str, ...]:
         asked |= dict.fromkeys((name, "A/C", "B/C") if name == "C" else (name,))
     return tuple(asked)
 
+# }}}
+
+
+# {{{ outliers
 
 Judged = Annotated[
     Path | None,
@@ -168,11 +164,7 @@ Factor = Annotated[
 
 
 def outliers_command(
-    source: Judged = None,
-    weights: WeightsFile = None,
-    family: OwnFamily = None,
-    factor: Factor = None,
-    json: bool = False,
+    source: Judged = None, weights: options.WeightsFile = None, family: options.OwnFamily = None, factor: Factor = None
 ) -> None:
     """List configurations whose measured time is far from the predicted one, with the terms that disagree.
 
@@ -180,30 +172,19 @@ def outliers_command(
     well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
     """
     from perfmodel.analyses.outliers import explained_outliers
-    from perfmodel.report.outliers import outliers_document, outliers_text
+    from perfmodel.report.evaluation import outliers_document, outliers_text
 
     if factor is not None and not 1 < factor < math.inf:
         raise OptionError(f"--factor is {factor:g}", "give a number above 1, as in --factor 2")
-    model, measured = _read(source, weights, family, told=not json)
-    found = explained_outliers(model, measured, factor)
-    if json:
-        print_document(outliers_document(found, model))
-    else:
-        print_text(outliers_text(found, model, table_width()))
+    model, measured = _read(source, weights, family)
+    outliers = explained_outliers(model, measured, factor)
+    output.show(
+        lambda: outliers_document(outliers, model), lambda: outliers_text(outliers, model, output.table_width())
+    )
 
 
-def _read(
-    source: Path | None, weights: Path | None, family: str | None, told: bool
-) -> tuple[FittedModel, Measurements]:
-    """Return a model, and the measurements of a store, or those of the test kernels beside the model's weights.
-
-    Raises
-    ------
-    StoreMissingError
-        If there is no store.
-    OptionError
-        If the store holds no times, or those of another device than the weights.
-    """
+def _read(source: Path | None, weights: Path | None, family: str | None) -> tuple[FittedModel, Measurements]:
+    """Return a model, and the measurements of a store, or those of the test kernels beside the model's weights."""
     from perfmodel import store
     from perfmodel.predicting.model import load
 
@@ -211,7 +192,7 @@ def _read(
     if weights is None and source is not None:
         weights = _beside(source if source.is_dir() else source.parent, family)
     if weights is None:
-        weights = weights_in_use(None, family, told).path
+        weights = options.weights_in_use(None, family).path
     model = load(weights, family)
     if measured is None or source is None:
         source = weights.parent / store.TESTS_FILE
@@ -227,10 +208,147 @@ def _read(
 def _beside(folder: Path, family: str | None) -> Path | None:
     """Return the weights of a family, by default of the recommended one, in a store's folder; None of none."""
     from perfmodel.calibration.recommended import recommended_weights
-    from perfmodel.io import file_part
     from perfmodel.models import find_family
 
     if family is None:
         return recommended_weights(folder)
     path = folder / f"{file_part(find_family(family).name)}.json"
     return path if path.is_file() else None
+
+# }}}
+
+
+# {{{ roofline
+
+RoofSource = Annotated[
+    Path, typer.Option("--from", metavar="FOLDER", help="Folder with measurements.jsonl and test.jsonl.")
+]
+RoofPicture = Annotated[
+    Path | None, typer.Option("--out", metavar="PNG", help="Draw the picture into this file; - is standard output.")
+]
+
+
+def roofline_command(source: RoofSource, out: RoofPicture = None) -> None:
+    """Print how near the test kernels of a device come to the best that its measurements reached."""
+    from perfmodel.analyses.roofline import largest, roofline_points
+    from perfmodel.fitting.device_folder import measured_folder
+    from perfmodel.report.roofline import picture_roofline, roofline_document, roofline_table
+
+    output.one_output(out=out)
+    _, tests = measured_folder(source)
+    known = tests.known_facts
+    shown = largest(roofline_points(tests))
+    if out is not None:
+        picture_roofline(shown, known, out, f"{known.slug}: roofs and test kernels")
+    if output.settings().json:
+        output.print_document(roofline_document(shown, known))
+    else:
+        output.print_text(roofline_table(shown, known, output.table_width()), output.text_stream(out))
+
+# }}}
+
+
+# {{{ report
+
+REPORT_SCHEMA = "perfmodel.report/1"
+
+Kernel = Annotated[
+    Path | None,
+    typer.Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants(); these stand first."),
+]
+Page = Annotated[Path, typer.Option("--out", metavar="FILE.html", help="Write this file; - is standard output.")]
+Source = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FOLDER",
+        help="Folder with measurements.jsonl, test.jsonl and weights; by default that of the device in use.",
+    ),
+]  # fmt: skip
+Named = Annotated[
+    str | None,
+    typer.Option("--family", help="The family that is shown, of those whose weights the folder holds; by default "
+                 "the one that calibration recommends. Its name, or its Python file, which is run."),
+]  # fmt: skip
+
+
+def report_command(
+    kernel: Kernel = None,
+    out: Page = Path("report.html"),
+    source: Source = None,
+    family: Named = None,
+    size: options.Sizes = None,
+    statistic: options.Statistics = None,
+) -> None:
+    """Write one HTML file on a device, its model, and your kernels: it needs no network and no other file.
+
+    It takes about 15 seconds, and a few more for each variant that has not been counted yet.
+    """
+    from perfmodel.analyses.report_data import report_data, steps_of
+    from perfmodel.counts import count
+    from perfmodel.report.html.page import check_extra, report_page
+
+    output.one_output(out=out)
+    check_extra()
+    if out.is_dir():
+        raise OutputFolderError(out, "it is a folder")
+    if kernel is None and (size or statistic):
+        problem = "-p and --statistics are about a kernel file, and none was given"
+        raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
+    at, known = options.sizes(size), options.statistics(statistic)
+    units = options.kernel_file_of(kernel, None).variants if kernel else {}
+    folder, model = _shown_model(source, family)
+    counts: dict[str, KernelCounts] = {}
+    uncounted: dict[str, str] = {}
+    bar = output.CommandBar()
+    bar.start(f"report on {model.device}", len(units) + steps_of(folder))
+    try:
+        for name, unit in units.items():
+            try:
+                counts[name] = count(unit, model.fitted.subgroup_size, check=True, statistics=known)
+            except PerfModelError as error:
+                uncounted[name] = str(error)
+            bar.advance(name)
+        data = report_data(model, folder, counts, at, uncounted=uncounted, advance=bar.advance)
+    finally:
+        bar.stop()
+    content = report_page(data, _made(kernel)).encode()
+    write_whole(out, content)
+    if output.settings().json:
+        output.print_document({
+            "schema": REPORT_SCHEMA, "report": str(out), "bytes": len(content), "device": data.device,
+            "family": data.family.name, "cases": data.figures.cases,
+            "verdict": data.verdict.text if data.verdict else None,
+            "variants": [variant.name for variant in data.ranking], "withheld": dict(data.withheld),
+        })  # fmt: skip
+    elif not is_standard_output(out):
+        output.print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)")
+
+
+def _shown_model(source: Path | None, family: str | None) -> tuple[Path, FittedModel]:
+    """Return the folder of the device and its model."""
+    from perfmodel.calibration.recommended import folder_weights
+    from perfmodel.predicting.model import load
+
+    if source is None:
+        weights = options.weights_in_use(None, family)
+        return weights.folder, load(weights.path, family)
+    return source, load(folder_weights(source, family), family)
+
+
+def _made(kernel: Path | None) -> dict[str, str]:
+    """Return when, by which versions and by which command the report is made."""
+    import platform
+    from datetime import datetime, timezone
+    from importlib.metadata import version
+
+    libraries = ("numpy", "loopy", "islpy", "jinja2", "plotly")
+    versions = [f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in libraries)]
+    return {
+        "written": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
+        "version of perfmodel": version("perfmodel"),
+        "command": shlex.join(["perfmodel", *sys.argv[1:]]),
+        **({"kernels": str(kernel)} if kernel else {}),
+        "libraries of this report": ", ".join(versions),
+    }
+
+# }}}

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import (
-    CampaignOptions,
-    DeviceFile,
-    FamilyName,
-    GivenFacts,
-    MeasuredFacts,
-    Source,
-    given_facts_of,
-)
-from perfmodel.cli.output import print_document, print_text, text_stream
-from perfmodel.cli.settings import table_width
+from perfmodel.cli import options, output
+from perfmodel.cli.devices import show_facts
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
 from perfmodel.errors import OptionError
+from perfmodel.io import file_part, is_standard_output
 
 if TYPE_CHECKING:
     from perfmodel.calibration.calibrate import FittedDevice
@@ -49,16 +41,15 @@ Driver = Annotated[
 
 
 def fit_command(
-    source: Source,
-    family: FamilyName = "stevens_kloeckner_2016",
+    source: options.Source,
+    family: options.FamilyName = "stevens_kloeckner_2016",
     every: All = False,
     out: Out = None,
     nonnegative: Nonnegative = False,
-    given_facts: GivenFacts = False,
-    measured_facts: MeasuredFacts = False,
-    facts: DeviceFile = None,
+    given_facts: options.GivenFacts = False,
+    measured_facts: options.MeasuredFacts = False,
+    facts: options.DeviceFile = None,
     driver: Driver = None,
-    json: bool = False,
 ) -> None:
     """Fit a model family, or all of them, to measurements and save the weights.
 
@@ -66,42 +57,39 @@ def fit_command(
     """
     from perfmodel.calibration.calibrate import CORE, fit_family
     from perfmodel.fitting import FitOptions
-    from perfmodel.io import file_part, is_standard_output
     from perfmodel.models import find_family
 
     if every:
         if family != CORE or nonnegative or given_facts or measured_facts or driver is not None:
             advice = "give --all with --from, --out and --facts only"
             raise OptionError("--all was given with an option of a single fit", advice)
-        _fit_all(source, out, given_facts_of(facts), json)
+        _fit_all(source, out, options.given_facts_of(facts))
         return
     chosen = find_family(family)
     path = out or (source if source.is_dir() else source.parent) / f"{file_part(chosen.name)}.json"
     if out is None:
         _check_new([path], "--out FILE")
-    options = FitOptions(nonnegative=nonnegative, fit_facts=not given_facts)
-    model = fit_family(source, chosen, options, measured_facts, given_facts_of(facts), driver)
+    fitting = FitOptions(nonnegative=nonnegative, fit_facts=not given_facts)
+    model = fit_family(source, chosen, fitting, measured_facts, options.given_facts_of(facts), driver)
     model.save(path)
-    if json and not is_standard_output(path):
-        print_document(model.fitted.model_dump(mode="json", by_alias=True))
-    elif not json:
-        with redirect_stdout(text_stream(path)):
-            _print_model(model, path)
+    if not output.settings().json:
+        output.print_text("\n".join(_model_lines(model, path)), output.text_stream(path))
+    elif not is_standard_output(path):
+        output.print_document(model.fitted.model_dump(mode="json", by_alias=True))
 
 
-def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact], json: bool) -> None:
+def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact]) -> None:
     from perfmodel.calibration.calibrate import files_of_all, fit_device
-    from perfmodel.cli.settings import CommandBar
 
     if not folder.is_dir():
         raise OptionError(f"--all was given with '{folder}', which is no folder", "give a device's folder with --from")
     if out is None:
         _check_new(files_of_all(folder), "--out FOLDER")
-    found = fit_device(folder, out, CommandBar(), given=given)
-    if json:
-        print_document(fitted_document(found))
+    fitted = fit_device(folder, out, output.CommandBar(), given=given)
+    if output.settings().json:
+        output.print_document(fitted_document(fitted))
     else:
-        print(f"{found.text}\nwrote {found.folder}")
+        print(f"{fitted.text}\nwrote {fitted.folder}")
 
 
 def _check_new(paths: Iterable[Path], option: str) -> None:
@@ -111,19 +99,18 @@ def _check_new(paths: Iterable[Path], option: str) -> None:
             raise OptionError(f"'{path}' exists already", f"give {option}, which may replace it")
 
 
-def _print_model(model: FittedModel, path: Path) -> None:
+def _model_lines(model: FittedModel, path: Path) -> Iterator[str]:
     from perfmodel.report.evaluation import weights_table
 
-    fitted = model.fitted
-    print_text(f"{model.family.name} on {model.device}, {fitted.rows} measurements")
-    print_text(weights_table(model.weights, model.units, width=table_width()))
-    print_text(
-        f"relative error of the fit: geometric mean {100 * fitted.residuals.geometric_mean:.1f} %, "
-        f"median {100 * fitted.residuals.median:.1f} %, largest {100 * fitted.residuals.largest:.0f} %"
+    fitted, residuals = model.fitted, model.fitted.residuals
+    yield f"{model.family.name} on {model.device}, {fitted.rows} measurements"
+    yield weights_table(model.weights, model.units, width=output.table_width())
+    yield (
+        f"relative error of the fit: geometric mean {100 * residuals.geometric_mean:.1f} %, "
+        f"median {100 * residuals.median:.1f} %, largest {100 * residuals.largest:.0f} %"
     )
-    for note in fitted.notes:
-        print_text(f"note: {note}")
-    print_text(f"wrote {path}")
+    yield from (f"note: {note}" for note in fitted.notes)
+    yield f"wrote {path}"
 
 
 SCHEMA = "perfmodel.calibration/1"
@@ -145,18 +132,18 @@ Probes = Annotated[
 
 def calibrate_command(
     context: typer.Context,
-    asked: CampaignOptions,
+    asked: options.CampaignOptions,
     out: Folders = None,
     tests: TestKernels = None,
     probes: Probes = False,
-    json: bool = False,
 ) -> None:
     """Check a device, probe and measure it, fit model families, and say what the fits are good for.
 
     On a processor with two cores it takes under 3 minutes with --quick, about 8 without and 50 with --full. Stopped at
     any time, the same command goes on.
     """
-    run_for_each_device(context, asked.scheduler, asked.device, {"--probes": probes, "--json": json})
+    single = {"--probes": probes, "--json": output.settings().json}
+    run_for_each_device(context, asked.scheduler, asked.device, single)
     supervise_command(context)
     from perfmodel import measuring
     from perfmodel.calibration.calibrate import QUICK_S
@@ -167,57 +154,49 @@ def calibrate_command(
     kernels = discovered(asked.kernels), discovered(tests, TEST_KERNELS)
     measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
-        _calibrate_device(target, campaign, out, kernels, probes, json, began)
+        _calibrate_device(target, campaign, out, kernels, probes, began)
 
 
 def _calibrate_device(
     target: Device, campaign: Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...], tuple[KernelClass, ...]], probes: bool, json: bool, began: float,
+    kernels: tuple[tuple[KernelClass, ...], tuple[KernelClass, ...]], probes: bool, began: float,
 ) -> None:  # fmt: skip
     """Calibrate one device, or only probe it, and print what came out."""
     from perfmodel.calibration.calibrate import calibrate, expected_s, probe_device
     from perfmodel.calibration.recommended import data_folder
-    from perfmodel.cli.devices import show_facts
-    from perfmodel.cli.settings import CommandBar
     from perfmodel.store import read
 
-    folder = (out or data_folder()) / target.slug
+    folder, json = (out or data_folder()) / target.slug, output.settings().json
     typer.echo(f"device that builds and runs a kernel: {target.name} ({target.platform})", err=json)
     if probes:
-        probe_device(target, folder, campaign, CommandBar(), again=True)
-        show_facts(read(folder), json)
+        probe_device(target, folder, campaign, output.CommandBar(), again=True)
+        show_facts(read(folder))
         return
     typer.echo(
         f"campaign '{campaign.name}' into {folder}: about {expected_s(campaign) / 60:.1f} min on a processor with "
         "two cores, less if it goes on from an earlier call",
         err=json,
     )
-    found = calibrate(target, folder, campaign, CommandBar(), *kernels)
+    fitted = calibrate(target, folder, campaign, output.CommandBar(), *kernels)
     if json:
-        print_document({**fitted_document(found), "campaign": campaign.name, "seconds": monotonic() - began})
+        output.print_document({**fitted_document(fitted), "campaign": campaign.name, "seconds": monotonic() - began})
     else:
-        print_text(f"\ntest kernels, none of them in the fit:\n\n{found.text}")
+        output.print_text(f"\ntest kernels, none of them in the fit:\n\n{fitted.text}")
         print(f"wrote {folder} in {monotonic() - began:.0f} s")
 
 
-def fitted_document(found: FittedDevice) -> dict[str, Any]:
+def fitted_document(fitted: FittedDevice) -> dict[str, Any]:
     """Return what was fitted to a device, and how good it is, as one document."""
     from perfmodel.compare.contenders import families_document
 
-    verdict = found.verdict
     return {
         "schema": SCHEMA,
-        "device": found.device,
-        "folder": str(found.folder),
-        "weights_files": {name: str(path) for name, path in found.weights_files.items()},
-        "problems": dict(found.problems),
-        "notes": list(found.notes),
-        "family": found.chosen,
-        "verdict": {
-            "text": verdict.text,
-            "to_time": verdict.to_time,
-            "to_rank": verdict.to_rank,
-            "reasons": list(verdict.reasons),
-        },
-        "comparison": families_document(found.contenders)["rows"],
+        "device": fitted.device,
+        "folder": str(fitted.folder),
+        "weights_files": {name: str(path) for name, path in fitted.weights_files.items()},
+        "problems": dict(fitted.problems),
+        "notes": list(fitted.notes),
+        "family": fitted.chosen,
+        "verdict": {"text": fitted.verdict.text, **asdict(fitted.verdict)},
+        "comparison": families_document(fitted.contenders)["rows"],
     }

@@ -1,28 +1,43 @@
-"""``perfmodel measure`` and ``isolate``: run the measurement kernels on a device and keep their times."""
+"""Measurements: taken, exchanged with other programs, and counted again.
+
+The commands are ``perfmodel measure`` and ``isolate``, ``export`` and ``import``, and ``recount``.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import CampaignOptions, Classes, DeviceName, Kernels, Sizes, counted_variants, share, sizes
-from perfmodel.cli.output import print_document, print_text
-from perfmodel.cli.settings import table_width
+from perfmodel.cli import options, output
 from perfmodel.cli.streams import supervise_command
 from perfmodel.cli.worker import run_for_each_device, target_device
+from perfmodel.documents import json_text
 from perfmodel.errors import OptionError
+from perfmodel.io import is_standard_output, write_whole
 
 if TYPE_CHECKING:
+    from perfmodel.calibration.recounting import Recount
+    from perfmodel.hooks import Imported
     from perfmodel.kernels import KernelClass
-    from perfmodel.measuring import Campaign
     from perfmodel.opencl import Device
     from perfmodel.store import Measurements
+
+# {{{ measure
+
+SCHEMA = "perfmodel.measure/1"
+#: What the flags of a record mean.
+FLAGS = {
+    "spread": "their runs differ widely; measure on a quieter machine",
+    "clock": "the device's clock and the host's do not agree",
+    "bound": "faster than the device can be: the compiler dropped work that was counted",
+    "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
+}
 
 Store = Annotated[
     Path | None,
@@ -38,24 +53,14 @@ Choose = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class _Job:
-    """What is measured, where and how."""
-
-    kernels: tuple[KernelClass, ...]
-    device: Device
-    campaign: Campaign
-
-
 def measure_command(
     context: typer.Context,
-    asked: CampaignOptions,
+    asked: options.CampaignOptions,
     store: Store = None,
-    classes: Classes = None,
+    classes: options.Classes = None,
     wanted: For = None,
     choose: Choose = None,
-    size: Sizes = None,
-    json: bool = False,
+    size: options.Sizes = None,
 ) -> None:
     """Measure what the store does not hold yet; stopped at any time, it resumes.
 
@@ -63,94 +68,82 @@ def measure_command(
     """
     if size and wanted is None:
         raise OptionError("-p was given without --for", "give --for KERNEL.PY too: -p are the sizes of its kernels")
-    part = share(choose)
+    part, json = None if choose is None else share(choose), output.settings().json
     run_for_each_device(context, asked.scheduler, asked.device, {"--store": store is not None, "--json": json})
     supervise_command(context)
+    from perfmodel import measuring
     from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered
-    from perfmodel.measuring import pin_threads
+    from perfmodel.fitting.choice import chooser
 
     campaign = chosen_campaign(asked.quick, asked.full, asked.budget)
     if classes or wanted:
         campaign = replace(campaign, tags=())
-    chosen = chosen_classes(discovered(asked.kernels), classes or (), campaign.tags)
-    pin_threads()
+    kernels = chosen_classes(discovered(asked.kernels), classes or (), campaign.tags)
+    measuring.pin_threads()
     with target_device(asked.scheduler, asked.device) as target:
-        job, path = _Job(chosen, target, campaign), store or Path("fitted_weights") / target.slug
+        path = store or Path("fitted_weights") / target.slug
         if wanted is not None:
-            job = _needed(job, wanted, sizes(size), path)
-            if not job.kernels:
-                _show({"needed": []}, json, lambda _: iter(["everything that the kernel needs has been measured"]))
+            kernels = _needed(kernels, target, wanted, options.sizes(size), path)
+            if not kernels:
+                output.show(lambda: {"needed": []}, lambda: "everything that the kernel needs has been measured")
                 return
-        _show(_measured(job, path, part), json, campaign_lines)
+        began, choice = monotonic(), None if part is None else chooser(part)
+        measured = measuring.measure(kernels, target, path, output.CommandBar(), campaign, choice)
+        document = campaign_document(measured, path, campaign.name, monotonic() - began)
+        output.show(lambda: document, lambda: "\n".join(campaign_lines(document)))
 
 
-def _measured(job: _Job, path: Path, part: float | None) -> dict[str, Any]:
-    """Run the campaign, on a share of its configurations if that is given."""
-    from perfmodel import measuring
-    from perfmodel.cli.settings import CommandBar
-    from perfmodel.fitting.choice import chooser
+def share(text: str) -> float:
+    """Return the share that ``25%`` or ``0.25`` stands for.
 
-    began = monotonic()
-    choice = None if part is None else chooser(part)
-    found = measuring.measure(job.kernels, job.device, path, CommandBar(), job.campaign, choice)
-    return campaign_document(found, path, job.campaign.name, monotonic() - began)
+    Examples
+    --------
+    >>> share("25%"), share("0.5")
+    (0.25, 0.5)
+    """
+    try:
+        part = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        part = 0.0
+    if not 0 < part <= 1:
+        raise OptionError(f"--choose '{text}' is no share", "give more than 0 and at most 100%, as in 25%")
+    return part
 
 
-def _needed(job: _Job, file: Path, at: dict[str, int], store: Path) -> _Job:
-    """Keep the classes that exercise what the kernels of a file need and the store does not have."""
+def _needed(
+    kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], store: Path
+) -> tuple[KernelClass, ...]:
+    """Return the classes that exercise what the kernels of a file need and the store does not have."""
     from perfmodel.calibration.kernel_choice import classes_for, missing_features
 
-    counted = counted_variants(file, None, int(job.device.facts.value("subgroup_size")))
+    counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")))
     missing = missing_features(counted.values(), at, store)
     if missing:
         typer.echo(f"not measured yet: {', '.join(missing)}", err=True)
-    return replace(job, kernels=classes_for(missing, job.kernels))
+    return classes_for(missing, kernels)
 
 
-def _show(document: dict[str, Any], json: bool, lines: Callable[[dict[str, Any]], Iterator[str]]) -> None:
-    if json:
-        print_document(document)
-    else:
-        print_text("\n".join(lines(document)))
-
-
-SCHEMA = "perfmodel.measure/1"
-
-#: What the flags of a record mean.
-FLAGS = {
-    "spread": "their runs differ widely; measure on a quieter machine",
-    "clock": "the device's clock and the host's do not agree",
-    "bound": "faster than the device can be: the compiler dropped work that was counted",
-    "visits": "their two lowest visits differ by more than 5 %; they weigh less in fits",
-}
-
-
-def campaign_document(found: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:
+def campaign_document(measured: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:
     """Return the results of a campaign as one document."""
+    rows = []
+    for row in measured.current:
+        ok = row.status == "ok"
+        rows.append({
+            "kernel": row.kernel, "variant": row.variant, "parameters": row.parameters, "status": row.status,
+            "message": row.message, "seconds": row.seconds if ok else None, "spread": row.spread if ok else None,
+            "visits": len(row.every_visit) if ok else 0, "flags": list(row.flags),
+        })  # fmt: skip
     return {
         "schema": SCHEMA,
-        "device": found.device,
+        "device": measured.device,
         "campaign": campaign,
         "store": str(path),
         "seconds": seconds,
-        "statuses": dict(Counter(row.status for row in found.current)),
-        "flags": dict(Counter(flag for row in found for flag in row.flags)),
-        "visits": sum(len(row.every_visit) for row in found),
-        "set_aside": [*found.set_aside, *found.notes],
-        "rows": [
-            {
-                "kernel": row.kernel,
-                "variant": row.variant,
-                "parameters": row.parameters,
-                "status": row.status,
-                "message": row.message,
-                "seconds": row.seconds if row.status == "ok" else None,
-                "spread": row.spread if row.status == "ok" else None,
-                "visits": len(row.every_visit) if row.status == "ok" else 0,
-                "flags": list(row.flags),
-            }
-            for row in found.current
-        ],
+        "statuses": dict(Counter(row.status for row in measured.current)),
+        "flags": dict(Counter(flag for row in measured for flag in row.flags)),
+        "visits": sum(len(row.every_visit) for row in measured),
+        "set_aside": [*measured.set_aside, *measured.notes],
+        "rows": rows,
     }
 
 
@@ -168,6 +161,10 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
     for flag, number in sorted(document["flags"].items()):
         yield f"note: {number} flagged '{flag}': {FLAGS.get(flag, 'see docs/measuring.md')}"
 
+# }}}
+
+
+# {{{ isolate
 
 ISOLATIONS_SCHEMA = "perfmodel.isolations/1"
 
@@ -178,28 +175,179 @@ Proofs = Annotated[
 
 
 def isolate_command(
-    device: DeviceName = None, kernels: Kernels = None, classes: Classes = None, out: Proofs = None, json: bool = False
-) -> None:
+    device: options.DeviceName = None, kernels: options.Kernels = None, classes: options.Classes = None,
+    out: Proofs = None,
+) -> None:  # fmt: skip
     """Double each isolated count on a device, and see by how much the time rises.
 
     It takes a few minutes. A class that fails stays in the table, as not proved; docs/lab/isolation.md has the details.
     """
     from perfmodel.calibration.kernel_choice import chosen_classes, discovered
-    from perfmodel.cli.settings import CommandBar
     from perfmodel.measuring import pin_threads
     from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find
-    from perfmodel.report.memory_hierarchy import isolation_table
+    from perfmodel.report.probes import isolation_table
     from perfmodel.store.isolation import isolation_path
 
     chosen = chosen_classes(discovered(kernels), classes or ())
     pin_threads()
     target = find(device)
     path = out or Path("fitted_weights") / target.slug
-    proofs = prove_isolation(chosen, target, path, CommandBar())
-    if json:
+    proofs, file = prove_isolation(chosen, target, path, output.CommandBar()), isolation_path(path)
+
+    def document() -> dict[str, Any]:
         rows = [{**proof.model_dump(mode="json", by_alias=True), "proved": proof.proved} for proof in proofs]
-        head = {"schema": ISOLATIONS_SCHEMA, "device": target.name, "file": str(isolation_path(path))}
-        print_document({**head, "proofs": rows})
-    else:
-        print_text(f"{isolation_table(proofs, table_width())}\n\nproofs are in {isolation_path(path)}")
+        return {"schema": ISOLATIONS_SCHEMA, "device": target.name, "file": str(file), "proofs": rows}
+
+    output.show(document, lambda: f"{isolation_table(proofs, output.table_width())}\n\nproofs are in {file}")
+
+# }}}
+
+
+# {{{ export and import
+
+EXPORT_SCHEMA = "perfmodel.export/1"
+IMPORT_SCHEMA = "perfmodel.import/1"
+#: Sentences on refused results that are shown without ``--json``.
+SHOWN = 5
+
+Exported = Annotated[
+    Path,
+    typer.Option(
+        "--out", "--output", "-o", metavar="FILE",
+        help="A CSV table, one line for each configuration, or where the name ends in .json the auto-tuning "
+        "community's T4 JSON; - prints the table.",
+    ),
+]  # fmt: skip
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A cache file of Kernel Tuner, or T4 results.")]
+TunedKernel = Annotated[
+    Path,
+    typer.Option("--kernel", metavar="KERNEL.PY", help="The kernel that was tuned: build(**config), or variants()."),
+]
+Target = Annotated[Path, typer.Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
+Named = Annotated[str | None, typer.Option("--device", help="Name of the device; by default what the file says.")]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="The parameter that names one of variants().")]
+
+
+def export_command(source: options.Source, out: Exported) -> None:
+    """Write the newest record of each configuration for other programs."""
+    from perfmodel import store
+
+    output.one_output(out=out)
+    measured, form = store.read(source), "t4" if out.suffix == ".json" else "csv"
+    text = store.csv_text(measured.current) if form == "csv" else json_text(measured.to_t4(), indent=1) + "\n"
+    write_whole(out, text.encode())
+    count = len(measured.current)
+    if output.settings().json:
+        output.print_document({"schema": EXPORT_SCHEMA, "rows": count, "files": {form: str(out)}})
+    elif not is_standard_output(out):
+        print(f"wrote {count} configurations to {out}")
+
+
+def import_command(
+    file: File,
+    kernel: TunedKernel,
+    target: Target,
+    size: options.Sizes = None,
+    device: Named = None,
+    by: By = None,
+) -> None:
+    """Add the results of Kernel Tuner, or of a T4 file, to a store of measurements; each kernel is counted."""
+    from perfmodel.hooks import import_results
+
+    imported = import_results(file, kernel, target, options.sizes(size), device=device, by=by)
+
+    def document() -> dict[str, Any]:
+        return {
+            "schema": IMPORT_SCHEMA, "file": imported.path, "form": imported.form, "device": imported.device,
+            "store": str(target), "added": len(imported.rows), "statuses": imported.statuses, "known": imported.known,
+            "refused": list(imported.refused), "notes": list(imported.notes),
+        }  # fmt: skip
+
+    output.show(document, lambda: "\n".join(_import_lines(imported, target)))
+
+
+def _import_lines(imported: Imported, target: Path) -> list[str]:
+    each = ", ".join(f"{count} {status}" for status, count in imported.statuses.items())
+    lines = [f"{imported.path}: {imported.form}, {imported.device}"]
+    lines += [f"added {len(imported.rows)} records to {target}" + f" ({each})" * bool(each)]
+    if imported.known:
+        lines.append(f"{imported.known} results were in it before")
+    lines += imported.notes
+    if refused := imported.refused:
+        lines.append(f"{len(refused)} results were refused:")
+        lines += [f"  {sentence}" for sentence in refused[:SHOWN]]
+        lines += [f"  and {len(refused) - SHOWN} more (--json names all)"] * (len(refused) > SHOWN)
+    return lines
+
+# }}}
+
+
+# {{{ recount
+
+RECOUNT_SCHEMA = "perfmodel.recount/1"
+WORDS = {
+    "same": "have the same counts",
+    "rewritten": "have equal counts of another hash",
+    "changed": "have other counts",
+    "other code": "are other code than was measured",
+    "gone": "have no source any more",
+    "failed": "cannot be counted any more",
+}
+
+Stores = Annotated[
+    list[Path], typer.Argument(metavar="STORE...", help="Folders or .jsonl files with measurements.")
+]
+Write = Annotated[
+    bool, typer.Option("--write", help="Let the records name the new counts; then fit again, with `perfmodel fit`.")
+]
+
+
+def recount_command(stores: Stores, kernels: options.Kernels = None, write: Write = False) -> None:
+    """Count measured kernels again, and list which counts differ from the stored ones.
+
+    It takes about a minute for a device's folder.
+    """
+    from perfmodel.calibration import recounting
+    from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered
+
+    classes = discovered(kernels) if kernels else (*discovered(None), *discovered(None, TEST_KERNELS))
+    recounts = recounting.recount(stores, classes, output.CommandBar())
+    records = recounting.write(recounts) if write else 0
+
+    def document() -> dict[str, Any]:
+        rows = [
+            {
+                "store": each.store, "kernel": each.kernel, "variant": each.variant, "status": each.status,
+                "old_hash": each.old_hash, "new_hash": None if each.new is None else each.new.hash,
+                "changes": [asdict(change) for change in each.changes], "parts": list(each.parts),
+                "message": each.message,
+            }
+            for each in recounts
+        ]  # fmt: skip
+        return {"schema": RECOUNT_SCHEMA, "kernels": rows, "records_written": records}
+
+    output.show(document, lambda: "\n".join(_recount_lines(recounts, records if write else None)))
+
+
+def _recount_lines(recounts: Sequence[Recount], records: int | None) -> Iterator[str]:
+    for each in recounts:
+        if each.status == "same":
+            continue
+        hashes = "" if each.new is None else f", {each.old_hash[:12]} -> {each.new.hash[:12]}"
+        yield f"{each.store}: {each.kernel} {each.variant}: {each.status}{hashes}"
+        for change in each.changes:
+            yield f"    {change.table} {change.row}, {change.value}: {change.old} -> {change.new}"
+        if each.parts and not each.changes:
+            yield f"    no value differs; the hash does in: {', '.join(each.parts)}"
+        if each.message:
+            yield f"    {each.message}"
+    counted: Counter[str] = Counter(each.status for each in recounts)
+    summary = ", ".join(f"{counted[status]} {words}" for status, words in WORDS.items() if counted[status])
+    yield f"{len(recounts)} kernels: {summary}"
+    if records is not None:
+        yield f"wrote {records} records; now fit again: perfmodel fit --all --from FOLDER --out FOLDER"
+    elif any(each.writable for each in recounts):
+        yield "nothing was written; --write lets the records name the new counts"
+
+# }}}

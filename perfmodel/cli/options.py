@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and the values that they stand for."""
+"""Options and arguments that several commands share, in groups where they stand together, and what they stand for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warnings import warn
 
 import typer
 
-from perfmodel.cli.settings import settings
+from perfmodel.cli.output import CommandBar, settings
 from perfmodel.cli.size_grammar import MOST, parse_sizes
 from perfmodel.errors import ForeignWeightsWarning, OptionError, PerfModelError, UnknownVariantError, VariantError
 
@@ -152,11 +152,11 @@ class KernelOptions:
 
     @property
     def statistics(self) -> dict[str, float]:
-        """The statistics by their keys; for the errors see :func:`statistics`."""
+        """The statistics by their keys."""
         return statistics(self.statistic)
 
     def load(self) -> LoadedFile:
-        """Run the kernel file; for the errors see :func:`counted_variants`."""
+        """Run the kernel file."""
         return kernel_file_of(self.kernel, self.variant)
 
 
@@ -168,9 +168,24 @@ class ModelOptions:
     family: OwnFamily = None
     device: DeviceName = None
 
-    def load(self, told: bool = True) -> FittedModel:
-        """Return the model; for the errors see :func:`model_of`."""
-        return model_of(self.weights, self.family, None, self.device, told)
+    def load(self, facts: str | None = None, told: bool = False) -> FittedModel:
+        """Return the model of ``--weights``, else that of the device in use, with the facts of ``--facts``.
+
+        Standard error says which weights were found (:func:`weights_in_use`), and what tells the device of given ones
+        from the one in use.
+        """
+        from perfmodel.calibration.recommended import foreign
+        from perfmodel.predicting.model import load
+
+        given = given_facts_of(facts)
+        if self.weights is None:
+            model = load(weights_in_use(self.device, self.family, told).path, self.family)
+        else:
+            model = load(self.weights, self.family)
+            if differ := foreign(model, self.device):
+                problem = f"the weights are not of the device in use: {'; '.join(differ)}"
+                warn(problem, ForeignWeightsWarning, stacklevel=2)
+        return model.with_facts(given) if given else model
 
 
 @dataclass(frozen=True)
@@ -185,46 +200,46 @@ class CampaignOptions:
     scheduler: Scheduler = None
 
 
+def weights_in_use(device: str | None = None, family: str | None = None, told: bool = False) -> FoundWeights:
+    """Find the weights of the device in use; standard error says which, with ``--json`` only where it is `told`."""
+    from perfmodel.calibration.recommended import find_weights
+
+    found = find_weights(device, family)
+    if (told or not settings().json) and not settings().quiet:
+        typer.echo(f"perfmodel: {found.text}", err=True)
+    return found
+
+
+# {{{ sizes, statistics and facts
+
 def sizes(options: Iterable[str] | None) -> dict[str, int]:
     """Return the sizes that ``-p`` options give, one for each name.
-
-    Raises
-    ------
-    SizeOptionError
-        If one is of another form (:mod:`perfmodel.cli.size_grammar`).
-    OptionError
-        If a name is given twice, or several sizes of one.
 
     Examples
     --------
     >>> sizes(["n=1Ki", "m = 8"])
     {'n': 1024, 'm': 8}
     """
-    found = size_lists(options)
-    for name, values in found.items():
+    lists = size_lists(options)
+    for name, values in lists.items():
         if len(values) > 1:
             raise OptionError(f"-p gives {len(values)} sizes of '{name}'", "give one size here, as n=1024")
-    return {name: value for name, (value,) in found.items()}
+    return {name: value for name, (value,) in lists.items()}
 
 
 def size_lists(options: Iterable[str] | None) -> dict[str, tuple[int, ...]]:
-    """Return all sizes of each name that ``-p`` options give; for the errors see :func:`sizes`."""
-    found: dict[str, tuple[int, ...]] = {}
+    """Return all sizes of each name that ``-p`` options give."""
+    lists: dict[str, tuple[int, ...]] = {}
     for text in options or ():
         for name, values in parse_sizes(text).items():
-            if name in found:
+            if name in lists:
                 raise OptionError(f"-p gives '{name}' twice", f"give it once; -p {name}=1,2 gives two sizes")
-            found[name] = values
-    return found
+            lists[name] = values
+    return lists
 
 
 def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[dict[str, int], ...]:
     """Return the points that ``-p`` options give: all combinations, the last name first, or the sizes in pairs.
-
-    Raises
-    ------
-    SizeOptionError, OptionError
-        As of :func:`sizes`, or if sizes to be paired are not equally many, or points are too many.
 
     Examples
     --------
@@ -233,78 +248,43 @@ def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[di
     >>> size_points(["n=1,2", "m=8,9"], paired=True)
     ({'n': 1, 'm': 8}, {'n': 2, 'm': 9})
     """
-    found = size_lists(options)
+    lists = size_lists(options)
     if paired:
-        several = {name: len(values) for name, values in found.items() if len(values) > 1}
+        several = {name: len(values) for name, values in lists.items() if len(values) > 1}
         count = max(several.values(), default=1)
         if len(set(several.values())) > 1:
-            told = " and ".join(f"{many} of {name}" for name, many in several.items())
-            raise OptionError(f"--zip was given with {told}", "give each name as many sizes, or one for all")
-        found = {name: values if len(values) > 1 else values * count for name, values in found.items()}
-        return tuple(dict(zip(found, point, strict=True)) for point in zip(*found.values(), strict=True)) or ({},)
-    if (count := math.prod(map(len, found.values()))) > MOST:
+            given = " and ".join(f"{many} of {name}" for name, many in several.items())
+            raise OptionError(f"--zip was given with {given}", "give each name as many sizes, or one for all")
+        lists = {name: values if len(values) > 1 else values * count for name, values in lists.items()}
+        return tuple(dict(zip(lists, point, strict=True)) for point in zip(*lists.values(), strict=True)) or ({},)
+    if (count := math.prod(map(len, lists.values()))) > MOST:
         raise OptionError(f"-p gives {count} combinations of sizes", f"give at most {MOST}, or --zip to pair them")
-    return tuple(dict(zip(found, point, strict=True)) for point in product(*found.values()))
-
-
-def dtypes(options: Iterable[str] | None) -> dict[str, str]:
-    """Return the types that ``--dtype`` options give.
-
-    Raises
-    ------
-    OptionError
-        If one is not of the form NAME=TYPE.
-
-    Examples
-    --------
-    >>> dtypes(["a=float32", "b = int8"])
-    {'a': 'float32', 'b': 'int8'}
-    """
-    found = {}
-    for text in options or ():
-        name, _, value = (part.strip() for part in text.partition("="))
-        if not (name.isidentifier() and value):
-            raise OptionError(f"--dtype '{text}' is no type of an argument", "give NAME=TYPE, as in --dtype a=float32")
-        found[name] = value
-    return found
+    return tuple(dict(zip(lists, point, strict=True)) for point in product(*lists.values()))
 
 
 def statistics(options: Iterable[str] | None) -> dict[str, float]:
     """Return the statistics that ``--statistics`` options give; a test may hold an equals sign itself.
-
-    Raises
-    ------
-    OptionError
-        If one is not of the form KEY=NUMBER.
 
     Examples
     --------
     >>> statistics(["j=12.5", "k[i] <= 0=0.25"])
     {'j': 12.5, 'k[i] <= 0': 0.25}
     """
-    found = {}
+    numbers = {}
     for text in options or ():
         key, _, value = (part.strip() for part in text.rpartition("="))
         try:
             if not key:
                 raise ValueError
-            found[key] = float(value)
+            numbers[key] = float(value)
         except ValueError:
             advice = "give KEY=NUMBER, as in --statistics j=12.5 or --statistics 'a[i] > 0=0.25'"
             raise OptionError(f"--statistics '{text}' is no statistic", advice) from None
-    return found
+    return numbers
 
 
 def facts_of(name: str | None) -> DeviceFacts | None:
-    """Return the facts of a published device, or those that a YAML file gives.
-
-    Raises
-    ------
-    UnknownDeviceNameError
-        If no published device has the name.
-    FactsFileError
-        If the file is not what it should be.
-    """
+    """Return the facts of a published device, or those that a YAML file gives."""
     from perfmodel.facts import DeviceFacts, published, read_facts
 
     if name is None:
@@ -314,101 +294,60 @@ def facts_of(name: str | None) -> DeviceFacts | None:
     return published(name)
 
 
-def fraction(text: str) -> float:
-    """Return the number that ``25%`` or ``0.25`` stands for; NaN where it is none.
+def given_facts_of(name: str | None) -> dict[str, Fact]:
+    """Return the facts of ``--facts`` by key."""
+    device = facts_of(name)
+    return {} if device is None else dict(device.facts)
 
-    Examples
-    --------
-    >>> fraction("25%"), fraction("0.5"), fraction("half")
-    (0.25, 0.5, nan)
-    """
-    try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        return math.nan
+# }}}
 
 
-def share(text: str | None) -> float | None:
-    """Return the share that ``25%`` or ``0.25`` stands for; None for no text.
+# {{{ kernels and their counts
 
-    Raises
-    ------
-    OptionError
-        If it is not above 0 and at most 1.
-
-    Examples
-    --------
-    >>> share("25%"), share("0.5"), share(None)
-    (0.25, 0.5, None)
-    """
-    if text is None:
-        return None
-    found = fraction(text)
-    if not 0 < found <= 1:
-        raise OptionError(f"--choose '{text}' is no share", "give more than 0 and at most 100%, as in 25%")
-    return found
-
-
-def counted_variants(
-    path: Path, variant: Collection[str] | str | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
-) -> Mapping[str, KernelCounts]:
-    """Return the counts of a kernel file's variants, or of the variant asked for; options are those of `count`.
-
-    With `jobs`, the mapping has ``errors`` (:class:`perfmodel.CountedVariants`), and one failure does not end the rest.
-
-    Raises
-    ------
-    UnknownVariantError
-        If there is no such variant.
-    KernelFileMissingError, KernelFileSyntaxError, KernelFileContentError, ...
-        If the file is not what it should be.
-    IncompleteKernelError, OutOfBoundsError
-        If a kernel cannot be built.
-    VariantError
-        If one of several variants cannot be counted.
-    """
-    if jobs is not None:
-        return count_jobs(kernel_file_of(path, variant), jobs, subgroup_size, **options)
-    return count_units(units_of(path, variant), subgroup_size, **options)
-
-
-def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
-    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
-    from perfmodel.cli.settings import CommandBar
-    from perfmodel.processes.counting import count_all
-
-    return count_all(loaded.builders, jobs, progress=CommandBar(), subgroup_size=subgroup_size, check=True, **options)
-
-
-def units_of(path: Path, variant: Collection[str] | str | None) -> dict[str, TranslationUnit]:
-    """Return a kernel file's variants, or only those asked for; for the errors see :func:`counted_variants`."""
-    return dict(kernel_file_of(path, variant).variants)
-
-
-def kernel_file_of(path: Path, variant: Collection[str] | str | None) -> LoadedFile:
-    """Return a kernel file with all variants, or only those asked for; for the errors see :func:`counted_variants`."""
+def kernel_file_of(path: Path, variants: Collection[str] | None) -> LoadedFile:
+    """Return a kernel file with all variants, or only those asked for."""
     from perfmodel.kernels.files import load_kernel_file
 
     loaded = load_kernel_file(path)
-    wanted = (variant,) if isinstance(variant, str) else tuple(variant or loaded.builders)
+    wanted = tuple(variants or loaded.builders)
     for name in wanted:
         if name not in loaded.builders:
             raise UnknownVariantError(name, tuple(loaded.builders))
     return loaded.only(wanted)
 
 
+def counted_variants(
+    path: Path, variants: Collection[str] | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
+) -> Mapping[str, KernelCounts]:
+    """Return the counts of a kernel file's variants, or of those asked for; options are those of `count`.
+
+    With `jobs`, the mapping has ``errors`` (:class:`perfmodel.CountedVariants`), and one failure does not end the rest.
+    """
+    loaded = kernel_file_of(path, variants)
+    if jobs is not None:
+        return count_jobs(loaded, jobs, subgroup_size, **options)
+    return count_units(loaded.variants, subgroup_size, **options)
+
+
+def count_jobs(loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any) -> CountedVariants:
+    """Count a kernel file's variants in several processes, behind a progress bar; options are those of `count`."""
+    from perfmodel.processes.counting import count_all
+
+    return count_all(loaded.builders, jobs, progress=CommandBar(), subgroup_size=subgroup_size, check=True, **options)
+
+
 def count_units(
-    units: Mapping[str, TranslationUnit], subgroup_size: int = 32, **options: Any
+    units: Mapping[str, TranslationUnit], subgroup_size: int, **options: Any
 ) -> dict[str, KernelCounts]:
-    """Return the counts of variants; for the errors see :func:`counted_variants`."""
+    """Count variants in this process; options are those of `count`."""
     from perfmodel.counts import count
 
     with counting():
-        found = {}
+        counted = {}
         for name, unit in units.items():
             with about(name, units):
-                found[name] = count(unit, subgroup_size, check=True, **options)
-        return found
+                counted[name] = count(unit, subgroup_size, check=True, **options)
+        return counted
 
 
 @contextmanager
@@ -427,13 +366,7 @@ def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelErro
 
 @contextmanager
 def about(name: str, variants: Collection[str]) -> Iterator[None]:
-    """Let an error of a block say which variant it is about, where there are several.
-
-    Raises
-    ------
-    VariantError
-        If there are, and the block raises a PerfModelError.
-    """
+    """Let an error of a block be a VariantError that says which variant it is about, where there are several."""
     try:
         yield
     except PerfModelError as error:
@@ -441,58 +374,4 @@ def about(name: str, variants: Collection[str]) -> Iterator[None]:
             raise
         raise VariantError(name, str(error)) from error
 
-
-def model_of(
-    weights: Path | None, family: str | None = None, facts: str | None = None, device: str | None = None,
-    told: bool = True,
-) -> FittedModel:
-    """Return the model of ``--weights``, or without it that of the device in use, with the facts of ``--facts``.
-
-    Standard error says which weights were found, unless not `told`, and what tells the device of given ones from the
-    one in use. For the errors see :func:`perfmodel.calibration.recommended.load` and :func:`facts_of`.
-    """
-    from perfmodel.calibration.recommended import foreign
-    from perfmodel.predicting.model import load
-
-    given = given_facts_of(facts)
-    if weights is None:
-        model = load(weights_in_use(device, family, told).path, family)
-    else:
-        model = load(weights, family)
-        if differ := foreign(model, device):
-            warn(f"the weights are not of the device in use: {'; '.join(differ)}", ForeignWeightsWarning, stacklevel=2)
-    return model.with_facts(given) if given else model
-
-
-def weights_in_use(device: str | None = None, family: str | None = None, told: bool = True) -> FoundWeights:
-    """Find the weights of the device in use, and say on standard error which they are, unless not `told`.
-
-    For the errors see :func:`perfmodel.calibration.recommended.find_weights`.
-    """
-    from perfmodel.calibration.recommended import find_weights
-
-    found = find_weights(device, family)
-    if told and not settings().quiet:
-        typer.echo(f"perfmodel: {found.text}", err=True)
-    return found
-
-
-def given_facts_of(name: str | None) -> dict[str, Fact]:
-    """Return the facts of ``--facts`` by key; for the errors see :func:`facts_of`."""
-    found = facts_of(name)
-    return {} if found is None else dict(found.facts)
-
-
-def check_anchored(anchored: bool, known: Mapping[str, float], loaded: LoadedFile) -> None:
-    """Refuse to run a kernel whose work depends on data that only its statistics describe.
-
-    Raises
-    ------
-    OptionError
-        If ``--anchor`` and ``--statistics`` are both given, and the kernel file has no ``arguments()``.
-    """
-    if anchored and known and loaded.arguments is None:
-        raise OptionError(
-            "--anchor and --statistics were both given, and the run needs the data themselves",
-            "give one of them, or add arguments(**sizes) to the kernel file: a dict of argument name to numpy array",
-        )
+# }}}

@@ -1,23 +1,186 @@
-"""How commands print documents, predictions and intervals."""
+"""What a command prints: its result as one document or as text, and beside it notes, errors and progress."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
-from collections.abc import Mapping
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
-from perfmodel.cli.settings import table_width
+import typer
+
+from perfmodel import display, documents, errors, progress
 from perfmodel.cli.streams import begin_result
-from perfmodel.errors import PictureFormatError
-from perfmodel.io import file_part
+from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
+from perfmodel.io import file_part, is_standard_output, visible
 
 if TYPE_CHECKING:
-    from perfmodel.errors import PerfModelError
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.predictions import Anchor
     from perfmodel.predicting.ranking import RankedVariant
+
+NARROWEST = 20  # columns; tables are not made for less
+LONGEST = 300  # characters of each note in a line of several
+ALONE = 1000  # characters of a note in a line of its own
+_CARETS = re.compile(r"^ {4,}\^+$")
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error but errors.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show every note in full, and the traceback of an error.")
+]
+Wide = Annotated[
+    bool, typer.Option("--wide", help="Print tables in full; they are fitted to the terminal's width otherwise.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+
+@dataclass(frozen=True)
+class CommandSettings:
+    """The options that every command has, before the command's name or after it."""
+
+    json: Json = False
+    quiet: Quiet = False
+    verbose: Verbose = False
+    wide: Wide = False
+
+
+SHARED = tuple(option.name for option in fields(CommandSettings))
+_current: ContextVar[CommandSettings | None] = ContextVar("settings", default=None)
+
+
+def settings() -> CommandSettings:
+    """Return what the command that runs was asked."""
+    return _current.get() or CommandSettings()
+
+
+def set_settings(asked: CommandSettings) -> None:
+    """Let :func:`settings` return these from now on, until a block of :func:`using` ends."""
+    _current.set(asked)
+
+
+@contextmanager
+def using(asked: CommandSettings) -> Iterator[None]:
+    """Let :func:`settings` return these in a block."""
+    token = _current.set(asked)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def table_width() -> int | None:
+    """Return how many columns tables may take; None where they are printed in full.
+
+    That is the width of the terminal, or ``COLUMNS`` where it is set. What goes into a file or a pipe is not fitted.
+    """
+    if settings().wide or not _is_shown(sys.stdout):
+        return None
+    return max(get_terminal_size().columns, NARROWEST)
+
+
+def _is_shown(stream: Any) -> bool:
+    """Whether lines of a stream have a width: on a terminal, or where ``COLUMNS`` says one."""
+    return os.environ.get("COLUMNS", "").isdecimal() or stream.isatty()
+
+
+class CommandBar(progress.Bar):
+    """Shows the progress of a task on standard error; nothing with ``--quiet``."""
+
+    def __init__(self) -> None:
+        super().__init__(settings().quiet)
+
+
+@contextmanager
+def as_notes() -> Iterator[None]:
+    """Print the first of perfmodel's warnings in a block at once, and the others in one line at its end.
+
+    Other warnings are shown as Python does. With ``--quiet`` there are no notes, with ``--verbose`` each has its line.
+    """
+    rest: list[str] = []
+    told = False
+
+    def show(message: Any, category: type[Warning], *place: Any) -> None:
+        nonlocal told
+        if not issubclass(category, PerfModelWarning):
+            otherwise(message, category, *place)
+        elif settings().quiet:
+            return
+        elif told and not settings().verbose:
+            rest.append(str(message))
+        else:
+            told = True
+            _print_note(str(message) if settings().verbose else documents.shortened(message, ALONE, quoted=False))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", PerfModelWarning)
+        otherwise = warnings.showwarning
+        warnings.showwarning = show  # type: ignore[assignment]  # its other arguments are passed on
+        try:
+            yield
+        finally:
+            if rest:
+                most = ALONE if len(rest) == 1 else LONGEST
+                _print_note("; ".join(documents.shortened(note, most, quoted=False) for note in rest))
+
+
+def _print_note(note: str) -> None:
+    print(f"perfmodel: note: {visible(' '.join(note.split()))}", file=sys.stderr)
+
+
+def refusal_text(error: PerfModelError, width: int | None = None) -> str:
+    r"""Return an error as one line, and two more where its text underlines something: those are cut to a width.
+
+    Examples
+    --------
+    >>> from perfmodel.errors import ExpressionError
+    >>> print(refusal_text(ExpressionError("w_a*j", 4, 5, "'j' is unknown", "name a feature")))
+    'j' is unknown; name a feature.
+        w_a*j
+            ^
+    """
+    lines = str(error).split("\n")
+    place = next((i for i, line in enumerate(lines) if i and _CARETS.match(line)), None)
+    if place is None:
+        return _joined(lines)
+    sentence = f"{_joined(lines[: place - 1])}; {_joined(lines[place + 1 :])}"
+    return "\n".join([sentence, *_cut(lines[place - 1], lines[place], width)])
+
+
+def print_refusal(error: PerfModelError) -> None:
+    """Print an error on standard error, after its traceback where ``--verbose`` asks for it."""
+    if settings().verbose:
+        traceback.print_exception(error)
+    width = max(get_terminal_size().columns, NARROWEST) if _is_shown(sys.stderr) else None
+    print(f"perfmodel: error: {visible(refusal_text(error, width))}", file=sys.stderr)
+
+
+def _cut(line: str, carets: str, width: int | None) -> tuple[str, str]:
+    """Cut a line and the carets below it to the part around the first caret, so that a terminal does not break them."""
+    if width is None or max(len(line), len(carets)) <= width:
+        return line, carets
+    begin = min(max(0, carets.index("^") - width // 2), max(0, len(line) - width))
+    return line[begin : begin + width], carets[begin : begin + width]
+
+
+def _joined(lines: list[str]) -> str:
+    return " ".join(" ".join(lines).split())
+
+
+def show(document: Callable[[], Any], text: Callable[[], str]) -> None:
+    """Print a result: with ``--json`` as one document, else as text; only the one that is printed is made."""
+    if settings().json:
+        print_document(document())
+    else:
+        print_text(text())
 
 
 def print_document(document: Any) -> None:
@@ -28,42 +191,33 @@ def print_document(document: Any) -> None:
     NotFiniteError
         If it holds NaN or infinity; nothing is printed then.
     """
-    from perfmodel.documents import json_text
-
-    text = json_text(document, indent=2).replace("\x7f", "\\u007f")  # which a stream would show as \\x7f
+    text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")  # which a stream would show as \\x7f
     begin_result()
     print(text)
 
 
 def print_text(text: str, file: TextIO | None = None) -> None:
     """Print text, lines of prose broken between words where the terminal is narrow."""
-    from perfmodel.display import wrapped_text
-
-    print(wrapped_text(text, table_width()), file=file or sys.stdout)
+    print(display.wrapped_text(text, table_width()), file=file or sys.stdout)
 
 
 def text_stream(file: Path | None) -> TextIO:
     """Return where a command prints its text beside a file: standard error where the file is standard output."""
-    from perfmodel.io import is_standard_output
-
     return sys.stderr if file is not None and is_standard_output(file) else sys.stdout
 
 
-def one_output(json: bool, **files: Path | None) -> None:
-    """Refuse options that send two documents to standard output.
-
-    Raises
-    ------
-    OptionError
-        If more than one of ``--json`` and the files, by the names of their options, is standard output.
-    """
-    from perfmodel.errors import OptionError
-    from perfmodel.io import is_standard_output
-
-    taken = ["--json"] * json
+def one_output(**files: Path | None) -> None:
+    """Refuse options that send two documents to standard output: ``--json``, and files by their options' names."""
+    taken = ["--json"] * settings().json
     taken += [f"--{name} -" for name, file in files.items() if file is not None and is_standard_output(file)]
     if len(taken) > 1:
         raise OptionError(f"{' and '.join(taken)} both write to standard output", "give a file for one of them")
+
+
+def no_csv_beside_json(csv: bool) -> None:
+    """Refuse ``--csv`` with ``--json``."""
+    if csv and settings().json:
+        raise OptionError("--json and --csv both write to standard output", "give one of them")
 
 
 def sizes_text(sizes: Any) -> str:
@@ -76,59 +230,62 @@ def interval_document(interval: tuple[float, float] | None) -> list[float | None
     return None if interval is None else [interval[0], interval[1] if isfinite(interval[1]) else None]
 
 
-def model_document(kernel: Path, model: FittedModel, at: Mapping[str, int]) -> dict[str, Any]:
-    """Return which kernel file is predicted by which model at which sizes, for JSON."""
-    return {**weights_document(kernel, model), "sizes": dict(at)}
-
-
-def weights_document(kernel: Path, model: FittedModel) -> dict[str, Any]:
+def model_document(kernel: Path, model: FittedModel) -> dict[str, Any]:
     """Return which kernel file is predicted by which model of which weights file, for JSON."""
     weights = None if model.path is None else str(model.path)
     return {"kernel": str(kernel), "device": model.device, "family": model.family.name, "weights": weights}
 
 
-def variant_document(one: RankedVariant) -> dict[str, Any]:
+def variant_document(variant: RankedVariant) -> dict[str, Any]:
     """Return the prediction of a variant for JSON."""
-    interval = interval_document(one.interval)
-    ties = {"fastest": one.fastest, "tied": one.tied, "to_measure": one.to_measure}
-    return {"variant": one.name, "seconds": one.seconds, "interval": interval, "warnings": list(one.warnings), **ties}
-
-
-def anchor_document(one: Anchor) -> dict[str, Any]:
-    """Return the run that anchors a prediction for JSON."""
     return {
-        "variant": one.kernel,
-        "sizes": dict(one.sizes),
-        "measured": one.measured,
-        "predicted": one.predicted,
-        "factor": one.factor,
-        "flags": list(one.flags),
-    }
+        "variant": variant.name, "seconds": variant.seconds, "interval": interval_document(variant.interval),
+        "warnings": list(variant.warnings), "fastest": variant.fastest, "tied": variant.tied,
+        "to_measure": variant.to_measure,
+    }  # fmt: skip
+
+
+def anchors_document(anchors: Mapping[str, Anchor]) -> dict[str, Any]:
+    """Return the runs that anchor predictions for JSON."""
+    runs = [
+        {
+            "variant": anchor.kernel, "sizes": dict(anchor.sizes), "measured": anchor.measured,
+            "predicted": anchor.predicted, "factor": anchor.factor, "flags": list(anchor.flags),
+        }
+        for anchor in anchors.values()
+    ]  # fmt: skip
+    return {"anchors": runs}
 
 
 def withheld_document(withheld: Mapping[str, PerfModelError]) -> dict[str, Any]:
     """Return the variants without a prediction for JSON, with features that no measurement exercised, or the error."""
-    return {"withheld": [{"variant": name, **_why(error)} for name, error in withheld.items()]}
+    rows: list[dict[str, Any]] = [
+        {"variant": name, "unmeasured": list(error.features)} if isinstance(error, errors.UnmeasuredFeatureError)
+        else {"variant": name, "unmeasured": [], "error": str(error)}
+        for name, error in withheld.items()
+    ]  # fmt: skip
+    return {"withheld": rows}
 
 
-def _why(error: PerfModelError) -> dict[str, Any]:
-    from perfmodel.errors import UnmeasuredFeatureError
+def shares(terms: Mapping[str, float], total: float) -> list[tuple[str, float, float | None]]:
+    """Return each term of a prediction with its seconds and its share of the total, the largest first."""
+    ordered = sorted(terms.items(), key=lambda pair: -abs(pair[1]))
+    return [(term, seconds, seconds / total if total > 0 else None) for term, seconds in ordered]
 
-    if isinstance(error, UnmeasuredFeatureError):
-        return {"unmeasured": list(error.features)}
-    return {"unmeasured": [], "error": str(error)}
+
+def terms_text(variant: RankedVariant) -> str:
+    """Return the terms of a prediction that are not zero as a table, the largest first; "" of none."""
+    rows = [
+        (f"  {term}", display.seconds_text(seconds), display.percent(share))
+        for term, seconds, share in shares(variant.terms, variant.seconds) if seconds
+    ]  # fmt: skip
+    return display.fitted_text(rows, width=table_width()) if rows else ""
 
 
 def check_format(path: Path | None, formats: tuple[str, ...] = (".png", ".svg")) -> None:
-    """Refuse the name of a picture that ends in none of these.
-
-    Raises
-    ------
-    PictureFormatError
-        If it ends otherwise; ``-`` does.
-    """
+    """Refuse the name of a picture that ends in none of these; ``-`` does not."""
     if path is not None and path.suffix not in formats:
-        raise PictureFormatError(path, formats)
+        raise errors.PictureFormatError(path, formats)
 
 
 def of_variant(path: Path, name: str, several: bool) -> Path:

@@ -1,63 +1,31 @@
-"""``perfmodel predict``: seconds for a kernel's variants from saved weights; what ``perfmodel rank`` has in common."""
+"""``perfmodel predict`` and ``rank``: seconds for a kernel's variants from saved weights, and which is the fastest."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.bounds import bounds_of
-from perfmodel.cli.options import (
-    AllowUnmeasured,
-    Anchored,
-    Csv,
-    DeviceFile,
-    DeviceName,
-    Jobs,
-    KernelFile,
-    Level,
-    OwnFamily,
-    Paired,
-    SizeLists,
-    Statistics,
-    Variant,
-    WeightsFile,
-    check_anchored,
-    count_jobs,
-    counting,
-    kernel_file_of,
-    model_of,
-    size_points,
-    statistics,
-)
-from perfmodel.cli.output import (
-    anchor_document,
-    check_format,
-    model_document,
-    print_document,
-    print_text,
-    sizes_text,
-    variant_document,
-    weights_document,
-    withheld_document,
-)
-from perfmodel.cli.settings import table_width
-from perfmodel.display import interval_text
+from perfmodel import display
+from perfmodel.cli import options, output
+from perfmodel.cli.size_grammar import parse_span
 from perfmodel.errors import OptionError, PerfModelError, PictureFormatError, UnmeasuredFeatureError
+from perfmodel.io import is_standard_output
 from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
-    from perfmodel.kernels.files import KernelFile as LoadedFile
+    from perfmodel.kernels.files import KernelFile
     from perfmodel.predicting.crossovers import Lead
     from perfmodel.predicting.model import FittedModel
     from perfmodel.predicting.predictions import Anchor, Predictions
-    from perfmodel.predicting.ranking import RankedVariant, Ranking
+    from perfmodel.predicting.ranking import Ranking
 
 SCHEMA = "perfmodel.prediction/1"
+RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
 
@@ -72,99 +40,89 @@ Picture = Annotated[
         help="Draw time against size, where -p gives several; with --why and gpuperf weights what could be saved.",
     ),
 ]  # fmt: skip
-
-
-def command(
-    kernel: KernelFile,
-    weights: WeightsFile = None,
-    family: OwnFamily = None,
-    device: DeviceName = None,
-    variant: Variant = None,
-    size: SizeLists = None,
-    paired: Paired = False,
-    statistic: Statistics = None,
-    facts: DeviceFile = None,
-    level: Level = 0.9,
-    allow_unmeasured: AllowUnmeasured = False,
-    anchor: Anchored = False,
-    why: Why = False,
-    picture: Picture = None,
-    csv: Csv = False,
-    json: bool = False,
-    jobs: Jobs = None,
-) -> None:
-    """Predict a kernel's run time and the share of each term; several variants are ranked.
-
-    With several sizes, a table of times.
-    """
-    from perfmodel.io import is_standard_output
-
-    if picture is not None and is_standard_output(picture):  # where the text goes
-        raise PictureFormatError(picture, (".png", ".svg"))
-    if why and jobs is not None:
-        raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
-    points, known = size_points(size, paired), statistics(statistic)
-    model = model_of(weights, family, facts, device, told=not json)
-    asked = Asked(kernel, variant, model, points, level, allow_unmeasured, anchor, known, jobs)
-    if len(points) == 1 and not csv and (picture is None or why):
-        _show(asked, json, why, picture)
-    elif why:
-        raise OptionError("--why was given with several sizes or --csv", "give one size, without --csv")
-    else:
-        show_sweep(asked, winners=False, csv=csv, json=json, picture=picture)
+Crossover = Annotated[
+    str | None,
+    typer.Option(
+        "--crossover", metavar="NAME=LOW:HIGH", help="Find the fastest variant over a range of this size instead."
+    ),
+]
 
 
 @dataclass(frozen=True)
-class Asked(Lazy):
-    """What is predicted, and how.
+class PredictionOptions:
+    """What is predicted: variants of a kernel file at sizes, by a model."""
 
-    Parameters
-    ----------
-    kernel, variant
-        The kernel file, and the variants of it; all of them where there is none.
-    model
-        The model.
-    points
-        The sizes.
-    level, allow_unmeasured, anchored, statistics, jobs
-        As the options of these names.
-    """
+    kernel: options.KernelFile
+    weights: options.WeightsFile = None
+    family: options.OwnFamily = None
+    device: options.DeviceName = None
+    variant: options.Variant = None
+    size: options.SizeLists = None
+    paired: options.Paired = False
 
-    kernel: Path
-    variant: Collection[str] | None
+    def points(self) -> tuple[dict[str, int], ...]:
+        """Read the sizes."""
+        return options.size_points(self.size, self.paired)
+
+    def model(self, facts: str | None = None) -> FittedModel:
+        """Find the model."""
+        return options.ModelOptions(self.weights, self.family, self.device).load(facts)
+
+
+@dataclass(frozen=True)
+class MannerOptions:
+    """How it is predicted."""
+
+    level: options.Level = 0.9
+    allow_unmeasured: options.AllowUnmeasured = False
+    anchor: options.Anchored = False
+
+
+@dataclass(frozen=True)
+class _Request(Lazy):
+    """What a command was asked to predict, with its options read."""
+
+    asked: PredictionOptions
+    manner: MannerOptions
     model: FittedModel
     points: tuple[Mapping[str, int], ...]
-    level: float
-    allow_unmeasured: bool
-    anchored: bool
     statistics: Mapping[str, float]
-    jobs: int | None = None
+    jobs: int | None
 
     @cached_property
-    def file(self) -> LoadedFile:
-        """The kernel file, with the variants asked for."""
-        loaded = kernel_file_of(self.kernel, self.variant)
-        check_anchored(self.anchored, self.statistics, loaded)
+    def file(self) -> KernelFile:
+        """The kernel file, with the variants asked for; not where its run needs data that only statistics describe."""
+        loaded = options.kernel_file_of(self.asked.kernel, self.asked.variant)
+        if self.manner.anchor and self.statistics and loaded.arguments is None:
+            raise OptionError(
+                "--anchor and --statistics were both given, and the run needs the data themselves",
+                "give one of them, or add arguments(**sizes) to the kernel file: "
+                "a dict of argument name to numpy array",
+            )
         return loaded
+
+    @property
+    def title(self) -> str:
+        """Which model predicts."""
+        return f"{self.model.family.name} on {self.model.device}"
 
     def predicted(self, sizes: Mapping[str, Any]) -> Predictions:
         """Predict the variants at sizes.
 
         Without ``--jobs`` only those that need a feature which was never measured are left out; else all that fail.
         """
-        from perfmodel.cli.settings import CommandBar
         from perfmodel.predicting.predictions import Predicting
 
-        alone, bar = self.jobs is None, CommandBar()
+        alone, bar = self.jobs is None, output.CommandBar()
         predicting = Predicting(
-            self.model, self.level, self.allow_unmeasured, named=alone, jobs=self.jobs,
+            self.model, self.manner.level, self.manner.allow_unmeasured, named=alone, jobs=self.jobs,
             spared=UnmeasuredFeatureError if alone else PerfModelError, progress=None if alone else bar,
             options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         variants = self.file.variants if alone else self.file.builders
-        with counting(shown=alone):
+        with options.counting(shown=alone):
             plain = predicting.predicted(variants, sizes).required()
-        if not self.anchored:
+        if not self.manner.anchor:
             return plain
         from perfmodel.measuring import pin_threads
         from perfmodel.tuning.anchoring import predict_anchored
@@ -173,152 +131,223 @@ class Asked(Lazy):
         kept = self.file.only(plain.variants)
         return predict_anchored(predicting, kept.variants, plain, arguments=kept.arguments, progress=bar)
 
+    def document(self, schema: str, **parts: Any) -> dict[str, Any]:
+        """Return a document that begins with the kernel file, the model and, where there is one size, that."""
+        at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
+        return {"schema": schema, **output.model_document(self.asked.kernel, self.model), **at, **parts}
+
+
+def predict_command(
+    asked: PredictionOptions,
+    *,
+    statistic: options.Statistics = None,
+    facts: options.DeviceFile = None,
+    manner: MannerOptions,
+    why: Why = False,
+    picture: Picture = None,
+    csv: options.Csv = False,
+    jobs: options.Jobs = None,
+) -> None:
+    """Predict a kernel's run time and the share of each term; several variants are ranked.
+
+    With several sizes, a table of times.
+    """
+    if picture is not None and is_standard_output(picture):  # where the text goes
+        raise PictureFormatError(picture, (".png", ".svg"))
+    if why and jobs is not None:
+        raise OptionError("--why and --jobs were both given", "give one of them: --why asks the counts in one process")
+    points, known = asked.points(), options.statistics(statistic)
+    request = _Request(asked, manner, asked.model(facts), points, known, jobs)
+    if len(points) == 1 and not csv and (picture is None or why):
+        _show_prediction(request, why, picture)
+    elif why:
+        raise OptionError("--why was given with several sizes or --csv", "give one size, without --csv")
+    else:
+        _show_sweep(request, winners=False, csv=csv, picture=picture)
+
+
+def rank_command(
+    asked: PredictionOptions,
+    *,
+    crossover: Crossover = None,
+    statistic: options.Statistics = None,
+    manner: MannerOptions,
+    csv: options.Csv = False,
+    jobs: options.Jobs = None,
+) -> None:
+    """Rank a kernel's variants by their predicted times, or find the sizes at which they change places.
+
+    With several sizes, the fastest variant at each.
+    """
+    points, known = asked.points(), options.statistics(statistic)
+    span = None
+    if crossover is not None:
+        if manner.anchor or csv:
+            other = "--anchor" if manner.anchor else "--csv"
+            raise OptionError(f"{other} and --crossover were both given", "give one of them")
+        span = parse_span(crossover, "--crossover")
+        if len(points) > 1:
+            raise OptionError("--crossover was given with several sizes", "give one size of each other name")
+    request = _Request(asked, manner, asked.model(), points, known, jobs)
+    if span is not None:
+        _show_leads(request, *span)
+    elif len(points) > 1 or csv:
+        _show_sweep(request, winners=True, csv=csv)
+    else:
+        _show_ranking(request)
+
 
 # {{{ one size
 
-def _show(asked: Asked, json: bool, why: bool, picture: Path | None) -> None:
+def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None:
     from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import ties_document
 
-    (at,) = asked.points
-    found = asked.predicted(at)
-    (ranking,) = rankings(found)
-    bounds: dict[str, dict[str, Any]] = {}
-    if why:
-        bounds = bounds_of(asked.model, {one.name: found.counts[one.name] for one in ranking}, at, picture)
-    if not json:
-        _print_ranking(asked, found, ranking)
+    predictions = request.predicted(request.points[0])
+    (ranking,) = rankings(predictions)
+    bounds = _bounds(request, predictions, ranking, picture) if why else {}
+    if not output.settings().json:
+        output.print_text("\n".join(_prediction_lines(request, predictions, ranking)))
         for name, bound in bounds.items():
-            print_text(f"\n{name}: {bound['text']}")
+            output.print_text(f"\n{name}: {bound['text']}")
         return
-    predictions: dict[str, Any] = {
-        "predictions": [_record(one) for one in ranking],
-        **withheld_document(found.errors),
-        "ties": ties_document(ranking, found.scatter, asked.level),
-        "anchors": [anchor_document(one) for one in found.anchors.values()],
-    }
-    if why:
-        predictions["why"] = bounds
-    head = {**model_document(asked.kernel, asked.model, at), "level": asked.level}
-    print_document({"schema": SCHEMA, **head, **predictions, "notes": list(asked.model.notes)})
+    rows = [
+        {
+            **output.variant_document(variant),
+            "terms": {
+                term: {"seconds": seconds, "share": share}
+                for term, seconds, share in output.shares(variant.terms, variant.seconds)
+            },
+            "unmeasured": list(variant.unmeasured),
+        }
+        for variant in ranking
+    ]
+    output.print_document(request.document(
+        SCHEMA, level=request.manner.level, predictions=rows, **output.withheld_document(predictions.errors),
+        ties=ties_document(ranking, predictions.scatter, request.manner.level),
+        **output.anchors_document(predictions.anchors), **({"why": bounds} if why else {}),
+        notes=list(request.model.notes),
+    ))  # fmt: skip
 
 
-def _record(one: RankedVariant) -> dict[str, Any]:
-    terms = {
-        term: {"seconds": seconds, "share": _share(seconds, one.seconds)}
-        for term, seconds in _largest_first(one.terms)
-    }
-    return {**variant_document(one), "terms": terms, "unmeasured": list(one.unmeasured)}
-
-
-def _print_ranking(asked: Asked, found: Predictions, ranking: Ranking) -> None:
+def _prediction_lines(request: _Request, predictions: Predictions, ranking: Ranking) -> Iterator[str]:
     from perfmodel.report.sweeps import ties_text
 
-    at = sizes_text(asked.points[0])
-    print_text(f"{asked.model.family.name} on {asked.model.device}" + f", {at}" * bool(at))
-    for line in anchor_lines(found.anchors):
-        print_text(line)
-    for one in ranking:
-        _print_prediction(one, asked.level)
+    at, level = output.sizes_text(request.points[0]), request.manner.level
+    yield request.title + f", {at}" * bool(at)
+    yield from anchor_lines(predictions.anchors)
+    for variant in ranking:
+        interval = f" ({display.interval_text(variant.interval)} at {level:.0%})" if variant.interval else ""
+        yield f"\n{variant.name}: {display.seconds_text(variant.seconds)}{interval}"
+        yield from (f"note: {warning}" for warning in variant.warnings)
+        if variant.unmeasured:
+            yield f"note: counted as free, never measured: {', '.join(variant.unmeasured)}"
+        yield from filter(None, [output.terms_text(variant)])
     if len(ranking) > 1:
-        print_text("\nfastest first: " + ", ".join(one.name for one in ranking))
-        print_text(ties_text(ranking, found.scatter, asked.level))
-    for name, error in found.errors.items():
-        print_text(f"\n{name}: {error}")
-
-
-def _print_prediction(one: RankedVariant, level: float) -> None:
-    from perfmodel.display import fitted_text, percent, seconds_text
-
-    interval = f" ({interval_text(one.interval)} at {level:.0%})" if one.interval else ""
-    print_text(f"\n{one.name}: {seconds_text(one.seconds)}{interval}")
-    for warning in one.warnings:
-        print_text(f"note: {warning}")
-    if one.unmeasured:
-        print_text(f"note: counted as free, never measured: {', '.join(one.unmeasured)}")
-    rows = [
-        (f"  {term}", seconds_text(seconds), percent(_share(seconds, one.seconds)))
-        for term, seconds in _largest_first(one.terms)
-        if seconds
-    ]
-    if rows:
-        print_text(fitted_text(rows, width=table_width()))
-
-
-def _largest_first(terms: Mapping[str, float]) -> list[tuple[str, float]]:
-    return sorted(terms.items(), key=lambda pair: -abs(pair[1]))
-
-
-def _share(seconds: float, total: float) -> float | None:
-    return seconds / total if total > 0 else None
+        yield "\nfastest first: " + ", ".join(variant.name for variant in ranking)
+        yield ties_text(ranking, predictions.scatter, level)
+    yield from (f"\n{name}: {error}" for name, error in predictions.errors.items())
 
 
 def anchor_lines(anchors: Mapping[str, Anchor]) -> Iterator[str]:
     """Say where each anchor ran, and how far its prediction was off."""
-    from perfmodel.display import seconds_text
+    for name, anchor in anchors.items():
+        where = f" at {output.sizes_text(anchor.sizes)}" * bool(anchor.sizes)
+        took, predicted = display.seconds_text(anchor.measured), display.seconds_text(anchor.predicted)
+        yield f"anchor: {name} took {took}{where}, predicted {predicted}: all its predictions times {anchor.factor:.3g}"
 
-    for name, one in anchors.items():
-        where = f" at {sizes_text(one.sizes)}" * bool(one.sizes)
-        times = f"{seconds_text(one.measured)}{where}, predicted {seconds_text(one.predicted)}"
-        yield f"anchor: {name} took {times}: all its predictions times {one.factor:.3g}"
+
+def _bounds(
+    request: _Request, predictions: Predictions, ranking: Ranking, picture: Path | None
+) -> dict[str, dict[str, Any]]:
+    """Return for each variant what bounds it, as text and numbers; `picture` is drawn with ``gpuperf`` weights."""
+    from perfmodel.analyses import balance, benefits
+    from perfmodel.report.bounds import balance_text, benefits_text, picture_benefits
+
+    model, at = request.model, request.points[0]
+    variants = {variant.name: predictions.counts[variant.name] for variant in ranking}
+    if model.family.name == balance.FAMILY:
+        judged = {name: balance.judge_balance(model, counts, at) for name, counts in variants.items()}
+        return {name: {"text": balance_text(verdict), **asdict(verdict)} for name, verdict in judged.items()}
+    if model.family.name == benefits.FAMILY:
+        saved = {name: benefits.potential_benefits(model, counts, at) for name, counts in variants.items()}
+        if picture is not None:
+            for name, benefit in saved.items():
+                picture_benefits(benefit, output.of_variant(picture, name, len(saved) > 1), name)
+        return {name: {"text": benefits_text(benefit), **asdict(benefit)} for name, benefit in saved.items()}
+    needed = f"give the weights of {balance.FAMILY} or {benefits.FAMILY}, which lie beside these"
+    raise OptionError(f"--why cannot use the weights of {model.family.name}", needed)
+
+
+def _show_ranking(request: _Request) -> None:
+    from perfmodel.predicting.ranking import rankings
+    from perfmodel.report.sweeps import ranking_table, ties_document, ties_text
+
+    predictions = request.predicted(request.points[0])
+    (ranking,) = rankings(predictions)
+
+    def document() -> dict[str, Any]:
+        return request.document(
+            RANKING_SCHEMA, variants=[output.variant_document(variant) for variant in ranking],
+            **output.withheld_document(predictions.errors),
+            ties=ties_document(ranking, predictions.scatter, predictions.level),
+            **output.anchors_document(predictions.anchors),
+        )  # fmt: skip
+
+    def text() -> str:
+        lines = [ranking_table(ranking, output.table_width()), *anchor_lines(predictions.anchors)]
+        lines += filter(None, [ties_text(ranking, predictions.scatter, predictions.level)])
+        lines += [f"note: {variant.name}: {warning}" for variant in ranking for warning in variant.warnings]
+        return "\n".join(lines + [f"{name}: {error}" for name, error in predictions.errors.items()])
+
+    output.show(document, text)
 
 # }}}
 
 
 # {{{ several sizes
 
-def show_sweep(asked: Asked, *, winners: bool, csv: bool, json: bool, picture: Path | None) -> None:
+def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
     """Print predictions at several sizes, and draw them.
 
     With `winners` the table has one row for each size, and else one for each size and variant.
-
-    Raises
-    ------
-    OptionError
-        If ``--json`` and ``--csv`` are both given, or a picture cannot show so many sizes.
-    PictureFormatError
-        If the picture's name does not end in a format.
     """
     from perfmodel.predicting.predictions import together
     from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import sweep_csv, sweep_records, sweep_table, winners_table
 
-    if json and csv:
-        raise OptionError("--json and --csv both write to standard output", "give one of them")
+    output.no_csv_beside_json(csv)
     if picture is not None:
-        check_picture(picture, asked.points)
-    found, model = asked.predicted(together(asked.points)), asked.model
-    points = rankings(found)
+        _check_picture(picture, request.points)
+    predictions = request.predicted(together(request.points))
+    points, errors = rankings(predictions), predictions.errors
     if picture is not None:
-        _draw(asked, found, points, picture)
-    if json:
-        head = {"schema": SWEEP_SCHEMA, **weights_document(asked.kernel, model)}
-        rest = {**withheld_document(found.errors), "anchors": [*map(anchor_document, found.anchors.values())]}
-        records = {"level": asked.level, "points": sweep_records(points)}
-        print_document({**head, **records, **rest, "notes": list(model.notes)})
-    elif csv:
-        print(sweep_csv(points, {name: str(error) for name, error in found.errors.items()}), end="")
-    else:
-        table = (winners_table if winners else sweep_table)(points, table_width())
-        warnings = {(one.name, said) for point in points for one in point for said in one.warnings}
-        lines = [f"{model.family.name} on {model.device}", *anchor_lines(found.anchors), table]
-        lines += [f"note: {name}: {said}" for name, said in sorted(warnings)]
-        print_text("\n".join([*lines, *(f"{name}: {error}" for name, error in found.errors.items())]))
+        _draw(request, predictions, points, picture)
+    if csv:
+        print(sweep_csv(points, {name: str(error) for name, error in errors.items()}), end="")
+        return
+
+    def document() -> dict[str, Any]:
+        rest = {**output.withheld_document(errors), **output.anchors_document(predictions.anchors)}
+        return request.document(
+            SWEEP_SCHEMA, level=request.manner.level, points=sweep_records(points), **rest, notes=[*request.model.notes]
+        )
+
+    def text() -> str:
+        table = (winners_table if winners else sweep_table)(points, output.table_width())
+        warnings = {(variant.name, note) for point in points for variant in point for note in variant.warnings}
+        lines = [request.title, *anchor_lines(predictions.anchors), table]
+        lines += [f"note: {name}: {note}" for name, note in sorted(warnings)]
+        return "\n".join([*lines, *(f"{name}: {error}" for name, error in errors.items())])
+
+    output.show(document, text)
 
 
-def check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
-    """Refuse a picture of one size, or of too many combinations of the others.
+def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
+    """Refuse a picture of one size, or of too many combinations of the others."""
+    from perfmodel.report.sizes_picture import combinations, varying
 
-    Raises
-    ------
-    OptionError
-        If it is one.
-    PictureFormatError
-        If the picture's name does not end in a format.
-    """
-    from perfmodel.report.sweeps import combinations, varying
-
-    check_format(picture)
+    output.check_format(picture)
     _, *others = varying(points) or [""]
     if not varying(points):
         raise OptionError("--picture was given with one size", "give several sizes, as -p n=256..4096")
@@ -327,20 +356,49 @@ def check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
         raise OptionError(problem, f"give at most {PANELS}, or --zip to pair the sizes")
 
 
-def _draw(asked: Asked, found: Predictions, points: Sequence[Ranking], picture: Path) -> None:
+def _draw(request: _Request, predictions: Predictions, points: Sequence[Ranking], picture: Path) -> None:
     """Draw predicted times against the size that varies; a pair of axes for each combination of the other sizes."""
     from perfmodel.predicting.crossovers import leads_at, leads_between
-    from perfmodel.report.sweeps import panels_of, picture_sweep
+    from perfmodel.report.sizes_picture import panels_of, picture_sweep
 
-    def leads(here: Sequence[Ranking], across: str) -> tuple[Lead, ...]:
-        if found.anchors:
-            return leads_at(here, across)
-        return leads_between(here, across, counts, asked.model, asked.allow_unmeasured)
+    def leads(panel: Sequence[Ranking], across: str) -> tuple[Lead, ...]:
+        if predictions.anchors:
+            return leads_at(panel, across)
+        return leads_between(panel, across, counts, request.model, request.manner.allow_unmeasured)
 
-    lanes = asked.model.fitted.subgroup_size
-    counts = found.counts or count_jobs(
-        asked.file.only(found.variants), asked.jobs or 1, lanes, statistics=asked.statistics
+    counts = predictions.counts or options.count_jobs(
+        request.file.only(predictions.variants), request.jobs or 1, request.model.fitted.subgroup_size,
+        statistics=request.statistics,
+    )  # fmt: skip
+    picture_sweep(panels_of(points, leads), picture, request.title)
+
+
+def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
+    """Print which variant is the fastest from which size on."""
+    from perfmodel.predicting.crossovers import leads_of
+
+    asked, model = request.asked, request.model
+    counted = options.counted_variants(
+        asked.kernel, asked.variant, model.fitted.subgroup_size, request.jobs, statistics=request.statistics
     )
-    picture_sweep(panels_of(points, leads), picture, f"{asked.model.family.name} on {asked.model.device}")
+    failed = options.errors_of(counted)
+    if len(counted) + len(failed) < 2:
+        only = next(iter(counted))
+        raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
+    leads, others = leads_of(
+        counted, model, parameter, low, high, request.points[0], leave_out=request.jobs is not None,
+        allow_unmeasured=request.manner.allow_unmeasured,
+    )  # fmt: skip
+    withheld = {**failed, **others}
+
+    def document() -> dict[str, Any]:
+        rows = [{"variant": lead.name, "low": lead.low, "high": lead.high} for lead in leads]
+        return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **output.withheld_document(withheld))
+
+    def text() -> str:
+        lines = [f"{parameter} from {lead.low} to {lead.high}: {lead.name}" for lead in leads]
+        return "\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())])
+
+    output.show(document, text)
 
 # }}}

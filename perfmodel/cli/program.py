@@ -19,18 +19,11 @@ from typing import Annotated, Any, NoReturn, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from perfmodel import errors
 from perfmodel.caches import cache_folder, settle_caches
-from perfmodel.cli.settings import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
+from perfmodel.cli.output import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
 from perfmodel.cli.streams import careful_streams, tell_status
-from perfmodel.errors import (
-    CacheError,
-    FileAccessError,
-    NoDocstringsError,
-    NoFolderError,
-    OutOfMemoryError,
-    PerfModelError,
-    ResourceError,
-)
+from perfmodel.errors import PerfModelError
 from perfmodel.io import FULL, output_error
 
 #: The commands by subject, in the order of the help; what few need stands last.
@@ -61,8 +54,9 @@ GONE: dict[tuple[str, str], str] = {
 }
 #: Modules of the commands that have another name than their module.
 MODULES = {
-    "calibrate": "fit", "doctor": "devices", "isolate": "measure", "evaluate": "compare", "outliers": "compare",
-    "roofline": "report", "import": "data", "export": "data", "recount": "data",
+    "rank": "predict", "calibrate": "fit", "doctor": "devices", "isolate": "measure", "export": "measure",
+    "import": "measure", "recount": "measure", "evaluate": "compare", "outliers": "compare", "roofline": "compare",
+    "report": "compare",
 }  # fmt: skip
 
 USER_ERROR = 2
@@ -122,8 +116,7 @@ def application() -> typer.Typer:
 
 def _function(name: str) -> Callable[..., None]:
     """Return the function of a command."""
-    module = import_module(f"perfmodel.cli.{MODULES.get(name, name)}")
-    command: Callable[..., None] = getattr(module, f"{name}_command", None) or module.command
+    command: Callable[..., None] = getattr(import_module(f"perfmodel.cli.{MODULES.get(name, name)}"), f"{name}_command")
     return command
 
 
@@ -134,7 +127,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(called)
     def guarded(**options: Any) -> None:
         if sys.flags.optimize > 1:
-            _refuse(NoDocstringsError())
+            _refuse(errors.NoDocstringsError())
         try:
             settle_caches()
             with as_notes():
@@ -144,12 +137,12 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
         except OSError as error:
             _refuse(_system_refusal(error))
         except MemoryError:
-            _refuse(OutOfMemoryError())
+            _refuse(errors.OutOfMemoryError())
         except Exception as error:
             if type(error).__module__ != "sqlite3":
                 raise
             # Loopy's caches: the disk was full only later, for example.
-            _refuse(CacheError(cache_folder(), str(error)))
+            _refuse(errors.CacheError(cache_folder(), str(error)))
         except KeyboardInterrupt:
             _end_undisturbed()
             print("perfmodel: interrupted", file=sys.stderr)
@@ -163,14 +156,14 @@ def _system_refusal(error: OSError) -> PerfModelError:
     problem = error.strerror or str(error)
     if error.filename is not None:
         path = str(error.filename)
-        return output_error(path, error) if error.errno in FULL else FileAccessError(path, problem)
+        return output_error(path, error) if error.errno in FULL else errors.FileAccessError(path, problem)
     if error.errno == EPIPE:
         raise error
     try:
         Path.cwd()
     except OSError:
-        return NoFolderError()
-    return ResourceError(problem)
+        return errors.NoFolderError()
+    return errors.ResourceError(problem)
 
 
 def _refuse(error: PerfModelError) -> NoReturn:
@@ -270,35 +263,31 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with options of its own for the fields of each parameter that is a group of options.
 
     A group is a frozen dataclass whose fields are annotated for typer, such as
-    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value. A parameter with the name of an option
-    of every command, as ``json``, is no option of its own: it gets what the settings say.
+    :class:`perfmodel.cli.options.KernelOptions`; the command gets its value.
     """
     known = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}
-    shared = [name for name in known if name in SHARED]
     flat: list[inspect.Parameter] = []
     for name, parameter in known.items():
-        if name in shared:
-            continue
-        if name in groups:
-            hints = get_type_hints(groups[name], include_extras=True)
-            flat += [
-                parameter.replace(
-                    name=field.name, kind=parameter.KEYWORD_ONLY, annotation=hints[field.name],
-                    default=parameter.empty if field.default is MISSING else field.default,
-                )
-                for field in fields(groups[name])
-            ]  # fmt: skip
-        else:
+        if name not in groups:
             flat.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+            continue
+        hints = get_type_hints(groups[name], include_extras=True)
+        flat += [
+            parameter.replace(
+                name=field.name, kind=parameter.KEYWORD_ONLY, annotation=hints[field.name],
+                default=parameter.empty if field.default is MISSING else field.default,
+            )
+            for field in fields(groups[name])
+        ]  # fmt: skip
 
     @wraps(command)
-    def called(**options: Any) -> None:
+    def called(**given: Any) -> None:
         values = {
-            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
-        command(**options, **values, **{name: getattr(settings(), name) for name in shared})
+        command(**given, **values)
 
     vars(called).update(__signature__=inspect.Signature(flat))
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}

@@ -9,29 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfmodel.cli.options import Csv, KernelOptions, ModelOptions, SizeLists, Tolerance, count_units, size_points
-from perfmodel.cli.output import interval_document, print_document, print_text, sizes_text
-from perfmodel.cli.settings import table_width
+from perfmodel import display, errors
+from perfmodel.cli import options, output
+from perfmodel.cli.output import sizes_text
 from perfmodel.cli.streams import begin_result, supervised_store
-from perfmodel.display import interval_text
-from perfmodel.errors import (
-    AssumptionError,
-    NoWeightsError,
-    OptionError,
-    ParameterError,
-    PerfModelError,
-    TrialError,
-    UnmeasuredFeatureError,
-)
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.measuring import Campaign
-    from perfmodel.opencl import Device
     from perfmodel.predicting.model import FittedModel
-    from perfmodel.predicting.ranking import RankedVariant, Ranking
+    from perfmodel.predicting.ranking import Ranking
     from perfmodel.tuning.agreement import Agreement
     from perfmodel.tuning.timing import TimedPoint, TimedVariant
     from perfmodel.tuning.trials import Trials
@@ -53,84 +41,73 @@ Visits = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What a command found, to be printed."""
+    """What came of timing, to be printed."""
 
     kernel: Path
-    device: Device
+    trials: Trials
     model: FittedModel | None
-    campaign: Campaign
     points: tuple[TimedPoint, ...]
     withheld: Mapping[str, str]
     outputs: tuple[Agreement, ...]
-    spent: Mapping[str, tuple[float, float]]
     keep: Path | None
-    problem: str
+    problem: str  # why there is no model
 
 
-def command(
+def time_command(
     context: typer.Context,
-    asked: KernelOptions,
-    by: ModelOptions,
-    size: SizeLists = None,
+    asked: options.KernelOptions,
+    by: options.ModelOptions,
+    size: options.SizeLists = None,
     visits: Visits = None,
-    tolerance: Tolerance = None,
+    tolerance: options.Tolerance = None,
     keep: Keep = None,
-    csv: Csv = False,
-    json: bool = False,
+    csv: options.Csv = False,
 ) -> None:
     """Run a kernel's variants and print measured beside predicted times; compare their outputs.
 
     Takes a few seconds and, for each variant and size, 30 runs; it says beforehand how long that is.
     """
-    if csv and json:
-        raise OptionError("--json and --csv both write to standard output", "give one of them")
-    points, known = size_points(size), asked.statistics
+    output.no_csv_beside_json(csv)
+    points, known = options.size_points(size), asked.statistics
     store = supervised_store(context, keep)
-    from perfmodel.cli.settings import CommandBar
     from perfmodel.measuring import pin_threads
     from perfmodel.opencl import find
     from perfmodel.tuning.trials import TRIALS, Trials
 
     pin_threads()
     loaded = asked.load()
-    model, problem = _model(by, told=not json)
-    found = find(by.device or (_place_of(model) if model else None))
-    subgroup_size = model.fitted.subgroup_size if model else int(found.facts.value("subgroup_size"))
+    model, problem = _model(by)
+    device = find(by.device or (_place_of(model) if model else None))
+    subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     counted = _counted(loaded.variants, subgroup_size, known, points)
-    swept, withheld = _predictions(counted, model, points) if model else ((), {})
+    predicted, withheld = _predictions(counted, model, points) if model else ((), {})
     campaign = TRIALS if visits is None else replace(TRIALS, visits=visits, most_visits=max(visits, 2 * visits - 1))
-    bar = CommandBar()
-    options: dict[str, Any] = {
-        "kernel": asked.kernel.stem, "statistics": known, "progress": bar, "tolerance": tolerance, "keep": store,
-        "reference": loaded.reference,
-    }  # fmt: skip
-    with Trials(found, loaded.variants, points[0], campaign, loaded.arguments, **options) as trials:
-        timed = _timed(trials, points, swept, bar)
-        spent = {name: trials.spent(name) for name in trials.variants}
+    bar = output.CommandBar()
+    with Trials(
+        device, loaded.variants, points[0], campaign, loaded.arguments, kernel=asked.kernel.stem, statistics=known,
+        progress=bar, tolerance=tolerance, keep=store, reference=loaded.reference,
+    ) as trials:  # fmt: skip
+        timed = _timed(trials, points, predicted, bar)
         outputs = tuple(trials.agreement(point) for point in points)
-    outcome = _Outcome(
-        asked.kernel, found, model, campaign, timed, withheld, outputs,
-        {name: (one.building_s, one.running_s) for name, one in spent.items()}, keep, problem,
-    )  # fmt: skip
+    outcome = _Outcome(asked.kernel, trials, model, timed, withheld, outputs, keep, problem)
     begin_result()
     ran = any(point.ran for point in timed)
-    if json:
-        print_document(_document(outcome))
+    if output.settings().json:
+        output.print_document(_document(outcome))
     elif csv:
-
         print(timed_csv(timed), end="")
     elif ran or len(loaded.variants) > 1:
-        print_text("\n".join(_lines(outcome)))
+        output.print_text("\n".join(_lines(outcome)))
     if not ran:
         first = timed[0].variants[0]
-        raise TrialError(first.name, first.row.status, first.row.message)
+        raise errors.TrialError(first.name, first.row.status, first.row.message)
 
 
-def _model(by: ModelOptions, told: bool) -> tuple[FittedModel | None, str]:
+def _model(by: options.ModelOptions) -> tuple[FittedModel | None, str]:
     """Return the model, or why there is none: without weights of the device the command only measures."""
     try:
-        return by.load(told), ""
-    except NoWeightsError as error:
+        return by.load(), ""
+    except errors.NoWeightsError as error:
         if by.family is not None:
             raise
         return None, str(error)
@@ -146,11 +123,9 @@ def _place_of(model: FittedModel) -> str | None:
 
 
 def _counted(
-    units: Mapping[str, TranslationUnit],
-    subgroup_size: int,
-    known: Mapping[str, float],
+    units: Mapping[str, TranslationUnit], subgroup_size: int, known: Mapping[str, float],
     points: tuple[Mapping[str, int], ...],
-) -> dict[str, KernelCounts]:
+) -> dict[str, KernelCounts]:  # fmt: skip
     """Return the counts of the variants that can be counted; the records of the others say why they cannot.
 
     Raises
@@ -162,68 +137,65 @@ def _counted(
     PerfModelError
         If no variant can be counted.
     """
-    found: dict[str, KernelCounts] = {}
-    problems: list[PerfModelError] = []
-    broken: list[AssumptionError] = []
+    counted: dict[str, KernelCounts] = {}
+    problems: list[errors.PerfModelError] = []
+    broken: list[errors.AssumptionError] = []
     for name, unit in units.items():
         try:
-            found[name] = count_units({name: unit}, subgroup_size, statistics=known)[name]
-        except PerfModelError as error:
+            counted |= options.count_units({name: unit}, subgroup_size, statistics=known)
+        except errors.PerfModelError as error:
             problems.append(error)
-    if not found:
+    if not counted:
         raise problems[0]
-    for counts in found.values():
+    for counts in counted.values():
         for point in points:
             for name in point:
                 if name not in counts.parameters:
-                    raise ParameterError(name, "is unknown", counts.parameters)
+                    raise errors.ParameterError(name, "is unknown", counts.parameters)
             try:
                 counts.work_groups()(**point)
-            except AssumptionError as error:
+            except errors.AssumptionError as error:
                 broken.append(error)
-    if len(broken) == len(found) * len(points):
+    if len(broken) == len(counted) * len(points):
         raise broken[0]
-    return found
+    return counted
 
 
 def _predictions(
-    counted: Mapping[str, KernelCounts],
-    model: FittedModel,
-    points: tuple[Mapping[str, int], ...],
+    counted: Mapping[str, KernelCounts], model: FittedModel, points: tuple[Mapping[str, int], ...]
 ) -> tuple[tuple[Ranking, ...], dict[str, str]]:
     """Predict the variants that can be at all points; return why the others cannot be."""
     from perfmodel.predicting.predictions import Predicting, together
     from perfmodel.predicting.ranking import rankings
 
-    found = Predicting(model, LEVEL, spared=UnmeasuredFeatureError).predicted(counted, together(points))
-    return rankings(found), {name: str(error) for name, error in found.errors.items()}
+    predictions = Predicting(model, LEVEL, spared=errors.UnmeasuredFeatureError).predicted(counted, together(points))
+    return rankings(predictions), {name: str(error) for name, error in predictions.errors.items()}
 
 
 def _timed(
-    trials: Trials, points: tuple[Mapping[str, int], ...], swept: tuple[Ranking, ...], bar: Any
+    trials: Trials, points: tuple[Mapping[str, int], ...], predicted: tuple[Ranking, ...], bar: output.CommandBar
 ) -> tuple[TimedPoint, ...]:
     """Say how long it takes, time the variants, and set the records beside the predictions."""
     from perfmodel.tuning.timing import expected_s, place_of, time_variants, timed_point
 
     known = {
-        place_of(one.name, point.sizes): max(one.seconds, 0.0)
-        for point in swept for one in point if point.sizes
+        place_of(variant.name, ranking.sizes): max(variant.seconds, 0.0)
+        for ranking in predicted for variant in ranking if ranking.sizes
     }  # fmt: skip
     every = [place_of(name, point) for point in points for name in trials.variants]
     visits, runs = trials.campaign.visits, trials.campaign.runs
-    some = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
-    told = f"timing {some} on {trials.device.name}: {_several(visits, 'visit')} of up to {runs} runs"
+    what = f"{_several(len(trials.variants), 'variant')} at {_several(len(points), 'size')}"
+    told = f"timing {what} on {trials.device.name}: {_several(visits, 'visit')} of up to {runs} runs"
     if all(place in known for place in every):
-        told += (
-            f", about {max(expected_s([known[place] for place in every], trials.campaign), 1):.0f} s by the predictions"
-        )
+        seconds = max(expected_s([known[place] for place in every], trials.campaign), 1)
+        told += f", about {seconds:.0f} s by the predictions"
     bar.tell(f"{told}, and building")
     time_variants(trials, points, bar, known)
-    ranked = {place_of("", point.sizes): point for point in swept}
+    rankings = {place_of("", ranking.sizes): ranking for ranking in predicted}
     return tuple(
         timed_point(
             point, {name: row for name in trials.variants if (row := trials.judged(name, point))},
-            ranked.get(place_of("", point), ()),
+            rankings.get(place_of("", point), ()),
         )
         for point in points
     )  # fmt: skip
@@ -233,60 +205,53 @@ def _several(count: int, name: str) -> str:
     return f"{count} {name}{'s' * (count > 1)}"
 
 
-def _lines(found: _Outcome) -> list[str]:
-
-    by = f", predicted by {found.model.family.name} at {LEVEL:.0%}" if found.model else ""
-    points = found.points
+def _lines(outcome: _Outcome) -> list[str]:
+    points, model, device = outcome.points, outcome.model, outcome.trials.device
+    by = f", predicted by {model.family.name} at {LEVEL:.0%}" if model else ""
     at = f", {sizes_text(points[0].sizes)}" if len(points) == 1 and points[0].sizes else ""
-    lines = [f"{found.kernel.stem} on {found.device.name}{at}{by}", timed_table(points, table_width())]
+    lines = [f"{outcome.kernel.stem} on {device.name}{at}{by}", timed_table(points, output.table_width())]
     lines += order_lines(points)
-    alone = len(points) == 1 and len(points[0].variants) == 1
-    for point in points if alone else ():
-        for one in point.variants:
-            if one.predicted is not None:
-                at = f" at {sizes_text(point.sizes)}" * (len(points) > 1)
-                lines += [f"terms of {one.name}{at}:", terms_text(one.predicted)]
-    lines += [f"note: {note}" for note in note_lines(points)]
-    lines += [f"note: {text}" for text in output_lines(points, found.outputs)]
-    lines += [f"note: {name}: {error}" for name, error in found.withheld.items()]
-    if found.model is None:
-        lines.append(f"note: no predictions: {found.problem}")
-    elif found.model.device != found.device.name:
-        lines.append(f"note: the predictions are of another device, '{found.model.device}'")
-    if found.keep is not None:
-        lines.append(f"records: {found.keep}")
-    return lines
+    if len(points) == 1 and len(points[0].variants) == 1:
+        (variant,) = points[0].variants
+        if variant.predicted is not None:
+            terms = output.terms_text(variant.predicted) or "  no term has a share"
+            lines += [f"terms of {variant.name}:", terms]
+    notes = [*note_lines(points), *output_lines(points, outcome.outputs)]
+    notes += [f"{name}: {problem}" for name, problem in outcome.withheld.items()]
+    if model is None:
+        notes.append(f"no predictions: {outcome.problem}")
+    elif model.device != device.name:
+        notes.append(f"the predictions are of another device, '{model.device}'")
+    return [*lines, *(f"note: {note}" for note in notes), *([f"records: {outcome.keep}"] if outcome.keep else [])]
 
 
-def _document(found: _Outcome) -> dict[str, Any]:
-
-    campaign = found.campaign
+def _document(outcome: _Outcome) -> dict[str, Any]:
+    trials, model = outcome.trials, outcome.model
+    uncompared = {name: problem for each in outcome.outputs for name, problem in each.uncompared.items()}
+    spent = {name: trials.spent(name) for name in trials.variants}
     return {
         "schema": SCHEMA,
-        "kernel": str(found.kernel),
-        "device": found.device.name,
-        "platform": found.device.platform,
-        "family": found.model.family.name if found.model else None,
-        "weights": str(found.model.path) if found.model and found.model.path else None,
-        "predicted_device": found.model.device if found.model else None,
+        "kernel": str(outcome.kernel),
+        "device": trials.device.name,
+        "platform": trials.device.platform,
+        "family": model.family.name if model else None,
+        "weights": str(model.path) if model and model.path else None,
+        "predicted_device": model.device if model else None,
         "level": LEVEL,
-        "visits": campaign.visits,
-        "runs": campaign.runs,
-        "dropped": campaign.dropped,
+        "visits": trials.campaign.visits,
+        "runs": trials.campaign.runs,
+        "dropped": trials.campaign.dropped,
         "points": [
             {**point_document(point), "outputs": outputs.to_json()}
-            for point, outputs in zip(found.points, found.outputs, strict=True)
+            for point, outputs in zip(outcome.points, outcome.outputs, strict=True)
         ],
-        "withheld": [{"variant": name, "problem": error} for name, error in found.withheld.items()],
-        "uncompared": [
-            {"variant": name, "problem": why}
-            for name, why in {name: why for one in found.outputs for name, why in one.uncompared.items()}.items()
-        ],
+        "withheld": [{"variant": name, "problem": problem} for name, problem in outcome.withheld.items()],
+        "uncompared": [{"variant": name, "problem": problem} for name, problem in uncompared.items()],
         "spent": [
-            {"variant": name, "building_s": building, "running_s": running}
-            for name, (building, running) in found.spent.items()
+            {"variant": name, "building_s": cost.building_s, "running_s": cost.running_s}
+            for name, cost in spent.items()
         ],
-        "keep": None if found.keep is None else str(found.keep),
+        "keep": None if outcome.keep is None else str(outcome.keep),
     }
 
 
@@ -310,22 +275,21 @@ def timed_table(points: Sequence[TimedPoint], width: int | None = None) -> str:
 
     Of one size the heading above says which it is.
     """
-    from perfmodel.display import fitted_text, seconds_text
-
     names = tuple(points[0].sizes) if len(points) > 1 else ()
-    known = any(one.predicted for point in points for one in point.variants)
+    known = any(variant.predicted for point in points for variant in point.variants)
     rows = [(*names, "variant", "measured", *("predicted", "interval", "factor", "inside") * known)]
     for point in points:
-        for one in point.variants:
-            cells = [*(str(point.sizes[name]) for name in names), one.name]
-            cells.append(one.row.status if one.seconds is None else seconds_text(one.seconds))
+        for variant in point.variants:
+            prediction = variant.predicted
+            cells = [*(str(point.sizes[name]) for name in names), variant.name]
+            cells.append(variant.row.status if variant.seconds is None else display.seconds_text(variant.seconds))
             if known:
-                cells.append(seconds_text(one.predicted.seconds) if one.predicted else NONE)
-                cells.append(interval_text(one.predicted.interval) if one.predicted else NONE)
-                cells.append(NONE if one.factor is None else f"{one.factor:.3g}")
-                cells.append({None: NONE, True: "yes", False: "no"}[one.inside])
+                cells.append(display.seconds_text(prediction.seconds) if prediction else NONE)
+                cells.append(display.interval_text(prediction.interval) if prediction else NONE)
+                cells.append(NONE if variant.factor is None else f"{variant.factor:.3g}")
+                cells.append({None: NONE, True: "yes", False: "no"}[variant.inside])
             rows.append(tuple(cells))
-    return fitted_text(rows, len(names) + 1, DROPPED, width)
+    return display.fitted_text(rows, len(names) + 1, DROPPED, width)
 
 
 def order_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
@@ -335,7 +299,7 @@ def order_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
             continue
         at = f"{sizes_text(point.sizes)}: " * (len(points) > 1)
         if len(points) == 1:
-            yield f"order measured:  {', '.join(one.name for one in point.ran)}"
+            yield f"order measured:  {', '.join(variant.name for variant in point.ran)}"
         if len(point.tied) > 1:
             yield f"{at}measured within 5 % of the fastest: {', '.join(point.tied)}"
         if point.regret is None:
@@ -344,77 +308,73 @@ def order_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
             yield f"order predicted: {', '.join(point.order_predicted)}"
         right, pairs = point.pairs
         which = "is the fastest" if point.regret == 0 else f"takes {point.regret:.1%} longer than {point.ran[0].name}"
-        yield f"{at}predicted first: {point.chosen}, which {which}" + f"; {right} of {pairs} pairs in order" * (
-            pairs > 0
-        )
+        ordered = f"; {right} of {pairs} pairs in order" * (pairs > 0)
+        yield f"{at}predicted first: {point.chosen}, which {which}{ordered}"
 
 
 def note_lines(points: Sequence[TimedPoint]) -> Iterator[str]:
     """Say what failed, which times are suspicious, and what the predictions warn of; each once."""
-    told: dict[tuple[str, str], list[str]] = {}
+    places: dict[tuple[str, str], list[str]] = {}
     for point in points:
-        for one in point.variants:
-            notes = [f"{one.row.status}: {one.row.message}"] * (one.seconds is None)
-            notes += [f"flag '{flag}': {FLAGS.get(flag, flag)}" for flag in one.row.flags]
-            notes += one.predicted.warnings if one.predicted else ()
-            if one.predicted and one.predicted.unmeasured:
-                notes.append(f"counted as free, never measured: {', '.join(one.predicted.unmeasured)}")
+        for variant in point.variants:
+            notes = [f"{variant.row.status}: {variant.row.message}"] * (variant.seconds is None)
+            notes += [f"flag '{flag}': {FLAGS.get(flag, flag)}" for flag in variant.row.flags]
+            notes += variant.predicted.warnings if variant.predicted else ()
+            if variant.predicted and variant.predicted.unmeasured:
+                notes.append(f"counted as free, never measured: {', '.join(variant.predicted.unmeasured)}")
             for note in notes:
-                told.setdefault((one.name, note), []).append(sizes_text(point.sizes))
-    for (name, note), where in told.items():
-        some = len(points) > 1 and len(where) < len(points)
-        yield f"{name}" + f" ({'; '.join(where)})" * some + f": {note}"
+                places.setdefault((variant.name, note), []).append(sizes_text(point.sizes))
+    yield from (f"{name}{_where(at, points)}: {note}" for (name, note), at in places.items())
 
 
 def output_lines(points: Sequence[TimedPoint], outputs: Sequence[Agreement]) -> Iterator[str]:
     """Say what was compared and came out where variants are several; what is wrong, :func:`note_lines` says."""
-    told: dict[str, list[str]] = {}
-    for point, found in zip(points, outputs, strict=True):
-        wrong = {f"{name}: {found.difference(name)}" for name in found.wrong}
-        for text in found.sentences if len(point.variants) > 1 or found.reference or found.uncompared else ():
+    places: dict[str, list[str]] = {}
+    for point, agreement in zip(points, outputs, strict=True):
+        wrong = {f"{name}: {agreement.difference(name)}" for name in agreement.wrong}
+        several = len(point.variants) > 1 or agreement.reference or agreement.uncompared
+        for text in agreement.sentences if several else ():
             if text not in wrong:
-                told.setdefault(text, []).append(sizes_text(point.sizes))
-    for text, where in told.items():
-        yield text + f" ({'; '.join(where)})" * (len(points) > 1 and len(where) < len(points))
+                places.setdefault(text, []).append(sizes_text(point.sizes))
+    yield from (text + _where(at, points) for text, at in places.items())
 
 
-def terms_text(one: RankedVariant) -> str:
-    """Return the time of each term of a prediction and its share, the largest first."""
-    from perfmodel.display import fitted_text, percent, seconds_text
-
-    parts = sorted(((term, part) for term, part in one.terms.items() if part), key=lambda pair: -abs(pair[1]))
-    share = {term: part / one.seconds if one.seconds > 0 else None for term, part in parts}
-    rows = [(f"  {term}", seconds_text(part), percent(share[term])) for term, part in parts]
-    return fitted_text(rows, width=table_width()) if rows else "  no term has a share"
+def _where(at: Sequence[str], points: Sequence[TimedPoint]) -> str:
+    """Return the sizes that a note is about, in parentheses; nothing where it is about all of them."""
+    return f" ({'; '.join(at)})" if len(points) > 1 and len(at) < len(points) else ""
 
 
 def timed_csv(points: Sequence[TimedPoint]) -> str:
     """Return a row for each size and variant with all that is known, and the seconds of each term."""
-    from perfmodel.display import csv_text
-
-    every = [one for point in points for one in point.variants]
-    terms = dict.fromkeys(term for one in every if one.predicted for term in one.predicted.terms)
-    names = tuple(points[0].sizes)
+    predictions = [variant.predicted for point in points for variant in point.variants if variant.predicted]
+    terms = dict.fromkeys(term for prediction in predictions for term in prediction.terms)
     records = []
     for point in points:
-        for one in point.variants:
-            found = _record(one)
-            low, high = (one.predicted and one.predicted.interval) or (None, None)
-            found.update(flags=" ".join(one.row.flags), low_s=low, high_s=high)
-            found["predicted_s"] = one.predicted.seconds if one.predicted else None
-            parts = one.predicted.terms if one.predicted else {}
-            own = {name: found[name] for name in COLUMNS}
-            records.append({**point.sizes, **own, **{f"term.{term}": parts.get(term) for term in terms}})
-    return csv_text((*names, *COLUMNS, *(f"term.{term}" for term in terms)), records)
+        for variant in point.variants:
+            record, prediction = _record(variant), variant.predicted
+            low, high = (prediction and prediction.interval) or (None, None)
+            record.update(flags=" ".join(variant.row.flags), low_s=low, high_s=high)
+            record["predicted_s"] = prediction.seconds if prediction else None
+            parts = prediction.terms if prediction else {}
+            records.append({**point.sizes, **record, **{f"term.{term}": parts.get(term) for term in terms}})
+    return display.csv_text((*points[0].sizes, *COLUMNS, *(f"term.{term}" for term in terms)), records)
 
 
 def point_document(point: TimedPoint) -> dict[str, Any]:
     """Return the variants at one point for JSON."""
     right, pairs = point.pairs
+    variants = []
+    for variant in point.variants:
+        prediction = variant.predicted
+        variants.append({**_record(variant), "predicted": prediction and {
+            "seconds": prediction.seconds, "interval": output.interval_document(prediction.interval),
+            "terms": dict(prediction.terms), "warnings": list(prediction.warnings),
+            "unmeasured": list(prediction.unmeasured),
+        }})  # fmt: skip
     return {
         "sizes": dict(point.sizes),
-        "variants": [{**_record(one), "predicted": _prediction(one.predicted)} for one in point.variants],
-        "order_measured": [one.name for one in point.ran],
+        "variants": variants,
+        "order_measured": [variant.name for variant in point.ran],
         "order_predicted": list(point.order_predicted),
         "tied": list(point.tied) if point.ran else [],
         "chosen": point.chosen,
@@ -424,19 +384,10 @@ def point_document(point: TimedPoint) -> dict[str, Any]:
     }
 
 
-def _record(one: TimedVariant) -> dict[str, Any]:
-    ok = one.seconds is not None
+def _record(variant: TimedVariant) -> dict[str, Any]:
+    row, ok = variant.row, variant.seconds is not None
     return {
-        "variant": one.name, "status": one.row.status, "message": one.row.message, "seconds": one.seconds,
-        "median_s": one.row.median if ok else None, "visits": len(one.row.every_visit) if ok else 0,
-        "runs": len(one.row.samples_s), "flags": list(one.row.flags), "factor": one.factor, "inside": one.inside,
-    }  # fmt: skip
-
-
-def _prediction(one: RankedVariant | None) -> dict[str, Any] | None:
-    if one is None:
-        return None
-    return {
-        "seconds": one.seconds, "interval": interval_document(one.interval), "terms": dict(one.terms),
-        "warnings": list(one.warnings), "unmeasured": list(one.unmeasured),
+        "variant": variant.name, "status": row.status, "message": row.message, "seconds": variant.seconds,
+        "median_s": row.median if ok else None, "visits": len(row.every_visit) if ok else 0,
+        "runs": len(row.samples_s), "flags": list(row.flags), "factor": variant.factor, "inside": variant.inside,
     }  # fmt: skip

@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from perfmodel.cli import output
 from perfmodel.cli.options import DeviceName
-from perfmodel.cli.output import print_document
 from perfmodel.errors import AmbiguousDeviceError, OptionError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _SETTINGS = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 
 def worker_command(
     address: Address, device: DeviceName = None, listen: Listen = None, tls_ca_file: Authority = None,
-    tls_cert: Certificate = None, tls_key: Key = None, json: bool = False,
+    tls_cert: Certificate = None, tls_key: Key = None,
 ) -> None:  # fmt: skip
     """Offer a device to 'perfmodel calibrate --scheduler ADDRESS': become a Dask worker that has it.
 
@@ -54,7 +54,7 @@ def worker_command(
     """
     from perfmodel.cluster import connected, reached_from, secured
     from perfmodel.measuring import pin_threads
-    from perfmodel.measuring.remote.devices import OWN_DEVICE
+    from perfmodel.measuring.remote.bench import OWN_DEVICE
     from perfmodel.opencl import find
 
     files = {"--tls-ca-file": tls_ca_file, "--tls-cert": tls_cert, "--tls-key": tls_key}
@@ -69,8 +69,8 @@ def worker_command(
     target = find(device)
     arguments = worker_arguments(address, target.slug, host, files)
     command = [sys.executable, "-m", "distributed.cli.dask_worker", *arguments]
-    if json:
-        print_document({
+    if output.settings().json:
+        output.print_document({
             "schema": SCHEMA, "device": target.name, "platform": target.platform, "slug": target.slug,
             "index": target.index, "listen": host, "encrypted": protocol == "tls", "command": command,
         })  # fmt: skip
@@ -83,16 +83,7 @@ def worker_command(
 
 
 def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Path | None]) -> list[str]:
-    """Return the arguments of ``dask worker`` for a device.
-
-    Parameters
-    ----------
-    address, slug : str
-        The scheduler's address, and the device.
-    host : str
-        IP address to listen on.
-    files : mapping
-        The files for TLS, by their options.
+    """Return the arguments of ``dask worker`` for a device: `host` is to be listened on, `files` are those for TLS.
 
     Examples
     --------
@@ -102,7 +93,7 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
     >>> " ".join(arguments[5:])
     '--nworkers 1 --nthreads 1 --memory-limit 0 --no-dashboard --resources perfmodel:nvidia-h200=1'
     """
-    from perfmodel.measuring.remote.devices import resource
+    from perfmodel.measuring.remote.bench import resource
 
     # Without a limit of memory: Dask would end a worker whose buffers fill most of it, and condemn a configuration.
     return [
@@ -114,17 +105,11 @@ def worker_arguments(address: str, slug: str, host: str, files: Mapping[str, Pat
 
 
 def _check(address: str, listen: str | None, files: Mapping[str, Path | None]) -> None:
-    """Refuse options that cannot be meant.
-
-    Raises
-    ------
-    OptionError
-        Files for TLS with an address without it, or an address to listen on that is none of this machine.
-    """
+    """Refuse files for TLS with an address without it, and an address to listen on that is none of this machine."""
     given = [option for option, file in files.items() if file is not None]
     if given and not address.startswith("tls://"):
-        told = f"{' and '.join(given)} {'was' if len(given) == 1 else 'were'} given with the address '{address}'"
-        raise OptionError(told, "give the scheduler's address with tls:// before it, as tls://host:8786")
+        problem = f"{' and '.join(given)} {'was' if len(given) == 1 else 'were'} given with the address '{address}'"
+        raise OptionError(problem, "give the scheduler's address with tls:// before it, as tls://host:8786")
     if listen is None:
         return
     import asyncio
@@ -163,22 +148,14 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def target_device(scheduler: str | None, selector: str | None) -> Iterator[Device]:
-    """Give the device that is meant: of this machine, or of a scheduler's workers.
-
-    Raises
-    ------
-    NoDeviceError, UnknownDeviceError, BrokenDeviceError
-        As :func:`perfmodel.opencl.find` does.
-    SchedulerError, NoWorkerError, AmbiguousDeviceError, WorkerVersionError
-        As :func:`perfmodel.measuring.remote.devices.workers_device` does.
-    """
+    """Give the device that is meant: of this machine, or of a scheduler's workers."""
     if scheduler is None:
         from perfmodel.opencl import find
 
         yield find(selector)
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.devices import workers_device
+    from perfmodel.measuring.remote.bench import workers_device
 
     with connected(scheduler) as client:
         yield workers_device(client, selector)
@@ -190,42 +167,29 @@ def run_for_each_device(
     """Run this command once for each device of the workers, and end with the worst status; return if it is for one.
 
     Devices that share a lock, as the drivers of one processor do, have their turns; others run at the same time.
-
-    Parameters
-    ----------
-    context : typer.Context
-        It holds the command that runs this program again.
-    scheduler, selector : str, optional
-        What ``--scheduler`` and ``--device`` give.
-    single : mapping
-        By each option that is for one device only, whether it was given.
-
-    Raises
-    ------
-    OptionError
-        Such an option was given for several devices, or ``--device`` is an index.
+    `single` says of each option that is for one device only whether it was given.
     """
     if scheduler is None:
         return
     if selector is not None:
         if selector.strip().isdecimal():
-            told = f"--device {selector} is an index, and --scheduler was given"
-            raise OptionError(told, "give the device's name: each worker's machine has indices of its own")
+            problem = f"--device {selector} is an index, and --scheduler was given"
+            raise OptionError(problem, "give the device's name: each worker's machine has indices of its own")
         return
     from perfmodel.cluster import connected
-    from perfmodel.measuring.remote.devices import turns
+    from perfmodel.measuring.remote.bench import turns
 
     with connected(scheduler) as client:
-        found = turns(client)
-    slugs = sorted(slug for turn in found for slug in turn)
+        lists = turns(client)
+    slugs = sorted(slug for turn in lists for slug in turn)
     if len(slugs) < 2:
         return
     if option := next((name for name, given in single.items() if given), None):
-        told = f"{option} was given with --scheduler, whose workers have {len(slugs)} devices"
-        raise OptionError(told, f"give --device too, one of {', '.join(slugs)}")
+        problem = f"{option} was given with --scheduler, whose workers have {len(slugs)} devices"
+        raise OptionError(problem, f"give --device too, one of {', '.join(slugs)}")
     if not context.obj:
         raise AmbiguousDeviceError("", tuple(slugs))
-    raise typer.Exit(run_in_turns(context.obj, found))
+    raise typer.Exit(run_in_turns(context.obj, lists))
 
 
 def run_in_turns(command: Sequence[str], turns: Turns) -> int:
@@ -233,11 +197,7 @@ def run_in_turns(command: Sequence[str], turns: Turns) -> int:
 
     What it says on standard error is passed on with the device's name in front, its result as a whole at its end.
     An interrupt is passed on once, and a second one kills; a signal that ends this process ends the commands too.
-
-    Returns
-    -------
-    int
-        The largest status; that of a process which a signal ends, where one did.
+    The largest status is returned; that of a process which a signal ends, where one did.
     """
     children = _Children()
 
@@ -263,20 +223,14 @@ def run_in_turns(command: Sequence[str], turns: Turns) -> int:
         raise KeyboardInterrupt
     if children.signals:
         return 128 + children.signals[0]
-    return max(one.result() for one in statuses)
+    return max(status.result() for status in statuses)
 
 
 class _Children:
-    """The commands that run; none begins after a signal.
-
-    Attributes
-    ----------
-    signals : list of int
-        Those that came, in their order.
-    """
+    """The commands that run; none begins after a signal."""
 
     def __init__(self) -> None:
-        self.signals: list[int] = []
+        self.signals: list[int] = []  # those that came, in their order
         self._running: set[subprocess.Popen[str]] = set()
         self._mutex = threading.RLock()  # a second signal may come while the first one is handled
 
@@ -301,13 +255,13 @@ class _Children:
     def told_of_signals(self) -> Iterator[None]:
         """Pass on signals that come during the block, but for those that this process ignores."""
         mine = threading.current_thread() is threading.main_thread()  # others cannot handle signals
-        handled = [one for one in _ENDING if mine and signal.getsignal(one) is not signal.SIG_IGN]
-        before = {one: signal.signal(one, self._pass_on) for one in handled}
+        handled = [number for number in _ENDING if mine and signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self._pass_on) for number in handled}
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         """Interrupt the commands, which pass that on themselves; end them with all that they began on other signals."""

@@ -135,10 +135,9 @@ class DeviceFacts(Lazy):
         UnknownFactError
             If the device has no fact under this key.
         """
-        found = self._by_key.get(key)
-        if found is None:
+        if key not in self._by_key:
             raise errors.UnknownFactError(key, self.name, tuple(self))
-        return found
+        return self._by_key[key]
 
     def value(self, key: str) -> Any:
         """Look up the value of one fact; raises as :meth:`fact` does."""
@@ -156,21 +155,12 @@ class DeviceFacts(Lazy):
 
     def to_json(self) -> dict[str, Any]:
         """Return a document for JSON, with schema ``perfmodel.device/1``."""
-        return {
-            "schema": SCHEMA,
-            "name": self.name,
-            "platform": self.platform,
-            "driver": self.driver,
-            "slug": self.slug,
-            "facts": {
-                key: {
-                    "value": list(fact.value) if isinstance(fact.value, tuple) else fact.value,
-                    "unit": fact.unit,
-                    "source": fact.source,
-                }
-                for key, fact in self.facts
-            },
-        }
+        rows = {}
+        for key, fact in self.facts:
+            value = list(fact.value) if isinstance(fact.value, tuple) else fact.value
+            rows[key] = {"value": value, "unit": fact.unit, "source": fact.source}
+        head = {"schema": SCHEMA, "name": self.name, "platform": self.platform, "driver": self.driver}
+        return {**head, "slug": self.slug, "facts": rows}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> DeviceFacts:
@@ -193,10 +183,10 @@ class DeviceFacts(Lazy):
 
 
 def _word(document: Mapping[str, Any], part: str) -> str:
-    found = document.get(part)
-    if not isinstance(found, str):
+    word = document.get(part)
+    if not isinstance(word, str):
         raise DocumentError(f"lacks '{part}', or it is no text")
-    return found
+    return word
 
 
 def _words(text: str) -> list[str]:
@@ -212,9 +202,9 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
     ("driver '570.1', here '580.2'",)
     """
     words = [(part, getattr(known, part), getattr(used, part)) for part in ("name", "platform", "driver")]
-    found = [f"{part} '{one}', here '{other}'" for part, one, other in words if one and other and one != other]
+    differ = [f"{part} '{there}', here '{here}'" for part, there, here in words if there and here and there != here]
     both = [(key, known.value(key), used.value(key)) for key in TELLING if key in known and key in used]
-    return (*found, *(f"{key} {one}, here {other}" for key, one, other in both if one != other))
+    return (*differ, *(f"{key} {there}, here {here}" for key, there, here in both if there != here))
 
 
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
@@ -241,12 +231,12 @@ def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     groups, over = (1, 1) if cpu else (GROUPS_OF_A_GPU, ITEMS_OVER_GROUP)
     why = "a core of a CPU runs one work-group at a time" if cpu else "as most GPUs do"
     advice = f"{ASSUMED}: {why}; no query tells it, so write it into facts.yaml where you know better"
-    found = {"max_groups_per_unit": Fact(groups, "", advice)}
+    assumed = {"max_groups_per_unit": Fact(groups, "", advice)}
     if "max_work_group_size" in known:
         largest = int(known["max_work_group_size"].value)  # type: ignore[arg-type]  # checked where it was read
         items = f"{advice} ({over} x CL_DEVICE_MAX_WORK_GROUP_SIZE)"
-        found["max_items_per_unit"] = Fact(over * largest, "work-items", items)
-    return {key: fact for key, fact in found.items() if key not in known}
+        assumed["max_items_per_unit"] = Fact(over * largest, "work-items", items)
+    return {key: fact for key, fact in assumed.items() if key not in known}
 
 
 def with_assumed_facts(facts: DeviceFacts) -> DeviceFacts:
@@ -283,14 +273,13 @@ def published(name: str) -> DeviceFacts:
 def read_facts(path: Path | str) -> Mapping[str, Fact]:
     """Read the facts of a YAML file that a user wrote, by key.
 
-    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family,
-    and may have any unit of :data:`~perfmodel.facts.fact.UNITS`.
+    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family, and may
+    have any unit of :data:`~perfmodel.facts.fact.UNITS`.
 
     Raises
     ------
     FactsFileError
-        If the file cannot be read or is not YAML, or if a fact has no value, unit or source, or not the unit
-        of its key.
+        If the file cannot be read or is not YAML, or if a fact lacks a part or has not the unit of its key.
     """
     name = str(path)
     try:

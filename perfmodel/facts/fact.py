@@ -129,12 +129,7 @@ _PARTS = ("value", "unit", "source")
 
 
 def checked_facts(rows: Mapping[str, Any]) -> dict[str, Fact]:
-    """Return the facts of a document by key.
-
-    Raises
-    ------
-    DocumentError
-        If one has no value, unit or source, not the unit of its key, or a value that cannot be.
+    """Return the facts of a document by key, each with the unit of its key; a DocumentError says what is wrong.
 
     Examples
     --------
@@ -175,5 +170,5 @@ def _value(said: str, key: str, value: Any) -> FactValue:
         raise DocumentError(f"{said}, no finite number from zero up")
     if not number and not words and (key in KEYS or not isinstance(value, str | bool | tuple)):
         raise DocumentError(f"{said}, no number")
-    found: FactValue = value
-    return found
+    checked: FactValue = value
+    return checked

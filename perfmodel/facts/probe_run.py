@@ -13,41 +13,22 @@ Setting: TypeAlias = int | float | str
 
 @dataclass(frozen=True)
 class Point:
-    """Runs of one configuration of a probe.
+    """Runs of one configuration of a probe; one with no work gives the cost of the launch."""
 
-    Parameters
-    ----------
-    at
-        The settings of the configuration, by name: a footprint in bytes, a number of barriers.
-    work
-        Units of work in one run: loads, iterations. A configuration with no work gives the cost of the launch.
-    host_s
-        Times of all runs in order, by the host's clock [s].
-    """
-
-    at: Mapping[str, Setting]
-    work: float
-    host_s: tuple[float, ...]
+    at: Mapping[str, Setting]  # the settings by name: a footprint in bytes, a number of barriers
+    work: float  # units of work in one run: loads, iterations
+    host_s: tuple[float, ...]  # times of all runs in order, by the host's clock [s]
 
 
 @dataclass(frozen=True)
 class ProbeRun:
     """One visit of a probe to a device: a line of ``probes.jsonl``.
 
-    Parameters
-    ----------
-    probe, campaign
-        Names of the probe and of the settings that it ran with.
-    series, visit
-        The visits of one series belong together; a later series replaces an earlier one.
-    dropped
-        How many of the first runs of each configuration do not count.
-    status, message
-        ``failed``, with the reason, where the device could not run it.
+    The visits of one series belong together; a later series replaces an earlier one.
     """
 
     probe: str
-    campaign: str
+    campaign: str  # the settings that it ran with
     series: int
     visit: int
     device: str
@@ -56,10 +37,10 @@ class ProbeRun:
     versions: dict[str, str]
     taken_at: str
     took_s: float
-    dropped: int
+    dropped: int  # how many of the first runs of each configuration do not count
     points: tuple[Point, ...] = ()
     status: Literal["ok", "failed"] = "ok"
-    message: str = ""
+    message: str = ""  # why the device could not run it
     schema: Literal["perfmodel.probe/1"] = field(default=SCHEMA)
 
     def seconds(self) -> dict[tuple[tuple[str, Setting], ...], float]:
@@ -77,9 +58,9 @@ class ProbeRun:
 
 def newest(runs: Iterable[ProbeRun], probe: str) -> tuple[ProbeRun, ...]:
     """Return the visits of a probe's newest series that could be run."""
-    found = [run for run in runs if run.probe == probe and run.status == "ok"]
-    last = max((run.series for run in found), default=0)
-    return tuple(run for run in found if run.series == last)
+    visits = [run for run in runs if run.probe == probe and run.status == "ok"]
+    last = max((run.series for run in visits), default=0)
+    return tuple(run for run in visits if run.series == last)
 
 
 def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tuple[Setting, ...], float]:
@@ -93,15 +74,15 @@ def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tu
     >>> dict(times([run], "bytes"))
     {(64,): 2e-09}
     """
-    found: dict[tuple[Setting, ...], float] = {}
+    lowest: dict[tuple[Setting, ...], float] = {}
     for run in runs:
         for settings, seconds in run.seconds().items():
             at = dict(settings)
             if all(at.get(name) == value for name, value in where.items()) and seconds > 0 and set(names) <= set(at):
                 key = tuple(at[name] for name in names)
-                found[key] = min(seconds, found.get(key, seconds))
-    return dict(sorted(found.items(), key=lambda item: tuple(map(str, item[0])) if _mixed(item[0]) else item[0]))
+                lowest[key] = min(seconds, lowest.get(key, seconds))
 
+    def order(key: tuple[Setting, ...]) -> tuple[Setting, ...]:
+        return tuple(map(str, key)) if any(isinstance(part, str) for part in key) else key
 
-def _mixed(key: tuple[Setting, ...]) -> bool:
-    return any(isinstance(part, str) for part in key)
+    return {key: lowest[key] for key in sorted(lowest, key=order)}

@@ -103,19 +103,11 @@ def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFac
 
 @dataclass(frozen=True)
 class CurveStep:
-    """One step of a curve.
+    """One step of a curve."""
 
-    Parameters
-    ----------
-    last, first
-        The last measured place before the middle of the step, and the first after it.
-    before, after
-        Heights of the plateaus on both sides.
-    """
-
-    last: float
-    first: float
-    before: float
+    last: float  # measured place before the middle of the step
+    first: float  # measured place after it
+    before: float  # height of the plateau on the left
     after: float
 
 
@@ -132,56 +124,55 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     ``memory_load_s`` [s] the plateaus between them. Without any step there is no fact.
     """
     runs = tuple(runs)
-    found: dict[str, Fact] = {}
-    level = capacities(runs)
-    for name, step in zip(LEVELS, level, strict=False):
-        between = f"the time of a load steps up between {bytes_text(step.last)} and {bytes_text(step.first)}"
-        found[f"{name}_bytes"] = Fact(int(step.last), "B", f"measured, pointer chase: {between}")
-        below = f"measured, pointer chase: plateau below {bytes_text(step.last)}"
-        found[f"{name}_load_s"] = Fact(step.before, "s", below)
-    if level:
-        beyond = bytes_text(level[-1].first)
-        found["memory_load_s"] = Fact(level[-1].after, "s", f"measured, pointer chase: plateau above {beyond}")
-        found.update(_line_fact(runs))
-        found.update(_ways(runs, level))
-    return found
+    facts: dict[str, Fact] = {}
+    levels = capacities(runs)
+    for name, step in zip(LEVELS, levels, strict=False):
+        last, first = bytes_text(step.last), bytes_text(step.first)
+        between = f"measured, pointer chase: the time of a load steps up between {last} and {first}"
+        facts[f"{name}_bytes"] = Fact(int(step.last), "B", between)
+        facts[f"{name}_load_s"] = Fact(step.before, "s", f"measured, pointer chase: plateau below {last}")
+    if levels:
+        beyond = bytes_text(levels[-1].first)
+        facts["memory_load_s"] = Fact(levels[-1].after, "s", f"measured, pointer chase: plateau above {beyond}")
+        line = _line_bytes(runs)
+        if line:
+            source = f"measured, pairs of loads: the second is free up to {line // 2} B from the first, not at {line} B"
+            facts["l1_line_bytes"] = Fact(line, "B", source)
+        facts.update(_ways(runs, levels, line or 64))
+    return facts
 
 
-def _line_fact(runs: tuple[ProbeRun, ...]) -> dict[str, Fact]:
-    r"""Return the first-level cache's line from pairs of loads that are some bytes apart.
+def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
+    r"""Return the first-level cache's line [B] from pairs of loads that are some bytes apart; 0 where it is not clear.
 
     The first load of a pair misses; the second hits if it is in the same line. The line is the least distance at
     which a pair takes more than half of the way, :math:`\sqrt{t_{near} t_{far}}`, from the nearest to the farthest one.
     """
     pairs = times(newest(runs, LINE), "apart")
     if len(pairs) < 3:
-        return {}
+        return 0
     apart, seconds = [int(key[0]) for key in pairs], list(pairs.values())
     near, far = seconds[0], max(seconds)
     line = next((a for a, s in zip(apart, seconds, strict=True) if s > sqrt(near * far)), 0)
-    if far < CLEAR * near or not line:
-        return {}
-    source = f"measured, pairs of loads: the second is free up to {line // 2} B from the first, not at {line} B"
-    return {"l1_line_bytes": Fact(line, "B", source)}
+    return line if far >= CLEAR * near else 0
 
 
-def _ways(runs: tuple[ProbeRun, ...], level: tuple[CurveStep, ...]) -> dict[str, Fact]:
+def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) -> dict[str, Fact]:
     """Return the ways of the first two caches, from chases over lines a power of two apart.
 
     Lines that far apart share a set. The ways are the most lines before the time of a load has risen half of the way
     to the next level's, at the stride where these are fewest. They count only if at least two strides agree, and if
     capacity / (ways x line) is a power of two as far as the capacity is known.
     """
-    found: dict[str, Fact] = {}
-    line = next((int(fact.value) for fact in _line_fact(runs).values() if isinstance(fact.value, int)), 64)
-    for name, step in zip(LEVELS[:2], level, strict=False):
+    facts: dict[str, Fact] = {}
+    for name, step in zip(LEVELS[:2], levels, strict=False):
         fewest = _fewest_lines(runs, sqrt(step.before * step.after))
         ways = min(fewest.values(), default=0)
         strides = [stride for stride, lines in fewest.items() if lines == ways]
         if ways and len(strides) > 1 and _power_of_two(step.last / (ways * line), step.first / step.last):
             kept = f"up to {ways} lines at strides from {bytes_text(min(strides))} stay in the cache"
-            found[f"{name}_ways"] = Fact(ways, "", f"measured, lines in one set: {kept}")
-    return found
+            facts[f"{name}_ways"] = Fact(ways, "", f"measured, lines in one set: {kept}")
+    return facts
 
 
 def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
@@ -272,18 +263,18 @@ def monotone(heights: Floats) -> Floats:
 
 def _peaks(slope: Floats) -> list[int]:
     """Return the places of the peaks: high enough, and with a valley of half their height between each two."""
-    found: list[int] = []
+    peaks: list[int] = []
     lowest = 0.0  # of the slope since the last peak
     for at, height in enumerate(slope.tolist()):
         lowest = min(lowest, height)
         if height < STEEP:
             continue
-        if not found or lowest <= min(slope[found[-1]], height) / 2:
-            found.append(at)
+        if not peaks or lowest <= min(slope[peaks[-1]], height) / 2:
+            peaks.append(at)
             lowest = height
-        elif height > slope[found[-1]]:
-            found[-1], lowest = at, height
-    return found
+        elif height > slope[peaks[-1]]:
+            peaks[-1], lowest = at, height
+    return peaks
 
 
 def _middle(slope: Floats, at: int, grid: Floats) -> float:

@@ -20,10 +20,5 @@ __all__ = ["Guide", "Imported", "import_results", "perf_model"]
 
 __getattr__ = loader(
     __name__,
-    {
-        "Guide": "kernel_tuner",
-        "Imported": "importing",
-        "import_results": "importing",
-        "perf_model": "triton",
-    },
+    {"Guide": "kernel_tuner", "Imported": "importing", "import_results": "importing", "perf_model": "triton"},
 )

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import in_words
 from perfmodel.errors import ConfigurationError, EmptySpaceError, HookError, MissingExtraError
-from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, PredictedTimes, in_order, three_axes
+from perfmodel.hooks import predicted_times
+from perfmodel.hooks.predicted_times import BLOCK_SIZES, Build, Configuration, DeviceCode, in_order, three_axes
 from perfmodel.lazy import Lazy
 
 if TYPE_CHECKING:
-    from perfmodel.hooks.predicted_times import DeviceCode
     from perfmodel.predicting.model import FittedModel
 
 
@@ -64,28 +64,27 @@ class Guide(Lazy):
     allow_unmeasured: bool = False
 
     @cached_property
-    def times(self) -> PredictedTimes:
+    def times(self) -> predicted_times.PredictedTimes:
         """The counts and predictions, each made once."""
-        return PredictedTimes(self.build, self.model, self.allow_unmeasured)
+        return predicted_times.PredictedTimes(self.build, self.model, self.allow_unmeasured)
 
     @cached_property
     def ranked(self) -> tuple[tuple[dict[str, Any], float], ...]:
         """Each allowed configuration that fits on the device, with its predicted time [s]; the fastest first."""
         allowed = list(self._allowed())
-        found = [(one, self.times.seconds(one, self.sizes)) for one in allowed]
-        fitting = sorted((pair for pair in found if pair[1] < math.inf), key=lambda pair: pair[1])
+        predicted = [(configuration, self.times.seconds(configuration, self.sizes)) for configuration in allowed]
+        fitting = sorted((pair for pair in predicted if pair[1] < math.inf), key=lambda pair: pair[1])
         if not fitting:
             raise EmptySpaceError(math.prod(map(len, self.space.values())), len(allowed))
-        return tuple((self._with_blocks(one), seconds) for one, seconds in fitting)
+        return tuple((self._with_blocks(configuration), seconds) for configuration, seconds in fitting)
 
     @cached_property
     def tune_params(self) -> dict[str, list[Any]]:
         """The space for Kernel Tuner, with the sizes of the work-group."""
-        names = self._block_names
-        shapes = [[one[name] for one, _ in self.ranked] for name in names]
         added = {
-            name: sorted(set(values)) for name, values in zip(names, shapes, strict=True) if name not in self.space
-        }
+            name: sorted({configuration[name] for configuration, _ in self.ranked})
+            for name in self._block_names if name not in self.space
+        }  # fmt: skip
         return {**{name: list(values) for name, values in self.space.items()}, **added}
 
     def restriction(self, *, within: float | None = None, top: int | None = None) -> Callable[..., bool]:
@@ -115,7 +114,7 @@ class Guide(Lazy):
         if within is not None and best <= 0:
             raise HookError(f"the shortest predicted time is {best:.3g} s", "give top= instead of within=")
         most = math.inf if within is None else within * best
-        kept = frozenset(in_order(one) for one, seconds in self.ranked[:top] if seconds <= most)
+        kept = frozenset(in_order(configuration) for configuration, seconds in self.ranked[:top] if seconds <= most)
         names = tuple(self.tune_params)
 
         def predicted_to_be_fast(*values: Any, **configuration: Any) -> bool:
@@ -142,7 +141,7 @@ class Guide(Lazy):
             from kernel_tuner.strategies.wrapper import OptAlgWrapper
         except ModuleNotFoundError:
             raise MissingExtraError("Kernel Tuner", "kernel-tuner") from None
-        places = {in_order(one): place for place, (one, _) in enumerate(self.ranked)}
+        places = {in_order(configuration): place for place, (configuration, _) in enumerate(self.ranked)}
         return OptAlgWrapper(PredictedFirst(tuple(self.tune_params), places))
 
     def kernel(
@@ -173,18 +172,14 @@ class Guide(Lazy):
         HookError
             If `arguments` has a name that the kernel does not have.
         """
-        from perfmodel.hooks.predicted_times import made_arguments
-
-        first = self._code(self.ranked[0][0])
-        unit = self.times.unit(self._own(self.ranked[0][0]))
-        values = made_arguments(unit, self.sizes, scalars or {})
-        given = dict(arguments or {})
-        if unknown := sorted(set(given) - set(values)):
-            raise HookError(
-                f"arguments name {', '.join(unknown)}, which the kernel does not have",
-                f"name some of: {', '.join(values)}",
-            )
-        values |= given
+        fastest, _ = self.ranked[0]
+        first = self._code(fastest)
+        unit = predicted_times.built(self.build, self._without_blocks(fastest))
+        values = predicted_times.made_arguments(unit, self.sizes, scalars or {})
+        if unknown := sorted(set(arguments or ()) - set(values)):
+            problem = f"arguments name {', '.join(unknown)}, which the kernel does not have"
+            raise HookError(problem, f"name some of: {', '.join(values)}")
+        values |= arguments or {}
 
         def source(configuration: Configuration) -> str:
             code = self._code(configuration)
@@ -210,60 +205,49 @@ class Guide(Lazy):
         return {}
 
     def _code(self, configuration: Configuration) -> DeviceCode:
-        from perfmodel.hooks.predicted_times import device_code
-
-        own = self._own(configuration)
-        key = in_order(own)
+        asked = self._without_blocks(configuration)
+        key = in_order(asked)
         if key not in self._codes:
-            unit, counts = self.times.unit(own), self.times.counts(own)
-            self._codes[key] = device_code(unit, counts, self.sizes, in_words(own))
+            unit, counts = predicted_times.built(self.build, asked), self.times.counts(asked)
+            self._codes[key] = predicted_times.device_code(unit, counts, self.sizes, in_words(asked))
         return self._codes[key]
 
     def _allowed(self) -> Iterator[dict[str, Any]]:
         for values in product(*self.space.values()):
-            one = dict(zip(self.space, values, strict=True))
-            if all(allowed(one) for allowed in self.restrictions):
-                yield one
+            configuration = dict(zip(self.space, values, strict=True))
+            if all(allowed(configuration) for allowed in self.restrictions):
+                yield configuration
 
     @cached_property
     def _block_names(self) -> tuple[str, ...]:
         if self.blocks is not None:
             return tuple(self.blocks)
-        own = tuple(name for name in BLOCK_SIZES if name in self.space)
-        return own or BLOCK_SIZES[: max(len(self.times.counts(one).launch.group_shape) for one in self._allowed()) or 1]
+        names = tuple(name for name in BLOCK_SIZES if name in self.space)
+        shapes = (self.times.counts(configuration).launch.group_shape for configuration in self._allowed())
+        return names or BLOCK_SIZES[: max(map(len, shapes)) or 1]
 
-    def _own(self, configuration: Configuration) -> dict[str, Any]:
+    def _without_blocks(self, configuration: Configuration) -> dict[str, Any]:
         return {name: configuration[name] for name in self.space}
 
     def _with_blocks(self, configuration: dict[str, Any]) -> dict[str, Any]:
         """Return a configuration with the shape of its work-groups, which must be what its parameters say."""
         shape = three_axes(self.times.counts(configuration).launch.group_shape)
         names = self._block_names
-        found = {**configuration, **{n: w for n, w in zip(names, shape, strict=False) if n not in self.space}}
-        said = three_axes(tuple(found.get(name) for name in names))
+        whole = {**configuration, **{n: w for n, w in zip(names, shape, strict=False) if n not in self.space}}
+        said = three_axes(tuple(whole.get(name) for name in names))
         if said != shape:
-            raise ConfigurationError(
-                in_words(configuration),
-                f"launches groups of {'x'.join(map(str, shape))}, and {', '.join(names)} say "
-                f"{'x'.join(map(str, said))}",
-            )
-        return found
+            groups, given = "x".join(map(str, shape)), "x".join(map(str, said))
+            problem = f"launches groups of {groups}, and {', '.join(names)} say {given}"
+            raise ConfigurationError(in_words(configuration), problem)
+        return whole
 
 
 @dataclass(frozen=True)
 class PredictedFirst:
-    """An optimizer for Kernel Tuner's ``OptAlgWrapper``: it goes through the space, predicted fastest first.
+    """An optimizer for Kernel Tuner's ``OptAlgWrapper``: it goes through the space, predicted fastest first."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        The parameters, in the order of the space.
-    places : mapping of str to int
-        The place of each configuration in that order.
-    """
-
-    names: tuple[str, ...]
-    places: Mapping[str, int]
+    names: tuple[str, ...]  # the parameters, in the order of the space
+    places: Mapping[str, int]  # of each configuration in the order of times
 
     @property
     def costfunc_kwargs(self) -> dict[str, bool]:
@@ -271,13 +255,7 @@ class PredictedFirst:
         return {"scaling": False, "snap": False}
 
     def __call__(self, func: Callable[[Any], float], searchspace: Any) -> tuple[tuple[Any, ...], float]:
-        """Time all configurations of the search space in order; Kernel Tuner ends it when its budget is spent.
-
-        Raises
-        ------
-        HookError
-            If the space has a configuration that was not predicted.
-        """
+        """Time all configurations of the search space in order; Kernel Tuner ends it when its budget is spent."""
         best: tuple[tuple[Any, ...], float] = ((), math.inf)
         for values in sorted(searchspace.list, key=self._place):
             cost = func(values)
@@ -287,13 +265,12 @@ class PredictedFirst:
 
     def _place(self, values: tuple[Any, ...]) -> int:
         configuration = dict(zip(self.names, values, strict=True))
-        found = self.places.get(in_order(configuration))
-        if found is None:
-            raise HookError(
-                f"Kernel Tuner's space has the configuration ({in_words(configuration)}), which the guide does not",
-                "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()",
-            )
-        return found
+        place = self.places.get(in_order(configuration))
+        if place is None:
+            shown = in_words(configuration)
+            problem = f"Kernel Tuner's space has the configuration ({shown}), which the guide does not"
+            raise HookError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
+        return place
 
 
 def _signature(code: DeviceCode) -> str:

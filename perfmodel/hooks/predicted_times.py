@@ -26,44 +26,18 @@ BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 
 @dataclass(frozen=True, eq=False)
 class PredictedTimes:
-    """What a model says of a family of kernels, by configuration.
-
-    Parameters
-    ----------
-    build : callable
-        ``build(**configuration)`` gives the transformed :class:`loopy.TranslationUnit`.
-    model : FittedModel
-        Weights of the device that the tuner times on.
-    allow_unmeasured : bool
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-    """
+    """What a model says of a family of kernels, by configuration."""
 
     build: Build
-    model: FittedModel
-    allow_unmeasured: bool = False
+    model: FittedModel  # of the device that the tuner times on
+    allow_unmeasured: bool = False  # as of FittedModel.predict
     _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)
 
-    def unit(self, configuration: Configuration) -> TranslationUnit:
-        """Return the kernel of a configuration.
-
-        Raises
-        ------
-        ConfigurationError
-            If ``build`` raises, or returns something else.
-        """
-        return built(self.build, configuration)
-
     def counts(self, configuration: Configuration) -> KernelCounts:
-        """Return the counts of a configuration, which are made once.
-
-        Raises
-        ------
-        ConfigurationError
-            If the kernel cannot be built or counted.
-        """
+        """Return the counts of a configuration, which are made once; a ConfigurationError says why there are none."""
         key = in_order(configuration)
         if key not in self._counts:
-            unit = self.unit(configuration)
+            unit = built(self.build, configuration)
             try:
                 self._counts[key] = self.model.counted(unit)
             except PerfModelError as error:
@@ -71,31 +45,16 @@ class PredictedTimes:
         return self._counts[key]
 
     def seconds(self, configuration: Configuration, sizes: Mapping[str, int]) -> float:
-        """Return the predicted time [s]; infinite where a work-group is too large for the device.
-
-        Raises
-        ------
-        ConfigurationError
-            As of :meth:`counts`.
-        UnmeasuredFeatureError, ParameterError, ...
-            As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-        """
+        """Return the predicted time [s]; infinite where a work-group is too large for the device."""
         counts = self.counts(configuration)
         try:
-            found = self.model.predict(counts, sizes, allow_unmeasured=self.allow_unmeasured)
+            return float(self.model.predict(counts, sizes, allow_unmeasured=self.allow_unmeasured).seconds)
         except LaunchLimitError:
             return math.inf
-        return float(found.seconds)
 
 
 def built(build: Build, configuration: Configuration) -> TranslationUnit:
-    """Return the kernel of a configuration.
-
-    Raises
-    ------
-    ConfigurationError
-        If ``build`` raises, or returns something else than a translation unit.
-    """
+    """Return the kernel of a configuration; a ConfigurationError says how ``build`` fails."""
     from loopy import TranslationUnit
 
     try:
@@ -130,24 +89,12 @@ def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...], frozenset
 
 @dataclass(frozen=True, eq=False)
 class DeviceCode:
-    """The one device kernel of a translation unit, at given sizes.
+    """The one device kernel of a translation unit, at given sizes."""
 
-    Parameters
-    ----------
-    name : str
-        Of the kernel in `text`.
-    text : str
-        OpenCL C.
-    arguments : tuple of str
-        Their names, in the order of the kernel's parameters.
-    global_size : tuple of int
-        Work-items along each axis.
-    """
-
-    name: str
-    text: str
-    arguments: tuple[str, ...]
-    global_size: tuple[int, ...]
+    name: str  # of the kernel in the text
+    text: str  # OpenCL C
+    arguments: tuple[str, ...]  # names, in the order of the kernel's parameters
+    global_size: tuple[int, ...]  # work-items along each axis
 
 
 def device_code(
@@ -155,10 +102,7 @@ def device_code(
 ) -> DeviceCode:
     """Return the code that Loopy generates, and how it is launched at these sizes.
 
-    Raises
-    ------
-    ConfigurationError
-        If a run of it is not one launch of one device kernel, or needs memory of its own between launches.
+    A ConfigurationError refuses a kernel whose run is not one launch, or which needs memory between launches.
     """
     from loopy.schedule.tools import get_subkernel_arg_info
     from pymbolic import evaluate
@@ -187,13 +131,7 @@ def device_code(
 def made_arguments(
     unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float], seed: int = 0
 ) -> dict[str, Any]:
-    """Return values for all arguments by name: arrays with contents in [0.5, 2), shape (elements,), and scalars.
-
-    Raises
-    ------
-    KernelArgumentError
-        If a scalar has no value, or a value no scalar.
-    """
+    """Return values for all arguments by name: arrays with contents in [0.5, 2), shape (elements,), and scalars."""
     from perfmodel.measuring.subject import array_arguments, host_array, scalar_arguments
 
     kernel = unit.default_entrypoint

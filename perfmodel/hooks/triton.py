@@ -40,14 +40,11 @@ class PerfModel:
         HookError
             If Triton gives no argument of a name that is needed, or a size is no integer.
         ConfigurationError, UnmeasuredFeatureError, ParameterError, ...
-            As of :meth:`perfmodel.hooks.predicted_times.PredictedTimes.seconds`.
+            If the configuration cannot be built, counted or predicted.
         """
-        missing = sorted(self.needs - set(arguments))
-        if missing:
-            raise HookError(
-                f"build() takes {', '.join(missing)}, and Triton gives {_names(arguments)}",
-                "let build() take names of the kernel's arguments and of its configurations",
-            )
+        if missing := sorted(self.needs - set(arguments)):
+            problem = f"build() takes {', '.join(missing)}, and Triton gives {_names(arguments)}"
+            raise HookError(problem, "let build() take names of the kernel's arguments and of its configurations")
         configuration = {name: arguments[name] for name in self.takes if name in arguments}
         return self.times.seconds(configuration, self._sizes(arguments))
 
@@ -55,12 +52,9 @@ class PerfModel:
         if callable(self.sizes):
             given = dict(self.sizes(arguments))
         else:
-            missing = sorted({*self.sizes.values()} - set(arguments))
-            if missing:
-                raise HookError(
-                    f"sizes name {', '.join(missing)}, and Triton gives {_names(arguments)}",
-                    "name arguments of the Triton kernel, or give a function of them",
-                )
+            if missing := sorted({*self.sizes.values()} - set(arguments)):
+                problem = f"sizes name {', '.join(missing)}, and Triton gives {_names(arguments)}"
+                raise HookError(problem, "name arguments of the Triton kernel, or give a function of them")
             given = {name: arguments[argument] for name, argument in self.sizes.items()}
         return {name: _integer(name, value) for name, value in given.items()}
 
@@ -102,13 +96,10 @@ def perf_model(
     HookError
         If `build` takes any name, and `parameters` does not say which.
     """
-    if parameters is not None:
-        takes, needs = tuple(parameters), frozenset(parameters)
-    else:
-        found = parameters_of(build)
-        if found is None:
-            raise HookError("build() takes any name", "give parameters=(...), the names that it is to get")
-        takes, needs = found
+    names = parameters_of(build) if parameters is None else (tuple(parameters), frozenset(parameters))
+    if names is None:
+        raise HookError("build() takes any name", "give parameters=(...), the names that it is to get")
+    takes, needs = names
     return PerfModel(PredictedTimes(build, model, allow_unmeasured), sizes, takes, needs)
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from perfmodel import store as stored
 from perfmodel.documents import require
 from perfmodel.kernels import KernelClass
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered
-from perfmodel.measuring.opening import opened_bench
-from perfmodel.measuring.remote.devices import WorkersDevice, workers_device
+from perfmodel.measuring.lock import locked
+from perfmodel.measuring.remote.bench import WorkersBench, WorkersDevice, workers_device
 from perfmodel.measuring.session import Chooser, Session, measure_chosen, plan_configurations
 from perfmodel.opencl import Device, find
 from perfmodel.progress import Progress, Silent
@@ -29,10 +31,9 @@ def measure(
 ) -> Measurements:
     """Measure what the store does not hold yet.
 
-    Each visit to a configuration gets one record, also if it fails.  A campaign may be stopped at
-    any instant: called again with the same arguments, it goes on and ends with the same set of
-    records, since the chosen sizes are kept beside the store.  While another campaign uses
-    the device, it waits.
+    Each visit to a configuration gets one record, also if it fails. A campaign may be stopped at any instant: called
+    again with the same arguments, it goes on and ends with the same set of records, since the chosen sizes are kept
+    beside the store. While another campaign uses the device, it waits.
 
     Parameters
     ----------
@@ -76,9 +77,9 @@ def measure(
             "one of pm.devices(), or an index, name or platform as text")  # fmt: skip
     require(isinstance(store, (str, Path)), "measure: store", store, "the path of a store")
     kernel_classes = tuple(kernel_classes) if isinstance(kernel_classes, Iterable) else (kernel_classes,)
-    for one in kernel_classes:
-        require(isinstance(one, KernelClass), "measure: kernel_classes", one, "kernel classes")
-    device = _found(device, client)
+    for kernel in kernel_classes:
+        require(isinstance(kernel, KernelClass), "measure: kernel_classes", kernel, "kernel classes")
+    device = _meant(device, client)
     kernels = campaign.chosen(kernel_classes)
     progress, path = progress or Silent(), Path(store)
     facts = device.facts
@@ -96,7 +97,25 @@ def measure(
     return stored.read(path).of_device(device.name, facts.platform).of_kernels(*names)
 
 
-def _found(device: Device | str | None, client: Any) -> Device:
+@contextmanager
+def opened_bench(device: Device, campaign: Campaign, progress: Progress) -> Iterator[Bench]:
+    """Give a bench for a campaign that is alone on the device, or raise DeviceBusyError after `campaign.wait_s`.
+
+    A device of this machine is locked meanwhile; a worker keeps its device locked until the campaign leaves, or its
+    client ends.
+    """
+    if isinstance(device, WorkersDevice):
+        bench = WorkersBench(device, campaign, progress)
+        try:
+            yield bench
+        finally:
+            bench.leave()
+    else:
+        with locked(device.facts, progress, campaign.wait_s):
+            yield Bench(device, campaign)
+
+
+def _meant(device: Device | str | None, client: Any) -> Device:
     """Return the device that is meant: the workers' where there is a client."""
     if client is not None and not isinstance(device, WorkersDevice):
         return workers_device(client, device if device is None or isinstance(device, str) else device.slug)

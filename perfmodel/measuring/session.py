@@ -18,12 +18,11 @@ import numpy.typing as npt
 
 from perfmodel import store
 from perfmodel.kernels import KernelClass, Parameters
+from perfmodel.measuring.bench import Bench, Timekeeper, outcome
 from perfmodel.measuring.campaign import Configuration, Team, teams
-from perfmodel.measuring.record import AnyBench, outcome
 from perfmodel.measuring.size_plan import Plan, PlanError, append_plan, plan_key, plan_path, plan_sizes, read_plans
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.supervised import died, recorded_before, spent_s, under_way
-from perfmodel.measuring.timekeeper import Timekeeper
 from perfmodel.progress import Progress, task
 from perfmodel.store import Key, Measurement
 
@@ -39,27 +38,13 @@ NO_END = FailedError("runtime", "")
 class Session:
     """What one call of :func:`perfmodel.measuring.measure` knows.
 
-    Parameters
-    ----------
-    bench : AnyBench
-        The opened device, and the campaign's settings.
-    path : Path
-        The store.
-    progress : Progress
-        It is informed of each step.
-    timekeeper : Timekeeper
-        Visits one configuration.
-    rows : dict
-        What the store holds: the current record of each configuration, its visits joined, by key; no times that
-        cannot be, so that they are taken again.
-    deaths : dict
-        By key, those records whose configuration ended its process.  Of those without code only the ones of this
-        campaign: what crashed while it was built may have been mended since.
-    began_s : float
-        Start of the campaign on this process's clock, the time of earlier processes included [s].
+    `rows` holds by key what the store holds: the current record of each configuration, its visits joined; no times that
+    cannot be, so that they are taken again. `deaths` holds those records whose configuration ended its process; of
+    those without code only the ones of this campaign: what crashed while it was built may have been mended since.
+    `began_s` is the start on this process's clock, the time of earlier processes included [s].
     """
 
-    bench: AnyBench
+    bench: Bench
     path: Path
     progress: Progress
     timekeeper: Timekeeper
@@ -69,7 +54,7 @@ class Session:
     _ended_s: dict[Key, float] = field(default_factory=dict)
 
     @classmethod
-    def begun(cls, bench: AnyBench, path: Path, progress: Progress) -> Session:
+    def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
         found = store.read(path)
         known = (*(row for row in found.rows if row.kernel_hash), *recorded_before(path))
@@ -102,19 +87,8 @@ class Session:
     def measure(self, order: Sequence[Configuration], only: Collection[Key] | None = None) -> list[Configuration]:
         """Visit each configuration as often as the campaign says, and then again those whose visits disagree.
 
-        Each pass has the same order, so that all others lie between two visits to a configuration.
-
-        Parameters
-        ----------
-        order : sequence of Configuration
-            The whole campaign, in its order.
-        only : collection of Key, optional
-            Leave out all others.
-
-        Returns
-        -------
-        list of Configuration
-            Those for which the budget does not suffice.
+        Each pass has the same `order`, that of the whole campaign, so that all others lie between two visits to a
+        configuration; those that are not in `only` are left out. Returns those for which the budget does not suffice.
         """
         campaign, chosen = self.bench.campaign, [c for c in order if only is None or c.key in only]
         lacking = [(c, self._lacks(c)) for c in chosen]
@@ -179,13 +153,7 @@ Enough: TypeAlias = Callable[[Sequence[Configuration]], bool]
 def plan_configurations(
     session: Session, kernels: Iterable[KernelClass], enough: Enough
 ) -> tuple[list[Configuration], list[Team]]:
-    """Plan configurations until there are enough, those that were measured before included.
-
-    Returns
-    -------
-    (list of Configuration, list of Team)
-        The configurations, and the variants that are left without sizes.
-    """
+    """Plan configurations until there are enough; return them, and the variants that are left without sizes."""
     waiting = teams(kernels, session.bench.campaign, session.bench.fact("max_work_group_size"))
     plans = read_plans(plan_path(session.path))
     configurations: list[Configuration] = []
@@ -264,19 +232,7 @@ def _record_failure(session: Session, error: PlanError) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A configuration, as the chooser sees it.
-
-    Parameters
-    ----------
-    kernel : str
-        Its class.
-    variant, parameters : mapping
-        What changes its code, and its sizes.
-    counts : KernelCounts
-        Its counts.
-    seconds : float
-        Time of one run when the sizes were chosen [s].
-    """
+    """A configuration for the chooser; `seconds` is the time of one run when the sizes were chosen [s]."""
 
     kernel: str
     variant: Mapping[str, Any]

@@ -43,15 +43,10 @@ class Enqueue:
 
 @dataclass(frozen=True, eq=False)
 class GeneratedCode:
-    """The code that Loopy generates for a translation unit.
+    """The code that Loopy generates for a translation unit with the types of all arguments fixed.
 
     It travels to other processes as it is: what Loopy generates may depend on Python's hash of texts, which differs
     between processes.
-
-    Parameters
-    ----------
-    t_unit : loopy.TranslationUnit
-        With the types of all arguments fixed.
     """
 
     t_unit: TranslationUnit
@@ -191,10 +186,7 @@ def array_arguments(kernel: Any, parameters: Parameters) -> tuple[ArrayArgument,
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, float]) -> dict[str, Any]:
     """Values of the kernel's scalar arguments, each of its own type; 0 for the offsets that Loopy adds to them.
 
-    Raises
-    ------
-    KernelArgumentError
-        An argument has no value, or a value no argument.
+    KernelArgumentError says that an argument has no value, or a value no argument.
     """
     from loopy import ValueArg
 
@@ -232,10 +224,7 @@ def contents(dtype: np.dtype[Any], seed: int) -> Any:
 
 
 def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None = None) -> Any:
-    """Memory of `array` on the host, shape (elements,).
-
-    Its contents are ``draw(generator, shape)``, by default numbers in [0.5, 2).
-    """
+    """Memory of `array` on the host, shape (elements,): ``draw(generator, shape)``, by default numbers in [0.5, 2)."""
     if draw is None:
         return np.resize(contents(array.dtype, seed), array.elements)
     flat = np.zeros(array.elements, array.dtype)
@@ -263,10 +252,7 @@ def _evaluate(expressions: Any, parameters: Parameters) -> tuple[int, ...]:
 
 
 class FailedError(Exception):
-    """A configuration failed with this status.
-
-    It never leaves this package: the campaign turns it into a record.
-    """
+    """A configuration failed with this status; the campaign turns it into a record."""
 
     def __init__(self, status: str, message: str) -> None:
         self.status = status
@@ -285,16 +271,17 @@ def stage(status: str) -> Iterator[None]:
     except FailedError:
         raise
     except Exception as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())
-        raise FailedError(status, message[:500]) from error
+        raise FailedError(status, one_line(error)) from error
+
+
+def one_line(error: BaseException) -> str:
+    """Return in one line what an exception says."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A kernel class in one variant.
-
-    Once its code is generated, it travels to other processes with it, and is not built again there.
-    """
+    """A kernel class in one variant. Its generated code travels with it to other processes."""
 
     kernel: KernelClass
     variant: Variant

@@ -28,16 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Samples:
-    """Times of the runs in order.
+    """Times of the runs in order [s], by the host's clock from before the enqueue until the device is idle.
 
-    Parameters
-    ----------
-    host_s : tuple of float
-        Host clock from before the enqueue until the device is idle [s].
-    device_s : tuple of float
-        The device's own times, from the first start to the last end [s].
-    complete : bool
-        False if runs were left out because those before took too long.
+    Beside them the device's own, from the first start to the last end. They are not `complete` if runs were left out
+    because those before took too long.
     """
 
     host_s: tuple[float, ...]
@@ -62,20 +56,10 @@ def sample(
     queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf"),
     enough: tuple[float, int] = (float("inf"), 0),
 ) -> Samples:  # fmt: skip
-    """Run a kernel `runs` times, each on an idle queue, and note the times.
+    """Run what one call of a kernel enqueues, each time on an idle in-order queue with profiling, and note the times.
 
-    Parameters
-    ----------
-    queue : pyopencl.CommandQueue
-        In order, with profiling.
-    enqueues : tuple of Enqueue
-        What one call of the kernel enqueues.
-    runs : int
-        Number of runs.
-    timeout_s : float
-        No run is begun when those before took longer [s].
-    enough : (float, int)
-        So many runs suffice once they took longer than this [s].
+    No run is begun when those before took longer than `timeout_s` [s]; of `enough`, so many runs suffice once they took
+    longer than a time [s].
     """
     host: list[float] = []
     device: list[float] = []
@@ -119,8 +103,7 @@ def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: floa
     ``clock``
         The device's times and the host's contradict each other.
     ``bound``
-        The minimum is below `least_s`: faster than the device can be, so that the counted
-        work was not done.
+        The minimum is below `least_s`: faster than the device can be, so that the counted work was not done.
     """
     found = {
         "spread": samples.spread(campaign.dropped) > campaign.spread,
@@ -131,10 +114,7 @@ def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: floa
 
 
 def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
-    """Whether a run took the device longer than the host, or the host much longer.
-
-    The latter compares the minima: host > 2 device + 10 launch overheads.
-    """
+    """Whether a run took the device longer than the host, or the host much longer: of minima h > 2 d + 10 overheads."""
     host, device = samples.host_s[dropped:], samples.device_s[dropped:]
     if not device:
         return False
@@ -143,10 +123,9 @@ def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
 
 
 def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFacts) -> float:
-    """Time below which the device cannot do the counted work [s].
+    """Time below which the device cannot do the counted work [s]; 0 where it does not report its units and clock.
 
-    The larger of operations / peak rate and distinct global bytes / rate of the nearest
-    cache, exact counts only; 0 where the device does not report its units and clock.
+    The larger of operations / peak rate and distinct global bytes / rate of the nearest cache, exact counts only.
     """
     if not {"compute_units", "clock_mhz", "device_type"} <= set(facts):
         return 0.0

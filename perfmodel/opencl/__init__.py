@@ -1,8 +1,7 @@
 """Discovery and health of OpenCL devices.
 
-A device that is listed may still not work: its compiler may fail on every kernel, or end the
-process. :func:`check` builds and runs a small kernel in a process of its own, and :func:`find`
-returns only devices that pass.
+A device that is listed may still not work: its compiler may fail on every kernel, or end the process. :func:`check`
+builds and runs a small kernel in a process of its own, and :func:`find` returns only devices that pass.
 """
 
 from __future__ import annotations

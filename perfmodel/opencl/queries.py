@@ -88,17 +88,7 @@ def identity_of(handle: Any) -> DeviceFacts:
 
 
 def facts_of(handle: Any) -> DeviceFacts:
-    """Query a device for every fact that a model may use.
-
-    Parameters
-    ----------
-    handle : pyopencl.Device
-
-    Returns
-    -------
-    DeviceFacts
-        Without the facts that the device does not report.
-    """
+    """Query a ``pyopencl.Device`` for every fact that a model may use; those that it does not report are left out."""
     facts = {
         key: Fact(int(value), unit, _source(attribute))
         for key, unit, attribute in _NUMBERS

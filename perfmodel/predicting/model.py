@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -89,14 +90,17 @@ class Prediction:
             yield self
             return
         shape = np.shape(self.seconds)
-        sizes = {name: np.broadcast_to(value, shape) for name, value in self.sizes.items()}
-        terms = {name: np.broadcast_to(value, shape) for name, value in self.terms.items()}
-        bounds = self.interval and [np.broadcast_to(bound, shape) for bound in self.interval]
-        for place in np.ndindex(shape):
+
+        def rows(columns: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+            """Yield the numbers of each size, of all columns."""
+            lists = [np.broadcast_to(column, shape).ravel().tolist() for column in columns]
+            return zip(*lists, strict=True) if lists else repeat((), self.seconds.size)
+
+        columns = rows([self.seconds]), rows(self.terms.values()), rows(self.interval or ()), rows(self.sizes.values())
+        for (seconds,), terms, bounds, sizes in zip(*columns, strict=True):
             yield Prediction(
-                float(self.seconds[place]), {name: float(value[place]) for name, value in terms.items()},
-                (float(bounds[0][place]), float(bounds[1][place])) if bounds else None, self.unmeasured, self.cautions,
-                self.kernel, {name: value[place].item() for name, value in sizes.items()}, self.level,
+                seconds, dict(zip(self.terms, terms, strict=True)), bounds or None, self.unmeasured, self.cautions,
+                self.kernel, dict(zip(self.sizes, sizes, strict=True)), self.level,
             )  # fmt: skip
 
     # {{{ showing
@@ -118,8 +122,12 @@ class Prediction:
         free = ", ".join(self.unmeasured)
         notes = [*self.warnings, *[f"counted as free, never measured: {free}"] * bool(free)]
         if np.ndim(self.seconds):
-            rows = [_size_row(one) for one in self.at_each_size()]
-            return html_table([(*self.sizes, "seconds", "interval", "largest term"), *rows], self._title, notes, left=0)
+            rows = [(*self.sizes, "seconds", "interval", "largest term")]
+            for point in self.at_each_size():
+                largest = max(point.terms.items(), key=lambda pair: abs(pair[1]), default=("-", 0.0))[0]
+                times = seconds_text(point.seconds), interval_text(point.interval)
+                rows.append((*map(str, point.sizes.values()), *times, largest))
+            return html_table(rows, self._title, notes, left=0)
         if not self.adds_up:
             notes.append("the terms overlap: they do not add up to the time")
         shown = sorted(((name, value) for name, value in self.terms.items() if value), key=lambda pair: -abs(pair[1]))
@@ -141,20 +149,13 @@ class Prediction:
             pandas is not installed.
         """
         columns = [*self.sizes, "seconds", "low_s", "high_s", *(f"term.{name}" for name in self.terms)]
-        return data_frame(map(_record, self.at_each_size()), columns)
+        rows = (
+            (*point.sizes.values(), point.seconds, *(point.interval or (np.nan, np.nan)), *point.terms.values())
+            for point in self.at_each_size()
+        )
+        return data_frame((dict(zip(columns, row, strict=True)) for row in rows), columns)
 
     # }}}
-
-
-def _size_row(one: Prediction) -> tuple[str, ...]:
-    largest = max(one.terms.items(), key=lambda pair: abs(pair[1]), default=("-", 0.0))[0]
-    return (*map(str, one.sizes.values()), seconds_text(one.seconds), interval_text(one.interval), largest)
-
-
-def _record(one: Prediction) -> dict[str, Any]:
-    low, high = one.interval or (np.nan, np.nan)
-    terms = {f"term.{name}": value for name, value in one.terms.items()}
-    return {**one.sizes, "seconds": one.seconds, "low_s": low, "high_s": high, **terms}
 
 
 @dataclass(frozen=True)
@@ -207,7 +208,7 @@ class FittedModel(Lazy):
             pandas is not installed.
         """
         weights = self.fitted.weights.items()
-        rows = ({"weight": name, **one.model_dump(), "marks": " ".join(one.marks)} for name, one in weights)
+        rows = ({"weight": name, **weight.model_dump(), "marks": " ".join(weight.marks)} for name, weight in weights)
         return data_frame(rows, ("weight", "value", "standard_error", "unit", "marks"))
 
     @cached_property
@@ -248,7 +249,7 @@ class FittedModel(Lazy):
         A twice as wide memory, all else equal: ``model.with_facts({"dram_bandwidth": Fact(2e11, "B/s", "a plan")})``.
         """
         known = (self.facts or DeviceFacts(self.device, "", "", ())).updated(facts)
-        given = {one.name: one.fact for one in self.family.weights if one.fact and one.fact in facts}
+        given = {weight.name: weight.fact for weight in self.family.weights if weight.fact and weight.fact in facts}
         weights = {
             name: weight.model_copy(update={"value": float(known.value(given[name])), "standard_error": None})
             if name in given else weight
@@ -377,8 +378,8 @@ class FittedModel(Lazy):
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the features that the family uses and that no measurement exercised, sorted."""
         weights, takes, needs = self.weights, self.family.takes, self._never_exercised
-        found = [name for name in values if name not in weights and (takes(name) or name in needs)]
-        return tuple(sorted(name for name in found if np.any(values[name])))
+        free = [name for name in values if name not in weights and (takes(name) or name in needs)]
+        return tuple(sorted(name for name in free if np.any(values[name])))
 
     @cached_property
     def _never_exercised(self) -> frozenset[str]:

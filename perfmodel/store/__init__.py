@@ -1,10 +1,9 @@
 """The store of measurements: append-only JSON Lines, enough to refit with no device.
 
-``measurements.jsonl`` holds one validated record for each visit to a configuration and, beside it,
-``counts.jsonl`` each :class:`~perfmodel.counts.KernelCounts` once, by its hash, and
-``device.json`` the facts that the device reports.  Each record is written whole, so that a kill
-at any instant loses at most the record under way; a part of it that was written is set aside
-before the next record.  ``docs/store.md`` describes every field.
+``measurements.jsonl`` holds one validated record for each visit to a configuration and, beside it, ``counts.jsonl``
+each :class:`~perfmodel.counts.KernelCounts` once, by its hash, and ``device.json`` the facts that the device reports.
+Each record is written whole, so that a kill at any instant loses at most the record under way; a part of it that was
+written is set aside before the next record. ``docs/store.md`` describes every field.
 """
 
 from __future__ import annotations

@@ -87,10 +87,9 @@ def frame(rows: Iterable[Measurement]) -> DataFrame:
 def t4(rows: Iterable[Measurement]) -> dict[str, Any]:
     """Give records as a JSON-able document of the T4 results schema, version 1.0.0.
 
-    The configuration is the kernel's name, its variant and its sizes in one flat object, as
-    tuners have them (a size that bears the name of a variant's key comes as
-    ``parameters.<name>``). Times are in milliseconds, as Kernel Tuner writes them; ``time``, the
-    objective, is the minimum after the drop.
+    The configuration is the kernel's name, its variant and its sizes in one flat object, as tuners have them (a size
+    that bears the name of a variant's key comes as ``parameters.<name>``). Times are in milliseconds, as Kernel Tuner
+    writes them; ``time``, the objective, is the minimum after the drop.
     """
     return {"schema_version": T4_VERSION, "results": [_result(row) for row in rows]}
 

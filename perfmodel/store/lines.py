@@ -54,15 +54,10 @@ def append_line(path: Path, document: Any) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[FileIO]:
-    """Open a file to read and append, locked against other processes; make its folder first.
+    """Open a file to read and append, locked against other processes, or raise OutputError; make its folder first.
 
-    While it is locked, its holder may replace the file too (:func:`perfmodel.io.replace_file`): who waited for the
-    lock opens the new one.
-
-    Raises
-    ------
-    OutputError
-        As :func:`append_line`.
+    While it is locked, its holder may replace the file too (:func:`perfmodel.io.replace_file`): who waited for the lock
+    opens the new one.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -263,13 +258,7 @@ class StoredCounts:
 
 
 def read_row(line: bytes) -> Measurement:
-    """Return the record of a line of ``measurements.jsonl``.
-
-    Raises
-    ------
-    DocumentError
-        If it is none; the message names the kernel, where the line does.
-    """
+    """Return the record of a line of ``measurements.jsonl``; DocumentError names the kernel, where the line does."""
     with _named(line, "kernel"):
         row = value_of(Measurement, line, RECORD)
         runs = len(row.samples_s)
@@ -283,13 +272,7 @@ def read_row(line: bytes) -> Measurement:
 
 
 def read_counts(line: bytes) -> StoredCounts:
-    """Return the counts of a line of ``counts.jsonl``.
-
-    Raises
-    ------
-    DocumentError
-        If it holds none, or they are not those that the hash belongs to; the message names the kernel likewise.
-    """
+    """Return the counts of a line of ``counts.jsonl``; DocumentError where they do not have their hash, for example."""
     with _named(line, "counts", "name"):
         found = value_of(StoredCounts, line)
         digest = hashlib.sha256(canonical(found.counts).encode()).hexdigest()

@@ -44,10 +44,7 @@ _FAILED_MS: Final = 1e20
 
 @dataclass(frozen=True)
 class TunerResult:
-    """What a tuner found for one configuration.
-
-    ``samples_s`` are its times [s]; none where it failed.
-    """
+    """What a tuner found for one configuration: its times [s], or none where it failed."""
 
     configuration: Mapping[str, Any]
     status: Status
@@ -58,22 +55,9 @@ class TunerResult:
 
 @dataclass(frozen=True)
 class TunerResults:
-    """The results in a tuner's file.
+    """The results in a tuner's file, in its order; `form` is :data:`KERNEL_TUNER` or :data:`T4`.
 
-    Parameters
-    ----------
-    path
-        The file.
-    form
-        :data:`KERNEL_TUNER` or :data:`T4`.
-    device, kernel
-        Names, where the file gives them.
-    results
-        One for each configuration, in the order of the file.
-    refused
-        A sentence for each entry that is no result.
-    notes
-        What else there is to say of the file.
+    `refused` has a sentence for each entry that is no result, and `notes` what else there is to say of the file.
     """
 
     path: str

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel import measuring
+from perfmodel import measuring, store
 from perfmodel.calibration import calibrate
 from perfmodel.errors import NothingMeasuredError
 from perfmodel.facts import DeviceFacts, Fact
@@ -56,11 +56,10 @@ def test_probes_count_too_and_a_quick_campaign_fits_only_what_can_be_recommended
     monkeypatch.setattr(calibrate, "measure_device", lambda *given: seen.update(campaign=given[2]))
     monkeypatch.setattr(calibrate, "fit_device", lambda folder, **given: seen.update(folder=folder, **given))
     facts = DeviceFacts("D", "P", "1", (("lane_order", Fact("serial", "", "made up")),))
-    monkeypatch.setattr(calibrate, "read", lambda folder: Measurements((measurement(),), {}, facts=facts))
-    known = {"clock_hz": Fact(2e9, "Hz", "somebody")}
-    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=100.0), given=known)
+    monkeypatch.setattr(store, "read", lambda folder: Measurements((measurement(),), {}, facts=facts))
+    calibrate.calibrate("device", tmp_path, replace(QUICK, budget_s=100.0))
     assert 88.0 == seen["campaign"].budget_s
-    assert (tmp_path, known) == (seen["folder"], seen["given"])
+    assert tmp_path == seen["folder"]
     assert ("bottleneck", "stevens_kloeckner_2016") == seen["names"]
     calibrate.calibrate("device", tmp_path, DEFAULT)
     assert (DEFAULT, ()) == (seen["campaign"], seen["names"])

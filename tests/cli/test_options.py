@@ -8,8 +8,9 @@ import pytest
 
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import FoundWeights
-from perfmodel.cli.options import about, model_of, share, size_points, sizes
-from perfmodel.cli.settings import CommandSettings, using
+from perfmodel.cli.measure import share
+from perfmodel.cli.options import ModelOptions, about, size_points, sizes
+from perfmodel.cli.output import CommandSettings, using
 from perfmodel.errors import ForeignWeightsWarning, OptionError, SizeOptionError, UnknownVariantError, VariantError
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.model import load
@@ -18,7 +19,7 @@ from tests.shadow import ROOT
 WEIGHTS = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "bottleneck.json"
 
 
-@pytest.mark.parametrize(("text", "expected"), [("25%", 0.25), ("0.25", 0.25), ("100%", 1.0), ("1", 1.0), (None, None)])
+@pytest.mark.parametrize(("text", "expected"), [("25%", 0.25), ("0.25", 0.25), ("100%", 1.0), ("1", 1.0)])
 def test_shares(text, expected):
     assert expected == share(text)
 
@@ -78,25 +79,25 @@ def test_the_model_of_the_device_in_use_says_where_it_is_from(monkeypatch, capsy
     found = FoundWeights(WEIGHTS, DeviceFacts("Board 7", "P", "1", ()), "your own")
     asked = []
     monkeypatch.setattr(recommended, "find_weights", lambda *args: asked.append(args) or found)
-    model = model_of(None, "bottleneck", device="board")
+    model = ModelOptions(family="bottleneck", device="board").load()
     assert [("board", "bottleneck")] == asked
     assert load(WEIGHTS) == model
     assert WEIGHTS == model.path
     captured = capsys.readouterr()
     assert "" == captured.out
     assert f"perfmodel: {found.text}\n" == captured.err
-    model_of(None, told=False)
-    with using(CommandSettings(quiet=True)):
-        model_of(None)
+    for silent in (CommandSettings(json=True), CommandSettings(quiet=True)):
+        with using(silent):
+            ModelOptions().load()
     assert "" == capsys.readouterr().err
 
 
 def test_named_weights_of_another_device_are_warned_of(monkeypatch, capsys):
     own = load(WEIGHTS).facts
     monkeypatch.setattr(recommended, "device_in_use", lambda _: own)
-    model_of(WEIGHTS)
+    ModelOptions(WEIGHTS).load()
     newer = DeviceFacts(own.name, own.platform, "9.9", own.facts)
     monkeypatch.setattr(recommended, "device_in_use", lambda _: newer)
     expected = re.escape(f"the weights are not of the device in use: driver '{own.driver}', here '9.9'")
     with pytest.warns(ForeignWeightsWarning, match=expected):
-        model_of(WEIGHTS)
+        ModelOptions(WEIGHTS).load()

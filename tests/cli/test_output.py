@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.output import interval_document, one_output, print_document, sizes_text, text_stream
+from perfmodel.cli.output import (
+    CommandSettings,
+    interval_document,
+    one_output,
+    print_document,
+    sizes_text,
+    text_stream,
+    using,
+)
 from perfmodel.display import interval_text
 from perfmodel.errors import OptionError
 
@@ -37,12 +45,13 @@ def test_intervals():
 
 
 def test_two_documents_do_not_share_standard_output():
-    one_output(True, t4=Path("a"), csv=None)
-    one_output(False, t4=Path("-"), csv=Path("a"))
-    with pytest.raises(OptionError, match=r"^--json and --out - both write to standard output; give a file"):
-        one_output(True, out=Path("-"))
+    one_output(t4=Path("-"), csv=Path("a"))
+    with using(CommandSettings(json=True)):
+        one_output(t4=Path("a"), csv=None)
+        with pytest.raises(OptionError, match=r"^--json and --out - both write to standard output; give a file"):
+            one_output(out=Path("-"))
     with pytest.raises(OptionError, match=r"^--t4 - and --csv - both"):
-        one_output(False, t4=Path("-"), csv=Path("-"))
+        one_output(t4=Path("-"), csv=Path("-"))
 
 
 @pytest.mark.parametrize("command", ["predict", "rank"])

@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from perfmodel.cli import application, program
+from perfmodel.cli.output import CommandSettings, settings, using
 from perfmodel.cli.program import COMMANDS, SUBJECTS, Command, CommandProgram, flattened
-from perfmodel.cli.settings import CommandSettings, settings, using
 
 
 @dataclass(frozen=True)

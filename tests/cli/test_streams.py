@@ -65,8 +65,8 @@ ESCAPED = r"\x1b[2J\x9b31m\x07\r\x7f\u202e\u2066\u2028"
 ON_A_TERMINAL = """
 import sys
 from perfmodel.cli.streams import careful_streams
-from perfmodel.cli.settings import as_notes
-from perfmodel.cli.settings import CommandBar
+from perfmodel.cli.output import as_notes
+from perfmodel.cli.output import CommandBar
 from perfmodel.errors import SetAsideWarning
 from perfmodel.progress import FailedStep
 from perfmodel.io import write_whole

@@ -7,7 +7,8 @@ from io import StringIO
 
 import pytest
 
-from perfmodel.cli.time import note_lines, order_lines, point_document, terms_text, timed_csv, timed_table
+from perfmodel.cli.output import terms_text
+from perfmodel.cli.time import note_lines, order_lines, point_document, timed_csv, timed_table
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.tuning.timing import timed_point
 from tests.tuning.test_timing import row

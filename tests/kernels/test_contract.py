@@ -21,7 +21,7 @@ from perfmodel.errors import LaunchLimitError
 from perfmodel.features import evaluate, feature
 from perfmodel.kernels import discover
 from perfmodel.measuring import QUICK
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import Subject, contents, host_array
 from tests.machine import ROOT, device
 

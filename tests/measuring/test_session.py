@@ -13,8 +13,8 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import Silent, session, timekeeper
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring import Silent, bench, session
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples, now
 from tests.campaigns import SCALE, TINY, measured
 from tests.machine import device
@@ -66,7 +66,7 @@ def test_an_allocation_that_fails_ends_nothing(tmp_path, monkeypatch):
 
     def fails_at_512(self, subject, parameters):
         if parameters["n"] == 512 and subject.variant["factor"] == 3:
-            raise timekeeper.FailedError("runtime", "MemoryError: out of memory")
+            raise bench.FailedError("runtime", "MemoryError: out of memory")
         return ready(self, subject, parameters)
 
     measured(tmp_path, SCALE, campaign=replace(TINY, runs=3))
@@ -91,7 +91,7 @@ def test_a_device_that_dies_ends_the_campaign_and_keeps_what_was_measured(tmp_pa
             raise BrokenDeviceError(self.device.name, "out of resources") from None
 
     def dies(*_):
-        raise timekeeper.FailedError("runtime", "out of resources")
+        raise bench.FailedError("runtime", "out of resources")
 
     monkeypatch.setattr(Bench, "launch_overhead", works_once)
     monkeypatch.setattr(Bench, "ready", dies)

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from perfmodel.cli import application
 from perfmodel.features import evaluate
 from perfmodel.fitting.choice import chooser
-from perfmodel.measuring import measure, timekeeper
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring import bench, measure
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.store import read
 from tests.campaigns import SCALE, TINY
@@ -76,7 +76,7 @@ def test_what_fails_does_not_count(tmp_path, simulated, monkeypatch):
 
     def fails(self, subject, parameters):
         if subject.variant["factor"] < 4:
-            raise timekeeper.FailedError("runtime", "out of memory")
+            raise bench.FailedError("runtime", "out of memory")
         return timed(self, subject, parameters)
 
     monkeypatch.setattr(Bench, "timed", fails)
@@ -90,7 +90,7 @@ def perfmodel(*arguments):
 
 
 def test_the_command_takes_a_share(tmp_path):
-    result = perfmodel("--quick", "--class", "scale_add", "--class", "arithmetic", "--choose", "50%", "--store",
+    result = perfmodel("--quick", "--class", "scale_add", "--class", "stride1", "--choose", "50%", "--store",
                        tmp_path, "--kernels", ROOT / "measurement_kernels", "--json")  # fmt: skip
     assert 0 == result.exit_code, result.output
     plans = (tmp_path / "measurements.plan.jsonl").read_text().splitlines()

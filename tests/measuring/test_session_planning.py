@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.kernels import KernelClass
 from perfmodel.measuring import size_plan
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from tests.campaigns import SCALE, TINY, measured
 
 pytestmark = pytest.mark.device

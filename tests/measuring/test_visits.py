@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting.choice import chooser
 from perfmodel.measuring import Campaign, measure, session
-from perfmodel.measuring.record import Bench
+from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.opencl import Device

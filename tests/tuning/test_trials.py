@@ -18,8 +18,7 @@ from perfmodel.errors import (
     UnknownVariantError,
 )
 from perfmodel.measuring import supervised
-from perfmodel.measuring.record import Bench
-from perfmodel.measuring.timekeeper import Timekeeper
+from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.tuning.trials import TRIALS, Spent, Trials
 from tests.machine import device
 

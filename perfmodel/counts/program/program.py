@@ -87,19 +87,12 @@ SHARED = ("global", "local")  # the spaces whose accesses are acts; private ones
 class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
     """One value that a statement needs, and the acts between it and the statement's result.
 
-    Attributes
-    ----------
-    variable : str
-        A temporary or an array.
-    cell : tuple of Index
-        Where in it; empty for a scalar.
-    path : tuple of Act
-        From the arrival of the value to the statement's result: the load from memory if there is one, then each
-        operation above the operand in the expression as C evaluates it.
+    The path begins with the load from memory, if there is one; then follows each operation above the operand in the
+    expression as C evaluates it.
     """
 
-    variable: str
-    cell: Cell
+    variable: str  # a temporary or an array
+    cell: Cell  # where in it; empty for a scalar
     path: tuple[Act, ...]
 
 
@@ -113,46 +106,22 @@ class Writing(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """One statement: what it reads and writes, and all the acts of one execution.
+    """One statement: what it reads and writes, and all the acts of one execution."""
 
-    Attributes
-    ----------
-    name : str
-        Identifier of the instruction, as in the schedule.
-    readings : tuple of Reading
-        The values that it needs, also for its guards and data-dependent indices.
-    writings : tuple of Writing
-        What it assigns.
-    acts : tuple of (Act, int)
-        Operations and accesses to global and local memory, with their number.
-    guarded : bool
-        Whether a test decides if it is executed.
-    """
-
-    name: str
-    readings: tuple[Reading, ...]
-    writings: tuple[Writing, ...]
-    acts: tuple[tuple[Act, int], ...]
-    guarded: bool = False
+    name: str  # identifier of the instruction, as in the schedule
+    readings: tuple[Reading, ...]  # the values that it needs, also for its guards and data-dependent indices
+    writings: tuple[Writing, ...]  # what it assigns
+    acts: tuple[tuple[Act, int], ...]  # operations and accesses to global and local memory, with their number
+    guarded: bool = False  # whether a test decides if it is executed
 
 
 @dataclass(frozen=True)
 class Dataflow(Lazy):
-    """All statements of a kernel in the order of the schedule.
-
-    Attributes
-    ----------
-    steps : tuple of Step
-        The statements.
-    unrolled : tuple of str
-        Inames of loops that the generated code writes out, or that are lanes of a vector.
-    parallel : tuple of str
-        Inames on hardware axes.
-    """
+    """All statements of a kernel in the order of the schedule."""
 
     steps: tuple[Step, ...]
-    unrolled: tuple[str, ...] = ()
-    parallel: tuple[str, ...] = ()
+    unrolled: tuple[str, ...] = ()  # inames of loops that the generated code writes out, or that are lanes of a vector
+    parallel: tuple[str, ...] = ()  # inames on hardware axes
 
     @cached_property
     def by_name(self) -> Mapping[str, Step]:
@@ -162,24 +131,12 @@ class Dataflow(Lazy):
 
 @dataclass(frozen=True)
 class Launch:
-    """One device kernel of the launch sequence.
+    """One device kernel of the launch sequence."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the device kernel in the generated code.
-    group_shape : tuple of int
-        Work-items along the local axes 0, 1, ....
-    grid : tuple of islpy.PwAff
-        Work-groups along the group axes 0, 1, ..., as functions of the parameters.
-    repeats : islpy.Set
-        Values of the host's loops around the launch.
-    """
-
-    name: str
-    group_shape: tuple[int, ...]
-    grid: tuple[isl.PwAff, ...]
-    repeats: isl.Set
+    name: str  # of the device kernel in the generated code
+    group_shape: tuple[int, ...]  # work-items along the local axes 0, 1, ...
+    grid: tuple[isl.PwAff, ...]  # work-groups along the group axes 0, 1, ..., as functions of the parameters
+    repeats: isl.Set  # values of the host's loops around the launch
 
     @property
     def group_size(self) -> int:
@@ -191,36 +148,19 @@ class Launch:
 class Domain:
     """The instances at which something is executed.
 
-    Attributes
-    ----------
-    launch : int
-        Position of the launch in the program.
-    points : islpy.Set
-        The executed values of the inames, one set dimension for each.
-    axes : tuple of str
-        For each set dimension ``"g.0"``, ``"l.1"`` (a hardware axis) or ``""`` (sequential).
-    trips : Fraction or None
-        Product of the mean trip counts of the loops that are not among the set's dimensions because data bounds them;
-        None where there is no such loop.
-    chance : Fraction
-        Product of the probabilities of the data-dependent tests around it.
-    exact : bool
-        False where the points are a superset of what is executed.
-    tied : frozenset of str
-        The sequential inames whose value each lane fixes: loops of a single trip. The lanes of a sub-group run such a
-        loop together, also where their values differ.
-    reasons : tuple of str
-        Why it is not exact.
+    Loops that data bound are not among the set's dimensions where their mean trip counts are known: ``trips`` is the
+    product of these, None where there is no such loop. The lanes of a sub-group run a tied loop, whose single value
+    each lane fixes, together, also where their values differ.
     """
 
-    launch: int
-    points: isl.Set
-    axes: tuple[str, ...]
+    launch: int  # position in the program
+    points: isl.Set  # the executed values of the inames, one set dimension for each
+    axes: tuple[str, ...]  # of each set dimension: "g.0", "l.1" (a hardware axis) or "" (sequential)
     trips: Fraction | None = None
-    chance: Fraction = Fraction(1)
-    exact: bool = True
-    tied: frozenset[str] = frozenset()
-    reasons: tuple[str, ...] = ()
+    chance: Fraction = Fraction(1)  # product of the probabilities of the data-dependent tests around it
+    exact: bool = True  # False where the points are a superset of what is executed
+    tied: frozenset[str] = frozenset()  # the sequential inames whose value each lane fixes
+    reasons: tuple[str, ...] = ()  # why it is not exact
 
     @property
     def factor(self) -> Fraction:
@@ -254,69 +194,31 @@ class Operation:
 
 @dataclass(frozen=True)
 class LaneStride:
-    """The distance between the cells of neighbouring lanes, on a part of an access's domain.
+    """The distance between the cells of neighbouring lanes, on a part of an access's domain."""
 
-    Attributes
-    ----------
-    distance : islpy.PwQPolynomial
-        |address difference| in units of the access, a function of the parameters.
-    within : islpy.Set or None
-        Where it holds; None for everywhere.
-    along_unit_axis : int or None
-        The distance where it is a constant along the array's unit-stride axis, else None (the lanes then touch
-        different rows).
-    """
-
-    distance: isl.PwQPolynomial
-    within: isl.Set | None
+    distance: isl.PwQPolynomial  # |address difference| in units of the access, a function of the parameters
+    within: isl.Set | None  # where it holds; None for everywhere
+    #: The distance where it is a constant along the array's unit-stride axis, else None: the lanes touch several rows.
     along_unit_axis: int | None
 
 
 @dataclass(frozen=True)
 class Access:
-    """One load or store at each instance.
+    """One load or store at each instance; addresses are in units of the access."""
 
-    Attributes
-    ----------
-    space : str
-        ``"global"``, ``"local"`` or ``"private"``.
-    direction : str
-        ``"load"`` or ``"store"``.
-    array, dtype : str
-        Name and element type (of one component, for vector types).
-    bits : int
-        Size of the access.
-    cells : islpy.Map or None
-        From the domain's points to the array's cells; None where the index depends on data.
-    cells_exact : bool
-        False where different cells of the map may be one cell of the array.
-    shape : tuple of islpy.Set or None
-        For each axis of the array the indices 0 <= x < extent; None where they are not known.
-    unit_axis : int or None
-        The axis along which neighbouring cells are adjacent in memory.
-    lane_stride : tuple of LaneStride
-        Distances between the addresses of neighbouring lanes, and where each holds; empty for an indirect access.
-    strides : tuple of islpy.PwQPolynomial
-        Distance in memory, in units of the access, between neighbours along each axis.
-    offset : islpy.PwQPolynomial
-        Address of the array's cell 0, in units of the access from an aligned base.
-    shift : (str, int) or None
-        An argument that holds nothing but the array's offset, and by how much the address grows with it. It is 0
-        unless it is given.
-    """
-
-    space: str
-    direction: str
+    space: str  # "global", "local" or "private"
+    direction: str  # "load" or "store"
     array: str
-    dtype: str
-    bits: int
-    cells: isl.Map | None
-    cells_exact: bool
-    shape: tuple[isl.Set, ...] | None
-    unit_axis: int | None
-    lane_stride: tuple[LaneStride, ...]
-    strides: tuple[isl.PwQPolynomial, ...]
-    offset: isl.PwQPolynomial
+    dtype: str  # of an element; of one component, for vector types
+    bits: int  # size of the access
+    cells: isl.Map | None  # from the domain's points to the array's cells; None where the index depends on data
+    cells_exact: bool  # False where different cells of the map may be one cell of the array
+    shape: tuple[isl.Set, ...] | None  # for each axis the indices 0 <= x < extent; None where they are not known
+    unit_axis: int | None  # the axis along which neighbouring cells are adjacent in memory
+    lane_stride: tuple[LaneStride, ...]  # between neighbouring lanes, and where each holds; empty if indirect
+    strides: tuple[isl.PwQPolynomial, ...]  # distance in memory between neighbours along each axis
+    offset: isl.PwQPolynomial  # address of the array's cell 0, from an aligned base
+    #: An argument that holds nothing but the array's offset (0 unless it is given), and how the address grows with it.
     shift: tuple[str, int] | None = None
 
     def shifted(self, sizes: Mapping[str, int]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -29,15 +29,11 @@ Statistics = Mapping[str, Fraction]
 Form = dict[str, int]  # coefficients by name; that of "" is the constant
 Places = Mapping[str, tuple[isl.dim_type, int]]  # the dimensions of a space by their names
 
-# {{{ expressions as functions and sets
 
 def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
     """Return an expression as a function on a set space.
 
-    Raises
-    ------
-    loopy.diagnostic.ExpressionToAffineConversionError
-        It is not quasi-affine in the space's dimensions and parameters.
+    Raises Loopy's ExpressionToAffineConversionError where it is not quasi-affine in the space's names.
     """
     return pw_affs(space, (expr,))[0]
 
@@ -174,9 +170,6 @@ def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
         result = {name: factor * coefficient for name, coefficient in other.items()}
     return result
 
-# }}}
-
-
 class Domains:
     """The domains of one scheduled kernel, under its assumptions.
 
@@ -192,8 +185,7 @@ class Domains:
         self.unknown_loops: dict[str, None] = {}  # in the order of the kernel; loops without a bound
         self.unknown_tests: dict[str, None] = {}  # tests without a probability, which cost exactness
         self._cache: dict[object, Domain] = {}
-        self._lines: dict[str, isl.Set | None] = {}
-        self._wholes: dict[Projector, isl.Set] = {}  # the loop domains under the assumptions
+        self.line = cache(self._line)
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _assumptions(self) -> isl.Set:
@@ -279,24 +271,10 @@ class Domains:
         if self.unknown_loops:
             raise StatisticsNeededError(tuple(self.unknown_loops), tuple(self.unknown_tests))
 
-    def line(self, iname: str) -> isl.Set | None:
+    def _line(self, iname: str) -> isl.Set | None:
         """Return the values of one iname; None where its bounds depend on data."""
-        if iname not in self._lines:
-            projector, data = self._projector([iname])
-            self._lines[iname] = None if data else self._assumed(projector.onto([iname]))
-        return self._lines[iname]
-
-    def extremes(self, iname: str) -> tuple[isl.Val, isl.Val] | None:
-        """Return the least and the largest value of one iname at all sizes; None where its bounds depend on data."""
         projector, data = self._projector([iname])
-        if data:
-            return None
-        if projector not in self._wholes:
-            whole = projector.whole.to_set().align_params(self.assumptions.get_space())
-            self._wholes[projector] = whole.intersect_params(self.assumptions)
-        whole = self._wholes[projector]
-        position = whole.find_dim_by_name(SET, iname)
-        return whole.dim_min_val(position), whole.dim_max_val(position)
+        return None if data else self._assumed(projector.onto([iname]))
 
     def _assumed(self, points: isl.Set) -> isl.Set:
         points = points.align_params(self.assumptions.get_space())

@@ -33,18 +33,17 @@ MINMAX = frozenset({"min", "max", "fmin", "fmax"})
 ADDRESSES = frozenset({"indexof", "indexof_vec"})  # of an element, in cells: nothing is read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
-# Real operations of pyopencl's complex helpers, for complex-complex operands.
-COMPLEX_OPERATIONS: Mapping[str, Amounts] = {
-    "add": (("add", 2),),
-    "mul": (("mul", 4), ("add", 2)),
-    "div": (("div", 3), ("mul", 4), ("add", 3)),
-}
-# ... and where one operand is real (the key says which).
-MIXED_OPERATIONS: Mapping[str, Amounts] = {
-    "add": (("add", 1),),
-    "mul": (("mul", 2),),
-    "div_real_denominator": (("div", 2),),
-    "div_real_numerator": (("div", 3), ("mul", 3), ("add", 1)),
+#: Real operations of pyopencl's complex helpers, by the kind and by whether the left and the right operand are complex.
+COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
+    ("add", True, True): (("add", 2),),
+    ("add", True, False): (("add", 1),),
+    ("add", False, True): (("add", 1),),
+    ("mul", True, True): (("mul", 4), ("add", 2)),
+    ("mul", True, False): (("mul", 2),),
+    ("mul", False, True): (("mul", 2),),
+    ("div", True, True): (("div", 3), ("mul", 4), ("add", 3)),
+    ("div", True, False): (("div", 2),),
+    ("div", False, True): (("div", 3), ("mul", 3), ("add", 1)),
 }
 
 
@@ -53,26 +52,13 @@ class Walk(Mapper):  # type: ignore[misc]
     """Walks one instruction's expressions, and lists the operations and accesses in the order of evaluation.
 
     Every method ``map_...`` is called with an expression and its scope, and returns the C type of the expression.
-
-    Attributes
-    ----------
-    kernel : loopy.LoopKernel
-        The kernel of the instruction.
-    callables : mapping
-        The functions of the translation unit.
-    options : Options
-        What to count beside the default.
-    vector_iname : str
-        The iname along which the instruction is vectorised, or "".
-    has_complex : bool
-        Whether the instruction has complex variables.
     """
 
     kernel: lp.LoopKernel
-    callables: Mapping[Any, Any]
+    callables: Mapping[Any, Any]  # the functions of the translation unit
     options: Options = field(default_factory=Options)
-    vector_iname: str = ""
-    has_complex: bool = False
+    vector_iname: str = ""  # along which the instruction is vectorised
+    has_complex: bool = False  # whether there are complex variables
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
 
@@ -234,12 +220,13 @@ class Walk(Mapper):  # type: ignore[misc]
         """Combine operands from left to right, as C does, with one operation for each after the first.
 
         An integer operation on operands that are made of inames, integer parameters and whole numbers only is index
-        arithmetic. A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double.
+        arithmetic. A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double. An
+        operation on values of a vector's lanes is made once for each lane.
         """
         total, only_indices, per_lane, paid = scope.literal, True, False, 0
         for position, operand in enumerate(operands):
             only_indices = only_indices and values.is_index(self.kernel, operand)
-            per_lane = per_lane or self.is_per_lane(operand)
+            per_lane = per_lane or not self.vector_iname or self.vector_iname in symbolic.get_dependencies(operand)
             dtype, free = self.rec(operand, scope), kind == "mul" and values.is_sign(operand)
             if free or not paid:
                 total = values.promote(total, dtype) if position else dtype
@@ -274,10 +261,6 @@ class Walk(Mapper):  # type: ignore[misc]
         """Return the type that Loopy infers for an expression."""
         return np.dtype(TypeReader(self.kernel, self.callables)(expr).numpy_dtype)
 
-    def is_per_lane(self, expr: Any) -> bool:
-        """Whether an operation on this operand is made once for each lane of a vector."""
-        return not self.vector_iname or self.vector_iname in symbolic.get_dependencies(expr)
-
     def combine(
         self, kind: str, left: Type[Any], right: Type[Any], scope: Scope, per_lane: bool = True,
         complex_type: Type[Any] | None = None,
@@ -286,7 +269,7 @@ class Walk(Mapper):  # type: ignore[misc]
         dtype = values.promote(left, right)
         if dtype in COMPLEX:
             dtype = complex_type or dtype
-            for step, amount in _complex_operations(kind, left in COMPLEX, right in COMPLEX):
+            for step, amount in COMPLEX_OPERATIONS[kind, left in COMPLEX, right in COMPLEX]:
                 self.note(COMPLEX[dtype], step, scope, amount, per_lane)
         else:
             self.note(dtype, kind, scope, 1, per_lane)
@@ -308,23 +291,14 @@ class Walk(Mapper):  # type: ignore[misc]
         length = len(self.operations)
         products = sum(values.is_product(self.kernel, term) for term in terms)
         for _ in range(min(products, len(terms) - 1)):
-            addition = self.last("add", before, scope)
-            multiplication = self.last("mul", before, scope)
-            if addition is None or multiplication is None:
+            last = {event.kind: event for event in self.operations[before:] if event.conditions == scope.conditions}
+            addition, multiplication = last.get("add"), last.get("mul")
+            if addition is None or multiplication is None or addition.dtype != multiplication.dtype:
                 break
-            if self.operations[addition].dtype != self.operations[multiplication].dtype:
-                break
-            self.operations.append(replace(self.operations[multiplication], kind="madd"))
-            for k in sorted((addition, multiplication), reverse=True):
-                del self.operations[k]
+            paired = {id(addition), id(multiplication)}
+            self.operations[before:] = [event for event in self.operations[before:] if id(event) not in paired]
+            self.operations.append(replace(multiplication, kind="madd"))
         return len(self.operations) < length
-
-    def last(self, kind: str, before: int, scope: Scope) -> int | None:
-        """Return the position of the last operation of a kind under the scope's conditions."""
-        for k in reversed(range(before, len(self.operations))):
-            if (self.operations[k].kind, self.operations[k].conditions) == (kind, scope.conditions):
-                return k
-        return None
 
     def map_product(self, expr: p.Product, scope: Scope) -> Type[Any]:
         factors, complex_type = self.operands(expr, list(_factors(expr)))
@@ -509,15 +483,6 @@ def _factors(expr: Any) -> Iterator[Any]:
             yield from _factors(child)
     else:
         yield expr
-
-
-def _complex_operations(kind: str, left: bool, right: bool) -> Amounts:
-    """Return the real operations of a complex one; the flags say which operands are complex."""
-    if left == right:
-        return COMPLEX_OPERATIONS[kind]
-    if kind == "div":
-        return MIXED_OPERATIONS[f"div_real_{'denominator' if left else 'numerator'}"]
-    return MIXED_OPERATIONS[kind]
 
 
 def _function_kind(name: str, dtype: Type[Any]) -> str:

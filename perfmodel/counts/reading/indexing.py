@@ -10,9 +10,10 @@ lane before it. An access with several distances is divided into parts of one di
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -31,8 +32,7 @@ from perfmodel.counts.reading.values import AccessEvent
 from perfmodel.errors import NotCountableError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
-APART = 2**40
-"""Cells from one part of an array in separate parts (``dim_tags="sep"``) to the next: no part is as long."""
+APART = 2**40  # cells from one part of an array in separate parts (``dim_tags="sep"``) to the next: none is as long
 MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
 LARGE = 1 << 12  # a stride has the sign that it has at this size
 Monomial = tuple[str, ...]  # parameters, sorted, repeated as often as they are multiplied
@@ -252,21 +252,11 @@ def _without(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Digit:
-    """One axis of a flattened index.
+    """One axis of a flattened index; expressions of pymbolic."""
 
-    Attributes
-    ----------
-    index : pymbolic expression
-        Affine in the inames.
-    stride : pymbolic expression
-        A product of parameters.
-    extent : pymbolic expression or None
-        The index must be below it, so that axes do not overlap; None for the first axis.
-    """
-
-    index: Any
-    stride: Any
-    extent: Any
+    index: Any  # affine in the inames
+    stride: Any  # a product of parameters
+    extent: Any  # above the index, so that axes do not overlap; None for the first axis
 
 
 def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
@@ -295,7 +285,8 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
             rest.subtract(low)
             if min(rest.values()) < 0:  # the larger stride is no multiple of the smaller one
                 return whole
-        axes.append(Digit(parts[low], _product(low), None if rest is None else _product(sorted(rest.elements()))))
+        extent = None if rest is None else prod(map(p.Variable, sorted(rest.elements())))
+        axes.append(Digit(parts[low], prod(map(p.Variable, low)), extent))
     return tuple(reversed(axes))
 
 
@@ -324,24 +315,12 @@ def _polynomial(expr: Any) -> dict[Monomial, int] | None:
         if isinstance(expr, p.Sum):
             total = {m: total.get(m, 0) + part.get(m, 0) for m in {**total, **part}}
         else:
-            total = _multiplied(total, part)
+            products: dict[Monomial, int] = {}
+            for (m, a), (k, b) in product(total.items(), part.items()):
+                key = tuple(sorted((*m, *k)))
+                products[key] = products.get(key, 0) + a * b
+            total = products
     return total
-
-
-def _multiplied(left: dict[Monomial, int], right: dict[Monomial, int]) -> dict[Monomial, int]:
-    total: dict[Monomial, int] = {}
-    for m, a in left.items():
-        for k, b in right.items():
-            key = tuple(sorted((*m, *k)))
-            total[key] = total.get(key, 0) + a * b
-    return total
-
-
-def _product(monomial: Sequence[str]) -> Any:
-    result: Any = 1
-    for name in monomial:
-        result = result * p.Variable(name)
-    return result
 
 # }}}
 
@@ -357,7 +336,7 @@ class Lanes:
     def strides(self, indices: tuple[Any, ...], layout: Layout) -> tuple[LaneStride, ...]:
         """Return the distances, each with its points; none where they depend on data."""
         if self.position is None or not indices:
-            return (LaneStride(constant(0), None, 0),)
+            return (LaneStride(quasi_polynomial(0, self.parameters), None, 0),)
         parts: list[tuple[isl.Set | None, tuple[Any, ...]]] = [(None, ())]
         for index in indices:
             steps = self.steps(index)
@@ -438,7 +417,7 @@ def _both(left: isl.Set | None, right: isl.Set | None) -> isl.Set | None:
 def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomial:
     """Return an expression in parameters as a function of those that it uses."""
     if isinstance(expr, (int, np.integer)):
-        return constant(int(expr))
+        return isl.PwQPolynomial(f"{{ {int(expr)} }}")
     used = names_in(expr)
     names = [name for name in parameters if name in used]
     space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names)
@@ -462,12 +441,6 @@ class _QuasiPolynomial(symbolic.PwQPolyEvaluationMapper):  # type: ignore[misc]
         return isl.PwQPolynomial.from_pw_aff(pw_aff(self.space, expr))
 
     map_remainder = map_floor_div
-
-
-@cache
-def constant(value: int) -> isl.PwQPolynomial:
-    """Return the function that is ``value`` everywhere."""
-    return isl.PwQPolynomial(f"{{ {value} }}")
 
 
 def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:

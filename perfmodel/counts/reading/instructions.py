@@ -38,24 +38,13 @@ Leaf = tuple[str, Cell, list[Act]]  # a value that is read, and the acts above i
 
 @dataclass
 class PathWalk(Walk):
-    """The walk over an instruction that also notes each value's path to the result.
-
-    Attributes
-    ----------
-    leaves : list
-        The values read so far.
-    frames : list of list of int
-        For each expression being walked, how many leaves there were before it and before each of its operands.
-    writings : list of Writing
-        What is assigned.
-    touched : list of Act
-        The accesses to global and local memory.
-    """
+    """The walk over an instruction that also notes each value's path to the result."""
 
     leaves: list[Leaf] = field(default_factory=list)
+    #: For each expression being walked, how many leaves there were before it and before each of its operands.
     frames: list[list[int]] = field(default_factory=lambda: [[0]])
     writings: list[Writing] = field(default_factory=list)
-    touched: list[Act] = field(default_factory=list)
+    touched: list[Act] = field(default_factory=list)  # the accesses to global and local memory
 
     def rec(self, expr: Any, scope: Scope) -> Any:
         """Walk an expression; operations noted meanwhile are above the leaves in it."""
@@ -255,18 +244,11 @@ UNKNOWN = p.Variable("an index that is not declared")
 class Declaration:
     """What one execution of a C instruction does.
 
-    Attributes
-    ----------
-    operations : mapping of (str, str) to int
-        Operations by type and kind.
-    accesses : tuple of AccessEvent
-        Loads and stores, without the instruction's own conditions.
-    exact : bool
-        False where the accesses are not declared. Each array that Loopy knows to be read or written is then accessed
-        once.
+    It is not exact where the accesses are not declared. Each array that Loopy knows to be read or written is then
+    accessed once.
     """
 
-    operations: Operations = field(default_factory=dict)
+    operations: Operations = field(default_factory=dict)  # by type and kind
     accesses: tuple[AccessEvent, ...] = ()
     exact: bool = True
 
@@ -292,15 +274,7 @@ class Declaration:
 def declaration(
     kernel: lp.LoopKernel, instruction: CInstruction, declared: Declared, conditions: tuple[Condition, ...]
 ) -> Declaration:
-    """Return what is declared about an instruction; nothing about one whose code is empty.
-
-    Raises
-    ------
-    NotCountableError
-        Nothing is declared, or a part that there is not, or it names what is no array, or the code is empty.
-    DeclarationError
-        It is not in one of the forms above.
-    """
+    """Return what is declared about an instruction; nothing about one whose code is empty."""
     name = f"the C instruction '{instruction.id}'"
     is_empty = not IDLE.sub("", instruction.code)
     if is_empty and instruction.id not in declared:
@@ -310,27 +284,22 @@ def declaration(
         if any(amount for amounts in parts.values() for amount in amounts.values()):
             raise NotCountableError(name, "its code is empty, and so executes nothing", "declare nothing for it")
         return Declaration()
-    operations = parts.get("operations", {})
-    if "loads" in parts or "stores" in parts:
-        accesses = tuple(
-            AccessEvent(*_accessed(kernel, instruction, text), direction, conditions)
-            for part, direction in DIRECTIONS.items() for text, amount in parts.get(part, {}).items()
-            for _ in range(amount)
-        )
-        return Declaration(operations, accesses)
-    accesses = tuple(  # one load of each array that is read and one store of each that is written, at unknown indices
-        AccessEvent(*_accessed(kernel, instruction, array), direction, conditions)
-        for arrays, direction in ((instruction.read_dependency_names(), "load"),
-                                  (instruction.assignee_var_names(), "store"))
-        for array in sorted(arrays) if _is_array(kernel, array)
-    )  # fmt: skip
-    if accesses:
+    given = {part: parts.get(part, {}) for part in DIRECTIONS}
+    exact = not given.keys().isdisjoint(parts)
+    if not exact:  # one load of each array that is read and one store of each that is written, at unknown indices
+        arrays = {"loads": instruction.read_dependency_names(), "stores": instruction.assignee_var_names()}
+        given = {part: {name: 1 for name in sorted(arrays[part]) if _is_array(kernel, name)} for part in DIRECTIONS}
+    accesses = tuple(
+        AccessEvent(*_accessed(kernel, instruction, text), direction, conditions)
+        for part, direction in DIRECTIONS.items() for text, amount in given[part].items() for _ in range(amount)
+    )
+    if accesses and not exact:
         names = ", ".join(sorted({event.array for event in accesses}))
         warnings.warn(
             f"the accesses of {name} to {names} are not declared: one of each kind is counted, which is not exact; "
             "declare its 'loads' and 'stores'", AssumedAccessWarning, stacklevel=2,
         )
-    return Declaration(operations, accesses, not accesses)
+    return Declaration(parts.get("operations", {}), accesses, exact or not accesses)
 
 
 def _declared_parts(instruction: CInstruction, declared: Declared, name: str) -> Mapping[str, Mapping[Any, Any]]:

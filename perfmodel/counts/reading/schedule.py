@@ -38,15 +38,7 @@ _ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
 # {{{ scheduling
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the translation unit as one preprocessed and linearized kernel.
-
-    Raises
-    ------
-    IncompleteKernelError
-        Loopy cannot complete or schedule the kernel, or an argument has no type.
-    UnboundedLoopError
-        A loop has no end.
-    """
+    """Return the translation unit as one preprocessed and linearized kernel, or refuse it."""
     for kernel in t_unit.callables_table.values():
         if isinstance(kernel, CallableKernel):
             refuse_unbounded(kernel.subkernel.domains)
@@ -91,28 +83,21 @@ def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
 
 
 def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.TranslationUnit:
-    """Return the translation unit with types for the arguments that get theirs when the kernel is called.
-
-    Raises
-    ------
-    ArgumentTypesError
-        There is no such argument, it has another type already, or what is given is no type.
-    """
+    """Return the translation unit with types for the arguments that get theirs when the kernel is called."""
     if len(t_unit.entrypoints) != 1:
         return t_unit  # which `schedule` refuses
     kernel = t_unit.default_entrypoint
-    known = {**kernel.temporary_variables, **kernel.arg_dict}
+    known, arguments = {**kernel.temporary_variables, **kernel.arg_dict}, tuple(kernel.arg_dict)
     for name, given in dtypes.items():
         if name not in known:
-            raise errors.ArgumentTypesError(name, "names no argument", tuple(kernel.arg_dict))
+            raise errors.ArgumentTypesError(name, "names no argument", arguments)
         try:
             dtype = lp.types.to_loopy_type(given)
         except Exception as error:  # NumPy and Loopy raise various ones
-            problem = f"is {given!r}, which is no type"
-            raise errors.ArgumentTypesError(name, problem, tuple(kernel.arg_dict)) from error
+            raise errors.ArgumentTypesError(name, f"is {given!r}, which is no type", arguments) from error
         if known[name].dtype not in (None, dtype):
             problem = f"is {dtype.numpy_dtype}, but the kernel says {known[name].dtype.numpy_dtype}"
-            raise errors.ArgumentTypesError(name, problem, tuple(kernel.arg_dict))
+            raise errors.ArgumentTypesError(name, problem, arguments)
     new = {name: given for name, given in dtypes.items() if known[name].dtype is None}
     return t_unit.with_kernel(lp.add_dtypes(kernel, new)) if new else t_unit
 
@@ -121,21 +106,6 @@ def refuse_unbounded(domains: Iterable[isl.BasicSet]) -> None:
     """Raise unless every loop domain has finitely many points for each value of its parameters.
 
     The domains are as a Loopy kernel has them: loops around a domain's own are parameters of it.
-
-    Raises
-    ------
-    UnboundedLoopError
-        A loop variable can become as large, or as negative, as one likes.
-
-    Examples
-    --------
-    >>> refuse_unbounded([isl.BasicSet("[n] -> { [i, j] : 0 <= i and i + j <= n and j >= 0 }")])
-    >>> refuse_unbounded([isl.BasicSet("[n] -> { [i, j] : 0 <= i < n and j <= i }")])
-    Traceback (most recent call last):
-        ...
-    perfmodel.errors.UnboundedLoopError: cannot count the loop over j: its domain \
-[n] -> { [i, j] : 0 <= i < n and j <= i } has no bound; \
-give j a lower and an upper bound, such as 0 <= j < n.
     """
     for domain in domains:
         if not domain.is_bounded():
@@ -241,14 +211,9 @@ REFUSALS: tuple[Refusal, ...] = (
 
 @contextmanager
 def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
-    """Turn whatever Loopy raises on a kernel into an error of one line.
+    """Turn whatever Loopy raises on a kernel, beside warnings, into an IncompleteKernelError of one line.
 
     Where Loopy fails it prints the whole kernel, and its scheduler asks the user for a hint: neither is let through.
-
-    Raises
-    ------
-    IncompleteKernelError
-        Loopy raised something else than a warning.
     """
     try:
         with redirected(stdin=io.StringIO(), stdout=io.StringIO()):
@@ -347,11 +312,6 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
 
     The unit is preprocessed, with one entry point. Nothing is checked where its option
     ``enforce_array_accesses_within_bounds`` is off.
-
-    Raises
-    ------
-    OutOfBoundsError
-        An access lies outside.
     """
     kernel = t_unit.default_entrypoint
     if kernel.options.enforce_array_accesses_within_bounds is not True:

@@ -49,10 +49,7 @@ def extract(
 ) -> program.Program:
     """Return what a scheduled kernel with one entry point executes.
 
-    Raises
-    ------
-    IncompleteKernelError
-        Loopy finds the kernel wrong, for example because a hardware axis is left out.
+    Loopy may find the kernel wrong as it is read, for example because a hardware axis is left out.
     """
     try:
         return _Extraction(t_unit, statistics, declared, options).walk()
@@ -86,13 +83,7 @@ class Statements:
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
     def collected(self) -> tuple[program.Statement, ...]:
-        """Return what was added.
-
-        Raises
-        ------
-        PartError
-            An access tag was asked for that no access has.
-        """
+        """Return what was added; refuse an access tag that was asked for and that no access has."""
         for tag in self.options.access_tags:
             if tag not in self.tags:
                 raise PartError("access_tags", tag, "is on no access", tuple(sorted(self.tags)), "access tags")
@@ -174,13 +165,7 @@ class Statements:
 
 
 def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | None:
-    """Return the identifiers of the instructions that Loopy's match expression selects; None for all of them.
-
-    Raises
-    ------
-    PartError
-        It is no match expression, or it selects none.
-    """
+    """Return the identifiers of the instructions that Loopy's match expression selects; None for all of them."""
     if not within:
         return None
     identifiers = tuple(instruction.id for instruction in kernel.instructions)
@@ -477,7 +462,8 @@ def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any],
     for name in {name for key in instructions for name in kernel.id_to_insn[key].within_inames}:
         if not axes[name]:
             continue
-        size = _lanes(domains, name) if axes[name].startswith("l") else _groups(domains.line(name))
+        line = domains.line(name)
+        size = None if line is None else _lanes(line) if axes[name].startswith("l") else _groups(line)
         if size is None or not sizes.setdefault(axes[name], size).plain_is_equal(size):
             return None
     numbers = {kind: sum(axis.startswith(kind) for axis in sizes) for kind in "gl"}
@@ -487,9 +473,9 @@ def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any],
     return grid, local
 
 
-def _groups(line: isl.Set | None) -> isl.PwAff | None:
-    """Return the extent of a line from 0 that one constraint gives, else None, as for bounds that data give."""
-    basics = [] if line is None else line.compute_divs().get_basic_sets()
+def _groups(line: isl.Set) -> isl.PwAff | None:
+    """Return the extent of a line from 0 that one constraint gives, else None."""
+    basics = line.compute_divs().get_basic_sets()
     if len(basics) != 1:
         return None
     uppers: list[isl.Constraint] = []
@@ -515,11 +501,9 @@ def _groups(line: isl.Set | None) -> isl.PwAff | None:
     return bound.add_constant_val(isl.Val(1)).project_domain_on_params().coalesce()
 
 
-def _lanes(domains: Domains, iname: str) -> isl.PwAff | None:
-    """Return the constant extent of an iname that starts at 0, else None, as for bounds that data give."""
-    extremes = domains.extremes(iname)
-    if extremes is None or not extremes[0].is_zero() or not extremes[1].is_int():
-        return None
-    return isl.PwAff(f"{{ [{extremes[1].to_python() + 1}] }}")
+def _lanes(line: isl.Set) -> isl.PwAff | None:
+    """Return the constant extent of a line from 0, else None."""
+    low, high = line.dim_min_val(0), line.dim_max_val(0)
+    return isl.PwAff(f"{{ [{high.to_python() + 1}] }}") if low.is_zero() and high.is_int() else None
 
 # }}}

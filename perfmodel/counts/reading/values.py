@@ -24,7 +24,6 @@ COMPLEX: Mapping[Type[Any], Type[Any]] = {np.dtype("complex64"): np.dtype("float
                                           np.dtype("complex128"): np.dtype("float64")}  # fmt: skip
 SPACES = {lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.AddressSpace.PRIVATE: "private"}
 
-# {{{ variables in memory
 
 def space_of(variable: Any) -> str:
     """Return the address space of an array or temporary."""
@@ -83,9 +82,6 @@ def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str
         if not isinstance(argument, lp.ValueArg) and argument.name not in touched
     ))
 
-# }}}
-
-# {{{ types
 
 def components(dtype: np.dtype[Any]) -> int:
     """Return the components of an OpenCL vector type (3 of a float3, which has the size of 4); 1 for any other type."""
@@ -158,9 +154,6 @@ def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
         return INT  # C's integer promotions
     return result
 
-# }}}
-
-# {{{ expressions
 
 def is_sign(expr: Any) -> bool:
     """Whether a factor is free: -1 changes only the sign. A factor 1 is in the generated code, and costs a product."""
@@ -200,25 +193,10 @@ def is_index(kernel: lp.LoopKernel, expr: Any) -> bool:
         return float(expr).is_integer()
     return isinstance(expr, (int, np.integer))
 
-# }}}
-
-# {{{ events
 
 @dataclass(frozen=True)
 class Options:
-    """What to count beside the default.
-
-    Attributes
-    ----------
-    include_index_arithmetic : bool
-        Whether integer arithmetic on inames and size parameters is counted.
-    group_multiply_add : bool
-        Whether a product that is added at once counts as one operation of kind ``madd``.
-    within : str
-        Loopy's match expression for the instructions to count; all of them if empty.
-    access_tags : tuple of str
-        Only accesses with one of these tags are counted; all of them if empty.
-    """
+    """What to count beside the default; the arguments of :func:`perfmodel.counts.count` of the same names."""
 
     include_index_arithmetic: bool = False
     group_multiply_add: bool = False
@@ -251,34 +229,20 @@ class AccessEvent:
 
 
 class Scope(NamedTuple):
-    """Where in an instruction an expression stands.
+    """Where in an instruction an expression stands."""
 
-    Attributes
-    ----------
-    literal : numpy.dtype
-        The C type of literals.
-    conditions : tuple of Condition
-        What must hold so that the expression is evaluated.
-    in_test : bool
-        Whether it is part of a test, whose integer arithmetic is index arithmetic.
-    in_index : bool
-        Whether it is index arithmetic, which is counted on request only.
-    tags : frozenset of str
-        The access tags of the variable itself, as ``left`` in ``a$left[i]``.
-    """
-
-    literal: Type[Any]
-    conditions: tuple[Condition, ...] = ()
-    in_test: bool = False
-    in_index: bool = False
-    tags: frozenset[str] = frozenset()
+    literal: Type[Any]  # the C type of literals
+    conditions: tuple[Condition, ...] = ()  # what must hold so that the expression is evaluated
+    in_test: bool = False  # as part of a test, whose integer arithmetic is index arithmetic
+    in_index: bool = False  # as index arithmetic, which is counted on request only
+    tags: frozenset[str] = frozenset()  # the access tags of the variable itself, as ``left`` in ``a$left[i]``
 
     def under(self, condition: Condition) -> Scope:
         """Return the scope of what is evaluated only where the condition holds."""
         return self._replace(conditions=(*self.conditions, condition))
 
     def at(self, accessed: Any) -> Scope:
-        """Return the scope of an access to a variable, or to an element of it; the variable may bear tags."""
+        """Return the scope of an access to a variable or its element; the variable may bear tags."""
         tags = getattr(getattr(accessed, "aggregate", accessed), "tags", ())
         if not tags and not self.tags:
             return self
@@ -291,5 +255,3 @@ class Scope(NamedTuple):
     def of_test(self, literal: Type[Any] = INT) -> Scope:
         """Return the scope of a test, or of a part of it."""
         return self._replace(literal=literal, in_test=True)
-
-# }}}

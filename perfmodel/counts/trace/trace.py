@@ -1,10 +1,9 @@
 """Memory traces: the requests to global memory of some work-groups, in the order of the program.
 
-What a work-item accesses, and when, follows from the polyhedral domains and the schedule; nothing is
-executed. A sub-group runs in step: one access by its active lanes makes a request for each line that
-they touch. Kim et al. 2012, section 4.2.3, collect such traces with probes in the kernel's source.
-
-To make them, the points of isl's sets are listed at fixed sizes, and arrays are laid out in global memory.
+What a work-item accesses, and when, follows from the polyhedral domains and the schedule; nothing is executed: the
+points of isl's sets are listed at fixed sizes, and arrays are laid out in global memory. A sub-group runs in step: one
+access by its active lanes makes a request for each line that they touch. Kim et al. 2012, section 4.2.3, collect such
+traces with probes in the kernel's source.
 """
 
 from __future__ import annotations
@@ -30,24 +29,26 @@ SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Points = TypeVar("Points", isl.Set, isl.Map)
 Ints = NDArray[np.int64]
 MOST = 20_000_000  # points looked at for one set
+PAGE = 4096  # bytes; every array begins on a page
+BARRIER = -1  # stands for an array where a row is a barrier
 
 
 def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
     """Return a set or map at some sizes; it has no parameters then."""
-    for name, value in sizes.items():
-        index = points.find_dim_by_name(PARAM, name)
-        if index >= 0:
-            points = points.fix_val(PARAM, index, isl.Val(value))
+    points = _held(points, PARAM, sizes)
     return points.project_out(PARAM, 0, points.dim(PARAM))
 
 
 def fixed(points: isl.Set, sizes: Mapping[str, int], values: Mapping[str, int] | None = None) -> isl.Set:
     """Return a set at some values of its parameters and dimensions; it has no parameters then."""
-    points = at_sizes(points, sizes)
-    for name, value in (values or {}).items():
-        index = points.find_dim_by_name(SET, name)
+    return _held(at_sizes(points, sizes), SET, values or {})
+
+
+def _held(points: Points, kind: isl.dim_type, values: Mapping[str, int]) -> Points:
+    for name, value in values.items():
+        index = points.find_dim_by_name(kind, name)
         if index >= 0:
-            points = points.fix_val(SET, index, isl.Val(value))
+            points = points.fix_val(kind, index, isl.Val(value))
     return points
 
 
@@ -62,9 +63,7 @@ def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
     names = list(points.get_var_names(SET))
     if points.is_empty():
         return {name: np.zeros(0, np.int64) for name in names}, 0
-    ends = [
-        (points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python()) for k in range(len(names))
-    ]
+    ends = [(points.dim_min_val(k).to_python(), points.dim_max_val(k).to_python()) for k in range(len(names))]
     number = prod(high - low + 1 for low, high in ends)
     if number > MOST:
         raise TraceTooLongError(number, MOST)
@@ -79,15 +78,9 @@ def enumerate_points(points: isl.Set) -> tuple[dict[str, Ints], int]:
 
 def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
     """Return a function's value at the points; it is a map without parameters to one dimension."""
-    piecewise = isl.PwMultiAff.from_map(function).get_pw_aff(0)
-    polynomial = isl.PwQPolynomial.from_pw_aff(piecewise)
-    polynomial = polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN))
-    program = quasi_polynomial_of(polynomial)
-    found = evaluated(program, [columns[name] for name in program.parameters], count)
-    return np.rint(found).astype(np.int64)
-
-
-PAGE = 4096  # bytes; every array begins on a page
+    polynomial = isl.PwQPolynomial.from_pw_aff(isl.PwMultiAff.from_map(function).get_pw_aff(0))
+    program = quasi_polynomial_of(polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN)))
+    return np.rint(evaluated(program, [columns[name] for name in program.parameters], count)).astype(np.int64)
 
 
 def first_lines(program: Program, sizes: Mapping[str, int], line_bytes: int) -> dict[str, int]:
@@ -147,9 +140,6 @@ def _bytes(access: Access, sizes: Mapping[str, int]) -> int:
     return (value_of(access.offset, sizes) + access.shifted(sizes) + last + 1) * access.bits // 8
 
 
-BARRIER = -1  # stands for an array where a row is a barrier
-
-
 class LaunchRequests:
     """Lists the requests of one launch, one work-group after another."""
 
@@ -163,28 +153,40 @@ class LaunchRequests:
         self.accesses = access_places(program, launch)
         self.barriers = barrier_places(program, launch)
         host = fixed(self.launch.repeats, sizes)
-        self.host = {
-            name: host.dim_min_val(k).to_python() for k, name in enumerate(host.get_var_names(SET))
-        }
-        self.depth = max((len(loops_of(one.place)) for one in self.accesses), default=0)
-        for one in self.accesses:
-            if one.domain.trips is not None:
+        self.host = {name: host.dim_min_val(k).to_python() for k, name in enumerate(host.get_var_names(SET))}
+        self.depth = max((len(loops_of(placed.place)) for placed in self.accesses), default=0)
+        for placed in self.accesses:
+            if placed.domain.trips is not None:
                 raise UntraceableError(
-                    f"data decide how often a loop around an access to '{one.access.array}' runs",
+                    f"data decide how often a loop around an access to '{placed.access.array}' runs",
                     "trace a variant whose loops have bounds in the sizes",
                 )
-        self.extras = {id(one): self._extras(one) for one in self.accesses}
-        self.most_extras = max(map(len, self.extras.values()), default=0)
+        self.copies = {id(placed): self._copies(placed) for placed in self.accesses}
+        self.most_copies = max(map(len, self.copies.values()), default=0)
 
-    def of_group(self, k: int, position: Sequence[int]) -> Ints:
+    def trace(self, number: int) -> Trace:
+        """Return the trace of ``number`` work-groups in the middle of the launch."""
+        extents = [value_of(isl.PwQPolynomial.from_pw_aff(extent), self.sizes) for extent in self.launch.grid]
+        total = prod(extents)
+        number = min(number, total)
+        groups = tuple(range((total - number) // 2, (total - number) // 2 + number))
+        parts = [self.of_group(k, np.unravel_index(group, extents, order="F")) for k, group in enumerate(groups)]
+        rows = np.concatenate([np.zeros((0, 6), np.int64), *parts])
+        drawn = tuple(sorted({placed.access.array for placed in self.accesses if placed.access.cells is None}))
+        exact = not drawn and all(placed.domain.exact and placed.domain.chance == 1 for placed in self.accesses)
+        group, subgroup, phase, line, array, store = rows.T
+        return Trace(
+            self.launch.name, groups, self.line_bytes, tuple(self.first_lines), tuple(self.first_lines.values()),
+            group, subgroup, phase, line, array, store, drawn, exact,
+        )
+
+    def of_group(self, k: int, position: Sequence[np.intp]) -> Ints:
         """Return the requests of the group at a position of the grid, sorted.
 
         Each is a row (``k``, sub-group, phase, line, array, store).
         """
-        held = {**self.host, **{f"g.{axis}": value for axis, value in enumerate(position)}}
-        chunks = [self._requests(one, held) for one in self.accesses]
-        chunks.append(self._waits(held))
-        rows = np.concatenate(chunks)
+        held = {**self.host, **{f"g.{axis}": int(value) for axis, value in enumerate(position)}}
+        rows = np.concatenate([*(self._requests(placed, held) for placed in self.accesses), self._waits(held)])
         rows = rows[np.lexsort(rows[:, ::-1].T)]
         subgroup, line, array, store = rows[:, 0], rows[:, -3], rows[:, -2], rows[:, -1]
         wait = array == BARRIER
@@ -192,64 +194,56 @@ class LaunchRequests:
         starts = np.flatnonzero(np.diff(subgroup, prepend=-1))
         lengths = np.diff(np.append(starts, len(rows)))
         phase = met - np.repeat(met[starts] - wait[starts] if len(starts) else met, lengths)
-        found = np.stack([np.full(len(rows), k), subgroup, phase, line, array, store], axis=1)
-        return np.asarray(found[~wait], dtype=np.int64)
+        requests = np.stack([np.full(len(rows), k), subgroup, phase, line, array, store], axis=1)
+        return np.asarray(requests[~wait], dtype=np.int64)
 
-    def _requests(self, one: AccessPlace, held: Mapping[str, int]) -> Ints:
+    def _requests(self, placed: AccessPlace, held: Mapping[str, int]) -> Ints:
         """Return an access's requests as rows (sub-group, key, number, line, array, store)."""
-        domain, access = one.domain, one.access
-        points = fixed(domain.points, self.sizes, self._held(domain.axes, domain.names, held))
+        domain, access = placed.domain, placed.access
+        points = self._points(domain.points, domain.axes, held)
         columns, count = enumerate_points(points)
         if access.cells is not None:
             address = values_at(addresses(access, access.cells, points, self.sizes), columns, count)
         else:
             address = drawn_addresses(access, self.sizes, self.generator, count)
         line = self.first_lines[access.array] + (address * access.bits // 8) // self.line_bytes
-        lane, spread = self._lanes(one, columns, count)
-        loops = (*loops_of(one.place), *self.extras[id(one)])
-        tied = one.domain.tied  # lanes run these together, whatever the value
-        at = [columns[loop] * (loop not in tied) for loop in loops]
-        packed, (sub_group, *values, lines) = _distinct(
+        lane, spread = self._lanes(placed, columns, count)
+        around = loops_of(placed.place)
+        # Lanes run tied loops together, whatever the value.
+        at = [columns[loop] * (loop not in domain.tied) for loop in (*around, *self.copies[id(placed)])]
+        number, (sub_group, *values, lines) = _distinct(
             [lane // self.subgroup_size, *(np.repeat(column, spread) for column in at), np.repeat(line, spread)]
         )
-        around = len(loops_of(one.place))
-        key = self._key(one.place, values[:around], values[around:], packed)
+        key = self._key(placed.place, values[:len(around)], values[len(around):])
         array = list(self.first_lines).index(access.array)
-        store = int(access.direction == "store")
-        rest = [np.full(packed, one.number), lines, np.full(packed, array), np.full(packed, store)]
-        return np.stack([sub_group, *key, *rest], axis=1)
+        store = access.direction == "store"
+        return _rows(number, sub_group, *key, placed.number, lines, array, store)
 
     def _waits(self, held: Mapping[str, int]) -> Ints:
         """Return a row for each barrier met by each sub-group."""
-        width = 2 * self.depth + 1 + self.most_extras + 5
-        chunks = [np.zeros((0, width), np.int64)]
-        number = -(-self.launch.group_size // self.subgroup_size)
+        chunks = [np.zeros((0, 2 * self.depth + 1 + self.most_copies + 5), np.int64)]
+        sub_groups = np.arange(-(-self.launch.group_size // self.subgroup_size))
         for site, place in self.barriers:
-            names = tuple(site.points.get_var_names(SET))
-            columns, count = enumerate_points(fixed(site.points, self.sizes, self._held(site.axes, names, held)))
-            loops = [np.tile(columns[loop], number) for loop in loops_of(place)]
-            key = self._key(place, loops[:self.depth], [], number * count)
-            rest = [np.full(number * count, value) for value in (0, 0, BARRIER, 0)]
-            sub_group = np.repeat(np.arange(number), count)
-            chunks.append(np.stack([sub_group, *key, *rest], axis=1))
+            columns, count = enumerate_points(self._points(site.points, site.axes, held))
+            number = len(sub_groups) * count
+            loops = [np.tile(columns[loop], len(sub_groups)) for loop in loops_of(place)]
+            chunks.append(_rows(number, np.repeat(sub_groups, count), *self._key(place, loops), 0, 0, BARRIER, 0))
         return np.concatenate(chunks)
 
-    def _key(self, place: Place, loops: Sequence[Ints], extras: Sequence[Ints], count: int) -> list[Ints]:
+    def _key(self, place: Place, loops: Sequence[Ints], copies: Sequence[Ints] = ()) -> list[Ints | int]:
         """Return the columns by which requests of one sub-group are ordered."""
-        key = []
+        key: list[Ints | int] = []
         for level in range(self.depth + 1):
-            at = place[2 * level] if 2 * level < len(place) else 0
-            key.append(np.full(count, int(at)))
+            key.append(int(place[2 * level]) if 2 * level < len(place) else 0)
             if level < self.depth:
-                key.append(loops[level] if level < len(loops) else np.zeros(count, np.int64))
-        missing = self.most_extras - len(extras)
-        return [*key, *extras, *(np.zeros(count, np.int64) for _ in range(missing))]
+                key.append(loops[level] if level < len(loops) else 0)
+        return [*key, *copies, *[0] * (self.most_copies - len(copies))]
 
-    def _lanes(self, one: AccessPlace, columns: Mapping[str, Ints], count: int) -> tuple[Ints, int]:
+    def _lanes(self, placed: AccessPlace, columns: Mapping[str, Ints], count: int) -> tuple[Ints, int]:
         """Return the linear local ids; each point is repeated by lanes along axes that it lacks."""
         lane = np.zeros((count, 1), np.int64)
         step = 1
-        named = {axis: name for axis, name in zip(one.domain.axes, one.domain.names, strict=True) if axis}
+        named = dict(zip(placed.domain.axes, placed.domain.names, strict=True))
         for axis, extent in enumerate(self.launch.group_shape):
             name = named.get(f"l.{axis}")
             if name is not None:
@@ -259,19 +253,24 @@ class LaunchRequests:
             step *= extent
         return lane.ravel(), lane.shape[1]
 
-    def _held(self, axes: Sequence[str], names: Sequence[str], held: Mapping[str, int]) -> dict[str, int]:
-        return {
-            name: held[axis if axis.startswith("g") else name]
-            for axis, name in zip(axes, names, strict=True) if axis.startswith("g") or name in held
+    def _points(self, points: isl.Set, axes: Sequence[str], held: Mapping[str, int]) -> isl.Set:
+        """Return those points that lie in a group, in the first iteration of the host's loops."""
+        keys = {
+            name: axis if axis.startswith("g") else name
+            for axis, name in zip(axes, points.get_var_names(SET), strict=True)
         }
+        return fixed(points, self.sizes, {name: held[key] for name, key in keys.items() if key in held})
 
-    def _extras(self, one: AccessPlace) -> tuple[str, ...]:
+    def _copies(self, placed: AccessPlace) -> tuple[str, ...]:
         """Return the sequential inames without a loop in the schedule: each value is a copy of the statement."""
-        around = {*loops_of(one.place), *self.host}
-        return tuple(
-            name for axis, name in zip(one.domain.axes, one.domain.names, strict=True)
-            if not axis and name not in around
-        )
+        around = {*loops_of(placed.place), *self.host}
+        axes = zip(placed.domain.axes, placed.domain.names, strict=True)
+        return tuple(name for axis, name in axes if not axis and name not in around)
+
+
+def _rows(number: int, *columns: Ints | int) -> Ints:
+    """Return rows of these columns, of which some have one value."""
+    return np.stack([np.broadcast_to(np.asarray(column, np.int64), number) for column in columns], axis=1)
 
 
 def _distinct(columns: list[Ints]) -> tuple[int, list[Ints]]:
@@ -286,41 +285,24 @@ def _distinct(columns: list[Ints]) -> tuple[int, list[Ints]]:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The requests of the sampled work-groups of one launch.
+    """The requests of the sampled work-groups of one launch: int64 arrays of shape (requests,).
 
-    Attributes
-    ----------
-    launch : str
-        Name of the device kernel.
-    groups : tuple of int
-        Linear numbers of the work-groups, axis 0 fastest.
-    line_bytes : int
-        Size of a line.
-    arrays, first : tuple of str, tuple of int
-        The arrays in global memory, and the number of each one's first line.
-    group, subgroup, phase : int64 arrays of shape (requests,)
-        Position of the work-group in ``groups``, number of the sub-group in it, and how many
-        barriers it has met. Requests are sorted by group, then sub-group, then in program order.
-    line, array, store : int64 arrays of shape (requests,)
-        The line's number in memory, the array's position in ``arrays``, and 1 for a store.
-    drawn : tuple of str
-        Arrays with an index that data give: its cells are drawn evenly from the whole array.
-    exact : bool
-        False where something was drawn, or a test on data was taken to let everything through.
+    Requests are sorted by group, then sub-group, then in program order. They are not exact where cells were drawn, or a
+    test on data was taken to let everything through.
     """
 
-    launch: str
-    groups: tuple[int, ...]
+    launch: str  # name of the device kernel
+    groups: tuple[int, ...]  # linear numbers of the work-groups, axis 0 fastest
     line_bytes: int
-    arrays: tuple[str, ...]
-    first: tuple[int, ...]
-    group: Ints
-    subgroup: Ints
-    phase: Ints
-    line: Ints
-    array: Ints
-    store: Ints
-    drawn: tuple[str, ...] = ()
+    arrays: tuple[str, ...]  # those in global memory
+    first: tuple[int, ...]  # the number of each array's first line
+    group: Ints  # position of the work-group in `groups`
+    subgroup: Ints  # number of the sub-group in the work-group
+    phase: Ints  # how many barriers it has met
+    line: Ints  # the line's number in memory
+    array: Ints  # position in `arrays`
+    store: Ints  # 1 for a store, 0 for a load
+    drawn: tuple[str, ...] = ()  # arrays whose index data give: cells are drawn evenly from the whole array
     exact: bool = True
 
     def __len__(self) -> int:
@@ -332,15 +314,13 @@ def trace(
 ) -> tuple[Trace, ...]:
     """Return the requests of a sample of each launch's work-groups.
 
-    The groups follow one another in the middle of the launch; of launches that the host repeats, the
-    first is traced. Arrays lie one after another, each on a page of its own.
+    The groups follow one another in the middle of the launch; of launches that the host repeats, the first is traced.
+    Arrays lie one after another, each on a page of its own.
 
     Parameters
     ----------
-    counts
-        The counted kernel; its sub-group size counts.
-    sizes
-        All size parameters.
+    counts, sizes
+        The counted kernel, whose sub-group size counts, and all size parameters.
     groups
         Work-groups of each launch, or all if there are less.
     line_bytes
@@ -372,37 +352,9 @@ def trace(
         if name not in values:
             raise ParameterError(name, "was left out", counts.parameters)
     lines = first_lines(counts.program, values, line_bytes)
-    found = []
-    for number in range(len(counts.program.launches)):
-        generator = np.random.default_rng(seed)
-        requests = LaunchRequests(
-            counts.program, number, counts.subgroup_size, values, line_bytes, lines, generator
-        )
-        found.append(_trace_of_launch(requests, groups))
-    return tuple(found)
-
-
-def _trace_of_launch(requests: LaunchRequests, number: int) -> Trace:
-    """Return the trace of ``number`` work-groups in the middle of a launch."""
-    launch, accesses = requests.launch, requests.accesses
-    extents = [value_of(isl.PwQPolynomial.from_pw_aff(extent), requests.sizes) for extent in launch.grid]
-    total = prod(extents)
-    number = min(number, total)
-    groups = tuple(range((total - number) // 2, (total - number) // 2 + number))
-    parts = [requests.of_group(k, _unravel(group, extents)) for k, group in enumerate(groups)]
-    rows = np.concatenate(parts) if parts else np.zeros((0, 6), np.int64)
-    drawn = tuple(sorted({one.access.array for one in accesses if one.access.cells is None}))
-    exact = not drawn and all(one.domain.exact and one.domain.chance == 1 for one in accesses)
-    group, subgroup, phase, line, array, store = rows.T
-    return Trace(
-        launch.name, groups, requests.line_bytes, tuple(requests.first_lines), tuple(requests.first_lines.values()),
-        group, subgroup, phase, line, array, store, drawn, exact,
+    return tuple(
+        LaunchRequests(
+            counts.program, launch, counts.subgroup_size, values, line_bytes, lines, np.random.default_rng(seed)
+        ).trace(groups)
+        for launch in range(len(counts.program.launches))
     )
-
-
-def _unravel(group: int, extents: Sequence[int]) -> tuple[int, ...]:
-    position = []
-    for extent in extents:
-        position.append(group % extent)
-        group //= extent
-    return tuple(position)

@@ -37,13 +37,18 @@ def test_an_outer_nest_is_a_projection(scheduled) -> None:
     assert found.points.is_equal(isl.Set("[n] -> { [i] : n >= 1 and 0 <= i < n }"))
 
 
+def extremes(domains):
+    line = domains.line("i")
+    return line.dim_min_val(0), line.dim_max_val(0)
+
+
 def test_extremes_are_those_under_the_assumptions(scheduled) -> None:
     nested = "{ [i, j]: 0 <= i < 16 and i <= j < 20 and j < n }", "out[i, j] = a[i, j]"
     at_most_eight = Domains(scheduled(*nested, assumptions="1 <= n <= 8"), {})
     # i <= j <= n - 1 <= 7
-    assert ["0", "7"] == [str(value) for value in at_most_eight.extremes("i")]
-    assert ["0", "15"] == [str(value) for value in Domains(scheduled(*nested), {}).extremes("i")]
-    assert ["0", "infty"] == [str(value) for value in Domains(scheduled(*SQUARE), {}).extremes("i")]
+    assert ["0", "7"] == [str(value) for value in extremes(at_most_eight)]
+    assert ["0", "15"] == [str(value) for value in extremes(Domains(scheduled(*nested), {}))]
+    assert ["0", "infty"] == [str(value) for value in extremes(Domains(scheduled(*SQUARE), {}))]
 
 
 def test_conditions_restrict_the_points(scheduled) -> None:

@@ -29,6 +29,10 @@ def test_loops_without_an_end(domain, inames):
         refuse_unbounded([isl.BasicSet("[n] -> { [h] : 0 <= h < n }"), isl.BasicSet(domain)])
     assert inames == caught.value.inames
     assert isl.BasicSet(domain) == isl.BasicSet(caught.value.domain)
+    assert str(caught.value) == (
+        f"cannot count the loop over {', '.join(inames)}: its domain {caught.value.domain} has no bound; "
+        f"give {inames[0]} a lower and an upper bound, such as 0 <= {inames[0]} < n."
+    )
     assert isinstance(caught.value, NotCountableError)
 
 

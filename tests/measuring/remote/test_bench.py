@@ -21,11 +21,10 @@ from perfmodel.cluster import address_of, check_versions, connected
 from perfmodel.errors import DeviceBusyError, KernelTravelError, SchedulerError
 from perfmodel.kernels import discover
 from perfmodel.measuring import Silent, lock
+from perfmodel.measuring.probes import PROBES
 from perfmodel.measuring.probes.probe import ProbeSettings
-from perfmodel.measuring.probes.visit import PROBES
 from perfmodel.measuring.remote import bench as module
-from perfmodel.measuring.remote.bench import WorkersBench
-from perfmodel.measuring.remote.devices import WorkersDevice, resource, workers_device
+from perfmodel.measuring.remote.bench import WorkersBench, WorkersDevice, resource, workers_device
 from perfmodel.measuring.subject import Subject
 from perfmodel.store.files import DEVICE_FILE
 from tests.campaigns import SCALE, TINY, measured
@@ -208,7 +207,7 @@ from dataclasses import replace
 from perfmodel.cluster import connected
 from perfmodel.measuring import Silent
 from perfmodel.measuring.remote.bench import WorkersBench
-from perfmodel.measuring.remote.devices import workers_device
+from perfmodel.measuring.remote.bench import workers_device
 from tests.campaigns import TINY
 with connected(sys.argv[1]) as client:
     bench = WorkersBench(workers_device(client), TINY, Silent())

@@ -1,0 +1,226 @@
+"""Options that every command has, and what commands say beside their results: notes, errors and progress."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import pytest
+import typer
+
+from perfmodel.cli import program as commands
+from perfmodel.cli.output import (
+    NARROWEST,
+    CommandBar,
+    CommandSettings,
+    as_notes,
+    print_refusal,
+    refusal_text,
+    settings,
+    table_width,
+    using,
+)
+from perfmodel.counts.quasipoly.arguments import UpperBoundWarning, warn_of_bound
+from perfmodel.errors import (
+    ExpressionError,
+    OutputError,
+    PerfModelError,
+    PerfModelWarning,
+    SetAsideWarning,
+    UnknownStatisticWarning,
+    VariantError,
+)
+from perfmodel.progress import FailedStep
+from tests.cli.program import perfmodel as program
+
+GROUP = typer.main.get_group(commands.application()).commands
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_every_command_has_them(name):
+    parameters = GROUP[name].get_params(typer.Context(GROUP[name]))
+    options = {option for parameter in parameters for option in parameter.opts}
+    assert {"--json", "--quiet", "-q", "--verbose", "-v", "--wide"} <= options
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_they_may_stand_anywhere(place):
+    arguments = ["devices", "--from", "fitted_weights/nowhere"]
+    before, after = (program(*arguments[:i], "--verbose", *arguments[i:]) for i in (0, place))
+    assert (2, before.stdout) == (after.returncode, after.stdout)
+    assert before.stderr.splitlines()[-1] == after.stderr.splitlines()[-1]
+    assert "Traceback" in after.stderr
+
+
+def test_options_of_one_name_have_one_help():
+    shared = ("--size", "--zip", "--facts", "--statistics", "--variant", "--weights", "--level", "--kernels", "--csv")
+    helps: dict[str, set[str]] = {}
+    for name in ("predict", "rank", "count", "time", "fit", "calibrate", "isolate"):
+        for parameter in GROUP[name].params:
+            for option in set(shared) & set(parameter.opts):
+                helps.setdefault(option, set()).add(parameter.help)
+    assert set(shared) == set(helps)
+    assert {1} == {len(texts) for texts in helps.values()}
+
+
+def test_they_hold_in_a_block():
+    with using(CommandSettings(quiet=True)):
+        assert settings().quiet
+        with using(CommandSettings(wide=True)):
+            assert not settings().quiet
+    assert CommandSettings() == settings()
+
+
+def test_the_width_is_the_terminals(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert table_width() is None  # a pipe
+    monkeypatch.setenv("COLUMNS", "72")
+    assert 72 == table_width()
+    monkeypatch.setenv("COLUMNS", "3")
+    assert NARROWEST == table_width()
+    with using(CommandSettings(wide=True)):
+        assert table_width() is None
+    monkeypatch.setenv("COLUMNS", "wide")
+    assert table_width() is None
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert table_width() >= NARROWEST
+
+
+def test_quiet_and_verbose_notes(capsys):
+    import warnings
+
+    from perfmodel.cli.output import as_notes
+
+    said = ["one", "two", "three"]
+    for asked, lines in ((CommandSettings(), 2), (CommandSettings(quiet=True), 0), (CommandSettings(verbose=True), 3)):
+        with using(asked), as_notes():
+            for text in said:
+                warnings.warn(text, UnknownStatisticWarning, stacklevel=1)
+        assert lines == len(capsys.readouterr().err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["predct"], "predict"),
+        (["rank", "k.py", "--wieghts", "w"], "--weights"),
+        (["count", "k.py", "--jsn"], "--json"),
+    ],
+)
+def test_unknown_names_suggest_the_nearest(arguments, nearest):
+    done = program(*arguments)
+    assert (2, "") == (done.returncode, done.stdout)
+    assert nearest in done.stderr.splitlines()[-1]
+
+
+def test_completion_of_a_shell():
+    found = program(_PERFMODEL_COMPLETE="complete_bash", COMP_WORDS="perfmodel pre", COMP_CWORD="1")
+    assert "predict" == found.stdout.strip()
+    found = program(_PERFMODEL_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="perfmodel rank --cross")
+    assert "--crossover" in found.stdout
+    shown = program("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert (0, True) == (shown.returncode, "_PERFMODEL_COMPLETE=complete_bash" in shown.stdout)
+    assert "--install-completion" in program("--help").stdout
+
+
+def warned(count: int) -> None:
+    for k in range(count):
+        warnings.warn(f"file {k} is\ndamaged", SetAsideWarning, stacklevel=1)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, []),
+        (1, ["file 0 is damaged"]),
+        (2, ["file 0 is damaged", "file 1 is damaged"]),
+        (4, ["file 0 is damaged", "file 1 is damaged; file 2 is damaged; file 3 is damaged"]),
+    ],
+)
+def test_the_first_note_and_all_others(capsys, count, said):
+    with as_notes():
+        warned(count)
+    assert [f"perfmodel: note: {one}" for one in said] == capsys.readouterr().err.splitlines()
+
+
+def fail_with_warnings():
+    warned(2)
+    raise KeyError
+
+
+def test_the_others_are_told_before_an_error(capsys):
+    with pytest.raises(KeyError), as_notes():
+        fail_with_warnings()
+    assert 2 == len(capsys.readouterr().err.splitlines())
+
+
+def test_an_upper_bound_is_a_note(capsys):
+    assert issubclass(UpperBoundWarning, PerfModelWarning)
+    with as_notes():
+        warn_of_bound({"n": 8})
+    assert capsys.readouterr().err.startswith("perfmodel: note: the count is an upper bound at n=8: ")
+
+
+def test_other_warnings_are_pythons(capsys):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with as_notes():
+            warnings.warn("another", RuntimeWarning, stacklevel=1)
+    assert (["another"], "") == ([str(one.message) for one in found], capsys.readouterr().err)
+
+
+def test_an_error_is_one_line():
+    assert "it broke in two lines; do this" == refusal_text(PerfModelError("it broke\n   in two lines; do this"))
+
+
+def test_carets_stay_under_the_text():
+    text = "w_launch*launches + w_add*op_flaot32_add"
+    start = text.index("op_flaot32_add")
+    said, line, carets = refusal_text(ExpressionError(text, start, len(text), "no feature", "name one")).split("\n")
+    assert "no feature; name one." == said
+    assert text == line.strip()
+    assert "op_flaot32_add" == line[carets.index("^") : carets.rindex("^") + 1]
+
+
+def test_an_error_inside_of_another_keeps_its_carets():
+    inner = ExpressionError("a + b", 4, 5, "no 'b'", "name one")
+    said, line, carets = refusal_text(VariantError("tiled", str(inner))).split("\n")
+    assert said.startswith("variant 'tiled': no 'b'; name one.")
+    assert ("    a + b", "        ^") == (line, carets)
+
+
+def test_wide_characters_take_two_columns():
+    _said, line, carets = refusal_text(ExpressionError("\u6570 + b\t", 4, 5, "no 'b'", "name one")).split("\n")
+    assert "    \u6570 + b " == line
+    assert "     " + "    ^" == carets  # the first character takes two columns
+
+
+def test_a_traceback_where_it_is_asked_for(capsys):
+    try:
+        raise OutputError("/x", "Permission denied")
+    except OutputError as error:
+        print_refusal(error)
+        assert "Traceback" not in capsys.readouterr().err
+        with using(CommandSettings(verbose=True)):
+            print_refusal(error)
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert shown.splitlines()[-1].startswith("perfmodel: error: cannot write '/x'")
+
+
+def test_a_narrow_terminal_shows_the_part_at_fault():
+    text = "w_a*launches + " * 6 + "wrong" + " + w_b" * 9
+    start = text.index("wrong")
+    for width in (20, 40, 80):
+        _, line, carets = refusal_text(ExpressionError(text, start, start + 5, "no", "name one"), width).split("\n")
+        assert max(len(line), len(carets)) <= width
+        assert "wrong" == line[carets.index("^") : carets.rindex("^") + 1]
+
+
+@pytest.mark.parametrize(("quiet", "expected"), [(False, ["counting: 1 steps", "counting: bad: no"]), (True, [])])
+def test_with_quiet_it_says_nothing(quiet, expected, capsys):
+    with using(CommandSettings(quiet=quiet)):
+        bar = CommandBar()
+    bar.start("counting", 1)
+    bar.advance(FailedStep("bad", "no"))
+    assert expected == capsys.readouterr().err.splitlines()
