@@ -382,13 +382,11 @@ class Trials:
         return outcome
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
-        from perfmodel.counts.launch_limits import check_launch
-
         with stage("constraint"):
             counts = self._counted(name, check=True)  # before its code is generated: it tells more of what is wrong
             self.timekeeper.counted[subject.generated.hash] = self._counts[name] = counts
             counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
-            check_launch(counts, self.device.facts)
+            counts.check_launch(self.device.facts)
             check_given(subject.generated.kernel, self.kernel.given, at)
             self._check_memory(subject, at)
         if not self._compare:
