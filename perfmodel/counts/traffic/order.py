@@ -45,7 +45,7 @@ def paths(device: DeviceKernel, launch: Launch, unrolled: Container[str], order:
     groups = tuple(f"g.{axis}" for axis in reversed(range(len(launch.grid))))
     lanes = tuple(f"l.{axis}" for axis in reversed(range(len(launch.group_shape))))
     serial = order == "serial"
-    walk = _Walk(lanes if serial else lanes[:-1], () if serial else lanes[-1:], unrolled, serial)
+    walk = _DeviceOrder(lanes if serial else lanes[:-1], () if serial else lanes[-1:], unrolled, serial)
     if has_barrier(device):
         return dict(walk.between_barriers(device.body, (), groups))
     places = (place for k, node in enumerate(device.body) for place in ((2 * k - 1,), *_places(node, (2 * k,))))
@@ -53,7 +53,7 @@ def paths(device: DeviceKernel, launch: Launch, unrolled: Container[str], order:
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _DeviceOrder:
     """Loops over work-items around and inside of what each work-item passes without a stop."""
 
     around: Path
