@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors
-from perfmodel.analyses.report_families import weights_files
+from perfmodel.analyses.report_models import weights_files
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences, read_device

@@ -172,7 +172,7 @@ def outliers_command(
     well predicted that are so now. Without --weights they are those beside the store, or those of the device in use.
     """
     from perfmodel.analyses.outliers import explained_outliers
-    from perfmodel.report.outliers import outliers_document, outliers_text
+    from perfmodel.report.evaluation import outliers_document, outliers_text
 
     if factor is not None and not 1 < factor < math.inf:
         raise OptionError(f"--factor is {factor:g}", "give a number above 1, as in --factor 2")

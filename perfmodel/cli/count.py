@@ -330,20 +330,19 @@ def _features_at(counts: KernelCounts, points: Sequence[Mapping[str, int]]) -> d
 def _check_pictures(graph: Path | None, memory: Path | None) -> None:
     """Refuse names of pictures that do not say their format, before anything is counted; ``-`` is one of them."""
     if graph is not None:
-        from perfmodel.report import work_flow
+        from perfmodel.report.kernel_pictures import GRAPH_FORMATS
 
-        output.check_format(graph, work_flow.FORMATS)
+        output.check_format(graph, GRAPH_FORMATS)
     if memory is not None:
-        from perfmodel.report import memory_hierarchy
+        from perfmodel.report.drawing import FORMATS
 
-        output.check_format(memory, memory_hierarchy.FORMATS)
+        output.check_format(memory, FORMATS)
 
 
 def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the work flow graph, and print where an average sub-group stalls."""
-    from perfmodel.analyses.timeline import Latencies, timeline
-    from perfmodel.analyses.work_flow import work_flow
-    from perfmodel.report.work_flow import draw_work_flow, title
+    from perfmodel.analyses.work_flow import Latencies, timeline, work_flow
+    from perfmodel.report.kernel_pictures import draw_work_flow, title
 
     graph = work_flow(counts, at)
     if facts is None:
@@ -371,7 +370,7 @@ def _draw_graph(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: 
 def _draw_memory(counts: KernelCounts, at: Mapping[str, int], path: Path, facts: DeviceFacts | None) -> None:
     """Draw the distribution of hit rates, and print their means."""
     from perfmodel.analyses.memory_hierarchy import Hierarchy, hit_rates
-    from perfmodel.report.memory_hierarchy import draw_memory_hierarchy
+    from perfmodel.report.kernel_pictures import draw_memory_hierarchy
 
     rates = hit_rates(counts, at, Hierarchy.of(facts))
     device = "" if facts is None else f" on {facts.name}"

@@ -186,7 +186,7 @@ def isolate_command(
     from perfmodel.measuring import pin_threads
     from perfmodel.measuring.isolation import prove_isolation
     from perfmodel.opencl import find
-    from perfmodel.report.memory_hierarchy import isolation_table
+    from perfmodel.report.probes import isolation_table
     from perfmodel.store.isolation import isolation_path
 
     chosen = chosen_classes(discovered(kernels), classes or ())

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
-from perfmodel.counts.launch_limits import check_launch
 from perfmodel.errors import BrokenDeviceError
 from perfmodel.facts.probe_run import Point
 from perfmodel.kernels import Parameters
@@ -281,7 +280,7 @@ class Timekeeper:
         if generated.hash not in self.counted:
             with stage("constraint"):
                 counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
-                check_launch(counts, self.bench.device.facts)  # some drivers end the process over a group too large
+                counts.check_launch(self.bench.device.facts)  # some drivers end the process over a group too large
             self.counted[generated.hash] = counts
         return self.counted[generated.hash]
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.launch_limits import check_launch
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
@@ -303,7 +302,7 @@ class FittedModel(Lazy):
         with ALONE:
             counts = self.counted(kernel)
             if self.facts is not None:
-                check_launch(counts, self.facts)
+                counts.check_launch(self.facts)
             at = {**(sizes or {}), **more_sizes}
             at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
             case = Case(counts, at, self.facts, self.family.name)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, TOO_LITTLE_PARALLELISM
-from perfmodel.report.memory_hierarchy import balance_text
+from perfmodel.report.bounds import balance_text
 from tests.analyses.test_balance import balance
 
 

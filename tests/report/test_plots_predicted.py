@@ -5,13 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.compare.test_tables_errors import ROWS
 
 import perfmodel as pm
 from perfmodel.compare import Evaluation
 from perfmodel.errors import OutputError
-from perfmodel.report.picture import picture_predicted_measured, plot_predicted_vs_measured, predicted_measured_figure
+from perfmodel.report.drawing import empty_figure
+from perfmodel.report.plots import picture_predicted_measured, plot_predicted_vs_measured
+from tests.compare.test_comparison_errors import ROWS
 from tests.report.drawn import check_legible, labels, new_axes
+
+
+def predicted_measured_figure(rows, title):
+    figure = empty_figure(8.0, 5.4)
+    plot_predicted_vs_measured(rows, figure.add_subplot(), title=title)
+    return figure
 
 
 def test_axes_are_logarithmic_and_equal():

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.timeline import timeline
-from perfmodel.analyses.work_flow import work_flow
+from perfmodel.analyses.work_flow import timeline, work_flow
 from perfmodel.counts import count
-from perfmodel.report.work_flow import frames, lanes, merged
+from perfmodel.report.kernel_pictures import frames, lanes, merged
 from tests.analyses.test_work_flow import TOY, counted
 
 

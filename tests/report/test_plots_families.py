@@ -8,7 +8,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.errors import PictureError
-from perfmodel.report.families_picture import families_figure, picture_families, plot_families
+from perfmodel.report.plots import families_figure, picture_families, plot_families
 from tests.compare.test_contenders_side_by_side import contenders
 from tests.report.drawn import check_legible, new_axes
 

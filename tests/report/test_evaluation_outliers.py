@@ -1,4 +1,4 @@
-"""Outliers as text, CSV and document, from kernels whose times are known by hand."""
+"""Outliers as text and document, from kernels whose times are known by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 from perfmodel.analyses.outliers import explained_outliers
 from perfmodel.analyses.words import term_words
-from perfmodel.report.outliers import COLUMNS, outliers_csv, outliers_document, outliers_text
+from perfmodel.report.evaluation import outliers_document, outliers_text
 from tests.analyses.test_outliers_disagreements import ODD, WELL, measured
 from tests.priced import MODEL
 
@@ -45,9 +45,7 @@ def test_a_narrow_terminal_keeps_kernel_and_factor():
     assert "not shown: usual" in text
 
 
-def test_csv_and_document_hold_all_terms():
-    header, *lines = outliers_csv(FOUND).splitlines()
-    assert (",".join(COLUMNS), 2) == (header, len(lines))
+def test_the_document_holds_all_terms():
     found = json.loads(json.dumps(outliers_document(FOUND, MODEL), allow_nan=False))
     (one,) = found["outliers"]
     assert ["op_float32_mul", "op_float32_add"] == [term["term"] for term in one["terms"]]

@@ -10,7 +10,7 @@ import pytest
 from perfmodel.analyses.balance import Balance
 from perfmodel.analyses.benefits import Benefits
 from perfmodel.analyses.roofline import KernelPoint
-from perfmodel.report.html.cards import balance_words, benefit_lines, roof_words
+from perfmodel.report.bounds import balance_words, benefit_lines, roof_words
 
 #: 1e9 nodes on 10 lanes of 1e9 in a second take 100 ms; 1e6 transfers of 64 B at 64 GB/s take 1 ms.
 BALANCE = Balance(1e9, 1.0, 1e6, cores=10, rate=1e9, latency=1e-7, bandwidth=6.4e10, transfer_bytes=64)

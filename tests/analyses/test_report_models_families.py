@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.analyses.report_families import family_lines, weights_files
+from perfmodel.analyses.report_models import family_lines, weights_files
 from perfmodel.compare import compare, summarise
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.predicting.model import load
@@ -44,8 +44,6 @@ def test_families_have_the_figures_of_their_weights_the_best_first(folder, compa
     assert sorted(errors, key=errors.__getitem__) == [one.name for one in found]
     assert errors == {one.name: one.figures.error for one in found}
     assert {0} == {one.withheld for one in found}
-    names = {row.kernel for row in compared}
-    assert all(names == set(one.by_kernel) for one in found)
 
 
 def test_a_family_without_some_predictions_narrows_the_cases_of_all(folder, compared):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from perfmodel.report.memory_hierarchy import BEGIN, isolation_page, isolation_table
+from perfmodel.report.probes import isolation_table
+from scripts.lab.pages import BEGIN, isolation_page
 from tests.store.test_isolation import isolation
 
 FAILED = isolation(kernel="waits", rounds_s=(), parameters={}, status="constraint", message="too large")

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.analyses.memory_hierarchy import HitRates
 from perfmodel.errors import PictureFormatError
-from perfmodel.report.memory_hierarchy import draw_memory_hierarchy, hit_rates_figure
+from perfmodel.report.kernel_pictures import draw_memory_hierarchy, hit_rates_figure
 
 RATES = HitRates(
     l1=(0.5, 0.6, 0.7), l2=(0.2, 0.2, 0.2), by_array=(("x", 0.75, 0.125), ("y", 0.0, 1.0)), requests=640, groups=4
@@ -25,8 +25,8 @@ def test_both_histograms_hold_all_orders_and_have_axes_of_one_width() -> None:
 
 
 def test_a_line_marks_the_mean_and_a_band_its_interval() -> None:
-    axes = hit_rates_figure(RATES, "gather", level=0.8).axes[0]
-    assert ["80 % interval of the mean", "mean 60 %"] == [text.get_text() for text in axes.get_legend().get_texts()]
+    axes = hit_rates_figure(RATES, "gather").axes[0]
+    assert ["90 % interval of the mean", "mean 60 %"] == [text.get_text() for text in axes.get_legend().get_texts()]
     assert [0.6, 0.6] == pytest.approx(axes.lines[0].get_xdata())
 
 

@@ -6,8 +6,7 @@ import loopy as lp
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.timeline import timeline
-from perfmodel.analyses.work_flow import work_flow
+from perfmodel.analyses.work_flow import timeline, work_flow
 from perfmodel.counts import KernelCounts, count
 from tests.analyses.test_work_flow import ADD, FLOAT, ISSUE, MEMORY, SPECIAL, TOY, counted
 

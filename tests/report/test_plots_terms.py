@@ -9,7 +9,7 @@ import perfmodel as pm
 from perfmodel.errors import PictureError
 from perfmodel.predicting.model import Prediction
 from perfmodel.predicting.ranking import RankedVariant
-from perfmodel.report.terms_picture import bars_of, plot_terms
+from perfmodel.report.plots import bars_of, plot_terms
 from tests.report.drawn import check_legible, new_axes
 
 ADDING = Prediction(4e-3, {"load": 3e-3, "add": 1.2e-3, "launch": 0.0, "both": -2e-4}, kernel="axpy", sizes={"n": 8})

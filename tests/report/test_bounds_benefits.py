@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 
 from perfmodel.analyses.benefits import Benefits
-from perfmodel.report.benefits_picture import benefits_figure, picture_benefits
+from perfmodel.report.bounds import benefits_figure, picture_benefits
 
 
 def benefits(scale):

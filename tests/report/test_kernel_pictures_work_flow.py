@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from measurement_kernels import matmul_tiled
-from perfmodel.analyses.timeline import timeline
-from perfmodel.analyses.work_flow import WorkFlow, work_flow
+from perfmodel.analyses.work_flow import WorkFlow, timeline, work_flow
 from perfmodel.counts import count
 from perfmodel.display import seconds_text
 from perfmodel.errors import PictureFormatError
-from perfmodel.report.work_flow import dot_text, draw_work_flow, merged, title, work_flow_figure
+from perfmodel.report.kernel_pictures import dot_text, draw_work_flow, merged, title, work_flow_figure
 from tests.analyses.test_work_flow import TOY, counted
 
 

@@ -9,7 +9,7 @@ import pytest
 from perfmodel import store
 from perfmodel.analyses.balance import judge_balance
 from perfmodel.analyses.benefits import potential_benefits
-from perfmodel.analyses.kernel_bounds import BoundModels, KernelBounds, bound_models
+from perfmodel.analyses.report_models import BoundModels, KernelBounds, bound_models
 from perfmodel.predicting.model import load
 from tests.recorded import SIMULATED
 

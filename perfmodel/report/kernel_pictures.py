@@ -1,4 +1,4 @@
-"""A work flow graph as a picture, or as text for Graphviz."""
+"""Pictures of one kernel: its work flow graph, which is text for Graphviz too, and the hit rates of caches."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from perfmodel.analyses.timeline import Timeline
-from perfmodel.analyses.work_flow import WorkFlow, WorkNode
+import numpy as np
+
+from perfmodel.analyses.memory_hierarchy import HitRates
+from perfmodel.analyses.work_flow import Timeline, WorkFlow, WorkNode
 from perfmodel.display import seconds_text
-from perfmodel.errors import PictureFormatError
 from perfmodel.io import write_whole
-from perfmodel.report.drawing import empty_figure, figure_bytes
+from perfmodel.report import drawing
+from perfmodel.report.drawing import BLUE, GREEN, ORANGE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg", ".dot")
+GRAPH_FORMATS = (".png", ".svg", ".dot")
 WIDTH = 3.0  # of a node's box, where rows are 1 apart
 _FILL = {
     "entry": "#f2f2f2", "exit": "#f2f2f2", "barrier": "#f3d9ec", "global": "#fbdcc4", "local": "#fdf1bd",
@@ -31,18 +33,13 @@ _CRITICAL, _DATA, _CONTROL = "#c00000", "#0072b2", "0.35"
 def draw_work_flow(graph: WorkFlow, path: str | Path, time: Timeline | None = None) -> None:
     """Write a work flow graph as a ``.png`` or ``.svg`` picture (:func:`work_flow_figure`), or as a Graphviz ``.dot``.
 
-    Raises
-    ------
-    PictureFormatError
-        If the name ends otherwise.
+    It raises PictureFormatError if the name ends otherwise.
     """
-    suffix = Path(path).suffix
-    if suffix not in FORMATS:
-        raise PictureFormatError(str(path), FORMATS)
-    content = (
-        dot_text(graph, time).encode() if suffix == ".dot" else figure_bytes(work_flow_figure(graph, time), suffix[1:])
-    )
-    write_whole(path, content)
+    suffix = drawing.checked_format(path, GRAPH_FORMATS)
+    if suffix == ".dot":
+        write_whole(path, dot_text(graph, time).encode())
+    else:
+        drawing.write_figure(work_flow_figure(graph, time), path)
 
 
 def dot_text(graph: WorkFlow, time: Timeline | None = None) -> str:
@@ -88,7 +85,7 @@ def work_flow_figure(graph: WorkFlow, time: Timeline | None = None) -> Figure:
     blue lines on the right, dashed where the value comes from an earlier iteration. With a timeline
     the arcs of the critical path are red, and bars show how long each node issues and waits.
     """
-    figure = empty_figure(8.0 if time is None else 11.0, 1.3 + 0.62 * len(graph.nodes))
+    figure = drawing.empty_figure(8.0 if time is None else 11.0, 1.3 + 0.62 * len(graph.nodes))
     panels = [figure.add_subplot()] if time is None else list(figure.subplots(1, 2, sharey=True, width_ratios=(3, 1)))
     figure.suptitle(f"work flow graph of {graph.name}, an average sub-group")
     _draw_graph(panels[0], graph, time)
@@ -200,14 +197,12 @@ class Frame(NamedTuple):
     depth: int
 
 
-
 class MergedArc(NamedTuple):
     """All data dependences from one node to another, drawn as one arc."""
 
     ends: tuple[int, int]
     label: str
     carried: bool
-
 
 
 def frames(graph: WorkFlow) -> list[Frame]:
@@ -225,7 +220,6 @@ def frames(graph: WorkFlow) -> list[Frame]:
     return found
 
 
-
 def merged(graph: WorkFlow, time: Timeline | None = None) -> list[MergedArc]:
     """Return one arc for each pair of nodes, labelled with its variables and how long the target waits."""
     waits = {} if time is None else dict(time.waits)
@@ -239,7 +233,6 @@ def merged(graph: WorkFlow, time: Timeline | None = None) -> list[MergedArc]:
         label += f"\nwaits {seconds_text(wait)}" if wait > 0 else ""
         found.append(MergedArc(ends, label, all(arc.carried for arc in mine)))
     return found
-
 
 
 def lanes(ends: Sequence[tuple[int, int]]) -> list[int]:
@@ -263,3 +256,59 @@ def lanes(ends: Sequence[tuple[int, int]]) -> list[int]:
         taken[lane[k]].append((low, high))
     return lane
 
+
+NARROWEST = 0.02
+"""Least range of hit rates on an axis, so that a narrow distribution looks narrow."""
+
+
+def draw_memory_hierarchy(rates: HitRates, path: str | Path, title: str) -> None:
+    """Write a picture of the hit rates of both caches (:func:`hit_rates_figure`), as ``.png`` or ``.svg``."""
+    drawing.checked_format(path)
+    drawing.write_figure(hit_rates_figure(rates, title), path)
+
+
+def hit_rates_figure(rates: HitRates, title: str) -> Figure:
+    """Return a histogram of each cache's hit rates, and the shares of each array's requests that each memory answers.
+
+    A line marks the mean, a band its 90 % interval. The axes of both histograms have the same width: a distribution
+    that looks narrow depends little on the order.
+    """
+    figure = drawing.empty_figure(8.0, 4.2 + 0.28 * len(rates.by_array))
+    panels = figure.subplot_mosaic(
+        [["l1", "l2"], ["arrays", "arrays"]], height_ratios=(2.6, 0.7 + 0.28 * len(rates.by_array))
+    )
+    width = max(NARROWEST, 1.3 * max(np.ptp(rates.l1), np.ptp(rates.l2)))
+    for which, name in (("l1", "first-level"), ("l2", "second-level")):
+        _draw_rates(panels[which], rates, which, width)
+        panels[which].set_title(f"{name} cache", fontsize="medium")
+    _draw_arrays(panels["arrays"], rates)
+    sample = f"{len(rates.l1)} orders of {rates.requests} requests of {rates.groups} work-groups"
+    figure.suptitle(f"{title}\n{sample}", fontsize="medium")
+    return figure
+
+
+def _draw_rates(axes: Axes, rates: HitRates, which: str, width: float) -> None:
+    shares = np.asarray(rates.l1 if which == "l1" else rates.l2)
+    low, high = rates.interval(which)
+    middle = float(shares.min() + shares.max()) / 2
+    left = min(max(middle - width / 2, -0.02 * width), 1 + 0.02 * width - width)
+    axes.hist(shares, bins=list(np.linspace(left, left + width, 26)), color=BLUE, alpha=0.75)
+    axes.axvspan(low, high, color=ORANGE, alpha=0.45, label="90 % interval of the mean")
+    axes.axvline(float(shares.mean()), color=VERMILION, label=f"mean {100 * shares.mean():.4g} %")
+    axes.set(xlim=(left, left + width), xlabel="hit rate", ylabel="orders")
+    axes.legend(fontsize="small")
+
+
+def _draw_arrays(axes: Axes, rates: HitRates) -> None:
+    names = [name for name, _, _ in rates.by_array]
+    first, memory = (np.array([array[place] for array in rates.by_array], dtype=np.float64) for place in (1, 2))
+    left = np.zeros(len(names))
+    for shares, colour, label in (
+        (first, GREEN, "first-level cache"), (1.0 - first - memory, SKY, "second-level cache"),
+        (memory, "#999999", "memory"),
+    ):
+        axes.barh(names, shares, left=left, color=colour, label=label, height=0.7)
+        left = left + shares
+    axes.set(xlim=(0, 1), xlabel="requests answered by")
+    axes.invert_yaxis()
+    axes.legend(fontsize="small", ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)

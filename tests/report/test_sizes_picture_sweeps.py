@@ -6,7 +6,7 @@ import numpy as np
 
 from perfmodel.predicting.crossovers import Lead, leads_at
 from perfmodel.predicting.ranking import RankedVariant, Ranking
-from perfmodel.report.sweeps import Panel, combinations, panels_of, picture_sweep, sweep_figure, varying
+from perfmodel.report.sizes_picture import Panel, combinations, panels_of, picture_sweep, sweep_figure, varying
 
 
 def point(n: int, **seconds: float) -> Ranking:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import ReferenceOutputError
-from perfmodel.tuning.search import expected_outputs
+from perfmodel.tuning.agreement import expected_outputs
 
 OUTPUTS = {"out": np.zeros(3, np.float32), "place": np.zeros(2, np.int32)}
 

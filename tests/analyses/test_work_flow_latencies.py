@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.analyses.timeline import Latencies
+from perfmodel.analyses.work_flow import Latencies
 from perfmodel.errors import MissingFactError
 from perfmodel.facts import DeviceFacts, Fact
 
