@@ -163,7 +163,7 @@ def _value(said: str, key: str, value: Any) -> FactValue:
     words = KEYS[key].words if key in KEYS else ()
     if words and value not in words:
         raise DocumentError(f"{said}, none of {', '.join(words)}")
-    if isinstance(value, list) and all(type(one) is int for one in value):
+    if isinstance(value, list) and all(type(number) is int for number in value):
         value = tuple(value)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if number and not (math.isfinite(value) and value >= 0):

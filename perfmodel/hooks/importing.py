@@ -361,7 +361,7 @@ def _surrounded(path: Path, build: Build, **variant: Any) -> TranslationUnit:
 
 def _naming(results: TunerResults) -> str:
     """Return the parameter that names variants: the one called so, or the only one that there is."""
-    names = {name for one in results.results for name in one.configuration if name not in BLOCK_SIZES}
+    names = {name for result in results.results for name in result.configuration if name not in BLOCK_SIZES}
     if VARIANT in names:
         return VARIANT
     if len(names) == 1:
