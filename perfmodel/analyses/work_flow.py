@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from perfmodel.counts.flow.trips import Averages
 from perfmodel.counts.program.program import SHARED, Act, Step
 from perfmodel.errors import FlowUnknownError, MissingFactError
-from perfmodel.features.names import PLAIN_KINDS
+from perfmodel.features import PLAIN_KINDS
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts

@@ -24,7 +24,7 @@ from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.session import NO_END
+from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
