@@ -17,7 +17,6 @@ import pymbolic.primitives as p
 from loopy import symbolic
 from loopy.kernel.array import FixedStrideArrayDimTag, VectorArrayDimTag
 from loopy.kernel.data import UnrolledIlpTag, UnrollTag
-from loopy.kernel.instruction import MultiAssignmentBase
 from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
@@ -67,7 +66,7 @@ class Walk(Mapper):  # type: ignore[misc]
         self.inames = self.kernel.all_inames()
         self.index_type = np.dtype(self.kernel.index_dtype.numpy_dtype)
 
-    def assignment(self, instruction: MultiAssignmentBase) -> None:
+    def assignment(self, instruction: lp.MultiAssignmentBase) -> None:
         """Walk an assignment: its right side, then its stores."""
         targets = instruction.assignees
         variables = (self.kernel.arg_dict, self.kernel.temporary_variables)
@@ -410,8 +409,7 @@ class Walk(Mapper):  # type: ignore[misc]
         result = types.get(-1, arguments[0] if arguments else scope.literal)
         makes_vector = name.startswith("make_") and name[-1].isdigit()  # only puts components together: make_float4
         if name not in FREE_FUNCTIONS and not makes_vector:
-            computed = _function_type(arguments, result)
-            self.note(computed, _function_kind(name, computed), scope)
+            self.note(*_computed(name, arguments, result), scope)
         return result
 
     def function_name(self, expr: p.Call) -> str | ArgExtOp:
@@ -485,19 +483,13 @@ def _factors(expr: Any) -> Iterator[Any]:
         yield expr
 
 
-def _function_kind(name: str, dtype: Type[Any]) -> str:
-    """Return the kind of operation that a function is: ``abs`` of a real number is ``fabs`` in the generated code."""
-    if name == "abs" and dtype.kind == "f":
-        return "fabs"
-    return "pow" if name in ("pow", "powf") else name
+def _computed(name: str, operands: list[Type[Any]], result: Type[Any]) -> tuple[Type[Any], str]:
+    """Return the type that a function computes in, and its kind of operation.
 
-
-def _function_type(operands: list[Type[Any]], result: Type[Any]) -> Type[Any]:
-    """Return the type that a function computes in: that of a complex operand, else its result's.
-
-    A function that answers with an integer, such as ``isnan`` and ``abs``, computes in its operand's type.
+    The type is that of a complex operand, else the result's. A function that answers with an integer, such as ``isnan``
+    and ``abs``, computes in its operand's type. ``abs`` of a real number is ``fabs`` in the generated code.
     """
-    for dtype in operands:
-        if dtype in COMPLEX or result.kind in "iub":
-            return dtype
-    return result
+    dtype = next((operand for operand in operands if operand in COMPLEX or result.kind in "iub"), result)
+    if name == "abs" and dtype.kind == "f":
+        return dtype, "fabs"
+    return dtype, "pow" if name in ("pow", "powf") else name

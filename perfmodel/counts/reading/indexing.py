@@ -196,18 +196,13 @@ class Indexing:
             start = (affine_form(indices[k - 1]) or {}).get("", 0)
             for carry in dict.fromkeys((0, start, 1, -1)):
                 moved = indices[k] + carry * extent if carry else indices[k]
-                if self._in_range(domain, moved, limits):
+                cells = self._cells(domain, (moved,))
+                if cells is not None and limits is not None and domain.points.apply(cells).is_subset(limits[0]):
                     indices[k - 1 : k + 1] = [indices[k - 1] - carry if carry else indices[k - 1], moved]
                     break
             else:
                 inside = False
         return indices, inside
-
-    def _in_range(self, domain: Domain, index: Any, extent: tuple[isl.Set, ...] | None) -> bool:
-        cells = self._cells(domain, (index,))
-        if cells is None or extent is None:
-            return False
-        return bool(domain.points.apply(cells).is_subset(extent[0]))
 
     def _cells(self, domain: Domain, indices: tuple[Any, ...]) -> isl.Map | None:
         """Return the map from points to cells; None where an index is not quasi-affine."""

@@ -19,9 +19,6 @@ import loopy as lp
 import pymbolic.primitives as p
 from constantdict import constantdict
 from loopy.codegen.loop import get_slab_decomposition
-from loopy.diagnostic import LoopyError
-from loopy.kernel.function_interface import CallableKernel
-from loopy.kernel.instruction import CInstruction, MultiAssignmentBase
 from loopy.kernel.tools import get_hw_axis_base_for_codegen
 from loopy.match import parse_match
 from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFromKernel, RunInstruction
@@ -53,7 +50,7 @@ def extract(
     """
     try:
         return _Extraction(t_unit, statistics, declared, options).walk()
-    except LoopyError as error:
+    except lp.LoopyError as error:
         raise refusal(t_unit, error) from error
 
 
@@ -116,9 +113,9 @@ class Statements:
             return
         instruction = self.kernel.id_to_insn[identifier]
         conditions = tuple((test, True) for test in sorted(instruction.predicates, key=str))
-        if isinstance(instruction, CInstruction):
+        if isinstance(instruction, lp.CInstruction):
             self._add_opaque(instruction, conditions)
-        elif isinstance(instruction, MultiAssignmentBase):
+        elif isinstance(instruction, lp.MultiAssignmentBase):
             for part, (vector, where) in enumerate(vectorised(self.domains, self.launch, instruction)):
                 walk = PathWalk(self.kernel, self.callables, self.options, vector)
                 walk.assignment(instruction)
@@ -132,7 +129,7 @@ class Statements:
         self.order.setdefault(key)
         return key
 
-    def _add_opaque(self, instruction: CInstruction, conditions: tuple[Condition, ...]) -> None:
+    def _add_opaque(self, instruction: lp.CInstruction, conditions: tuple[Condition, ...]) -> None:
         execution = declaration(self.kernel, instruction, self.declared, conditions)
         domain = self.domains.domain(self.launch, instruction.within_inames, conditions)
         for key, amount in execution.operations.items():
@@ -171,7 +168,7 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
     identifiers = tuple(instruction.id for instruction in kernel.instructions)
     try:
         match = parse_match(within)
-    except (LoopyError, ParseError) as error:
+    except (lp.LoopyError, ParseError) as error:
         reason = " ".join(str(error).split())
         raise PartError("within", within, f"is no match expression of Loopy's ({reason})", identifiers) from error
     selected = frozenset(instruction.id for instruction in kernel.instructions if match(kernel, instruction))
@@ -423,7 +420,7 @@ def grid_and_group(
     extents = _extents(domains, instructions)
     if extents is None:
         functions = constantdict({
-            name: known for name, known in callables.items() if not isinstance(known, CallableKernel)
+            name: known for name, known in callables.items() if not isinstance(known, lp.CallableKernel)
         })  # callees are inlined; Loopy keeps the sizes by a hash of all that it is given, and kernels take long
         grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
         extents = [_sorted(extent) for extent in grid], local
