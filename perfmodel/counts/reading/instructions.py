@@ -17,7 +17,6 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy import symbolic
 from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
@@ -152,7 +151,7 @@ def _space(kernel: lp.LoopKernel, name: str) -> str | None:
 
 def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
     """Return an index as an affine form, None where data or products of names are in it."""
-    form = None if isinstance(expr, symbolic.LinearSubscript) else affine_form(expr)
+    form = None if isinstance(expr, lp.symbolic.LinearSubscript) else affine_form(expr)
     if form is None:
         return None
     constant = form.pop("", 0)
@@ -218,10 +217,10 @@ def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.
         first, last = kernel.iname_slab_increments.get(name, (0, 0))
         bounds = kernel.get_iname_bounds(name) if first or last else None
         if bounds is not None and first:
-            lower = symbolic.pw_aff_to_expr(bounds.lower_bound_pw_aff)
+            lower = lp.symbolic.pw_aff_to_expr(bounds.lower_bound_pw_aff)
             tests.append(p.Comparison(p.Variable(name), ">=", lower + first))
         if bounds is not None and last:
-            upper = symbolic.pw_aff_to_expr(bounds.upper_bound_pw_aff)
+            upper = lp.symbolic.pw_aff_to_expr(bounds.upper_bound_pw_aff)
             tests.append(p.Comparison(p.Variable(name), "<=", upper - last))
     return tuple(tests)
 
@@ -340,7 +339,7 @@ def _accessed(kernel: lp.LoopKernel, instruction: lp.CInstruction, text: str) ->
     try:
         if len(text) > LONGEST:
             raise ValueError
-        expr = symbolic.parse(text)
+        expr = lp.symbolic.parse(text)
     except Exception as error:  # the parser raises many
         raise DeclarationError(instruction.id, f"{shortened(text)} is no access that Loopy can read") from error
     subject = f"the declared access '{text}' of the C instruction '{instruction.id}'"
@@ -358,7 +357,7 @@ def _accessed(kernel: lp.LoopKernel, instruction: lp.CInstruction, text: str) ->
     if len(expr.index_tuple) != axes:
         raise NotCountableError(subject, f"it has {len(expr.index_tuple)} indices", f"'{name}' has {axes}")
     inames = {p.Variable(inner): outer for inner, outer in instruction.iname_exprs}
-    return name, tuple(symbolic.SubstitutionMapper(inames.get)(index) for index in expr.index_tuple)
+    return name, tuple(lp.symbolic.SubstitutionMapper(inames.get)(index) for index in expr.index_tuple)
 
 
 def _is_array(kernel: lp.LoopKernel, name: str) -> bool:

@@ -19,7 +19,6 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy import diagnostic
 from loopy.check import check_bounds
 from loopy.kernel.array import FixedStrideArrayDimTag
 from loopy.symbolic import IdentityMapper, LinearSubscript
@@ -158,33 +157,34 @@ LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it 
 #: The first kind that fits is taken.
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
-        diagnostic.LoopyIndexError, "out-of-bounds",
+        lp.diagnostic.LoopyIndexError, "out-of-bounds",
         "mend the index, the array's shape, or the assumptions on the sizes",
     ),
     Refusal(
-        diagnostic.DependencyCycleFound, "", "remove a dependence from the cycle", "the dependences of {0} form a cycle"
+        lp.diagnostic.DependencyCycleFound, "", "remove a dependence from the cycle",
+        "the dependences of {0} form a cycle",
     ),
     Refusal(CycleError, "", ORDER, "the order of loops or instructions contradicts itself at {0}"),
     Refusal(
-        diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)",
+        lp.diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)",
         "declare it as an argument or a temporary, or mend its name", "nothing is called '{1}'",
     ),
-    Refusal(diagnostic.TypeInferenceFailure, "", TYPES),
+    Refusal(lp.diagnostic.TypeInferenceFailure, "", TYPES),
     Refusal(lp.LoopyError, "could not determine type of", TYPES),
     Refusal(
         lp.LoopyError, r"(Unknown function '.*?')",
         "use a function of Loopy's target, or add it with loopy.register_callable", "{1}",
     ),
     Refusal(
-        diagnostic.VariableAccessNotOrdered, r"(No dependency relationship found .*?)\. Either",
+        lp.diagnostic.VariableAccessNotOrdered, r"(No dependency relationship found .*?)\. Either",
         "let one of the two depend on the other, as with {{dep=...}}", "{1}",
     ),
     Refusal(
-        diagnostic.MissingDefinitionError, "",
+        lp.diagnostic.MissingDefinitionError, "",
         "add an instruction that writes the variable first, or a dependence on it",
     ),
     Refusal(
-        diagnostic.MissingBarrierError, r"(Dependency .*? barrier)",
+        lp.diagnostic.MissingBarrierError, r"(Dependency .*? barrier)",
         "add that barrier between the two instructions, or make them independent", "{1}",
     ),
     Refusal(lp.LoopyError, r"(Kernel does not have a schedulable iname nesting)", ORDER, "{1}"),
@@ -201,7 +201,7 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     Refusal(lp.LoopyError, "wrong number of indices", "give one index for each axis of the array"),
     Refusal(lp.LoopyError, "data-dependent parameter", "make the loop sequential, or let sizes bound it"),
-    Refusal(diagnostic.StaticValueFindingError, "", LENGTH),
+    Refusal(lp.diagnostic.StaticValueFindingError, "", LENGTH),
     Refusal(isl.Error, "unbounded optimum", LENGTH, "a loop that is unrolled or vectorised has no constant length"),
     Refusal(lp.LoopyError, "depends on non-argument", "make each size in it an integer argument of the kernel"),
     Refusal(lp.LoopyError, "Non-integral array indices", "use integers as indices"),
@@ -225,7 +225,7 @@ def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
 
 def refusal(t_unit: lp.TranslationUnit, error: Exception) -> errors.IncompleteKernelError:
     """Return the error to raise where Loopy refuses a kernel: its reason in one line, and what helps against that."""
-    names = _untyped(t_unit) if isinstance(error, diagnostic.TypeInferenceFailure) else ()
+    names = _untyped(t_unit) if isinstance(error, lp.diagnostic.TypeInferenceFailure) else ()
     if names:
         return errors.UntypedArgumentsError(names)
     text = " ".join(str(error).split()) or type(error).__name__
@@ -321,7 +321,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     try:
         with limited(OPERATIONS):
             check_bounds(t_unit.with_kernel(_Flat(kernel, known).kernel()))
-    except diagnostic.LoopyIndexError as error:
+    except lp.diagnostic.LoopyIndexError as error:
         access, instruction = re.findall("'(.*?)'", str(error))[:2]
         name = access.partition("[")[0]
         if name not in known:  # a whole shape, which Loopy checks as it schedules; here the user had scheduled it

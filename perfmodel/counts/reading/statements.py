@@ -20,9 +20,7 @@ import pymbolic.primitives as p
 from constantdict import constantdict
 from loopy.codegen.loop import get_slab_decomposition
 from loopy.kernel.tools import get_hw_axis_base_for_codegen
-from loopy.match import parse_match
 from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFromKernel, RunInstruction
-from loopy.symbolic import SubstitutionMapper, aff_to_expr, get_dependencies
 from pytools.lex import ParseError
 
 from perfmodel.counts.program import program
@@ -167,7 +165,7 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
         return None
     identifiers = tuple(instruction.id for instruction in kernel.instructions)
     try:
-        match = parse_match(within)
+        match = lp.match.parse_match(within)
     except (lp.LoopyError, ParseError) as error:
         reason = " ".join(str(error).split())
         raise PartError("within", within, f"is no match expression of Loopy's ({reason})", identifiers) from error
@@ -176,8 +174,6 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
         raise PartError("within", within, "matches no instruction", identifiers)
     return selected
 
-
-# {{{ the schedule
 
 def schedule_tree(kernel: lp.LoopKernel) -> tuple[Node, ...]:
     """Return the nodes at the top of a scheduled kernel: launches, perhaps in host loops."""
@@ -309,7 +305,7 @@ class _Extraction:
             return frozenset()
         instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]
         shared = frozenset.intersection(*(instruction.predicates for instruction in instructions))
-        return frozenset(test for test in shared if get_dependencies(test).isdisjoint(inner))
+        return frozenset(test for test in shared if lp.symbolic.get_dependencies(test).isdisjoint(inner))
 
     def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests, unsure: Tests) -> None:
         """Add the tests of the ``if`` around a group, which Loopy sorts by their representation and joins by ``&&``.
@@ -360,10 +356,6 @@ def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
             loops = loops.eliminate(SET, index, 1)
     return bool(loops.intersect(groups).is_subset(joint))
 
-# }}}
-
-# {{{ hardware axes
-
 def from_zero(domains: Domains) -> lp.LoopKernel:
     """Return the kernel with inames on hardware axes that begin at 0, and their first values in its expressions.
 
@@ -381,8 +373,9 @@ def from_zero(domains: Domains) -> lp.LoopKernel:
     if not firsts:
         return kernel
     texts = {name: f"{name} + {str(first).partition('[(')[2].rpartition(')]')[0]}" for name, first in firsts.items()}
-    sums = {p.Variable(name): p.Sum((p.Variable(name), aff_to_expr(first))) for name, first in firsts.items()}
-    substitute = SubstitutionMapper(sums.get)
+    exprs = {p.Variable(name): lp.symbolic.aff_to_expr(first) for name, first in firsts.items()}
+    sums = {variable: p.Sum((variable, first)) for variable, first in exprs.items()}
+    substitute = lp.symbolic.SubstitutionMapper(sums.get)
     return kernel.copy(
         domains=[_moved(domain, texts) for domain in kernel.domains],
         instructions=[instruction.with_transformed_expressions(substitute) for instruction in kernel.instructions],
@@ -502,5 +495,3 @@ def _lanes(line: isl.Set) -> isl.PwAff | None:
     """Return the constant extent of a line from 0, else None."""
     low, high = line.dim_min_val(0), line.dim_max_val(0)
     return isl.PwAff(f"{{ [{high.to_python() + 1}] }}") if low.is_zero() and high.is_int() else None
-
-# }}}
