@@ -167,6 +167,7 @@ def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
         result = {name: factor * coefficient for name, coefficient in other.items()}
     return result
 
+
 class Domains:
     """The domains of one scheduled kernel, under its assumptions.
 

@@ -313,6 +313,7 @@ def _polynomial(expr: Any) -> dict[Monomial, int] | None:
             total = products
     return total
 
+
 class Lanes:
     """The lanes of one domain, ``width`` of them along local axis 0."""
 

@@ -356,6 +356,7 @@ def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
             loops = loops.eliminate(SET, index, 1)
     return bool(loops.intersect(groups).is_subset(joint))
 
+
 def from_zero(domains: Domains) -> lp.LoopKernel:
     """Return the kernel with inames on hardware axes that begin at 0, and their first values in its expressions.
 
@@ -434,13 +435,13 @@ def _constant(extent: Any) -> int:
     if isinstance(extent, int):
         return extent
     pieces = [piece for _, piece in extent.get_pieces()]
-    values = {piece.get_constant_val().to_python() for piece in pieces if piece.is_cst()}
-    if len(values) != 1 or not all(piece.is_cst() for piece in pieces):
+    numbers = {piece.get_constant_val().to_python() if piece.is_cst() else None for piece in pieces}
+    if len(numbers) != 1 or None in numbers:
         raise NotCountableError(
             "a work-group whose shape depends on a parameter", f"its extent is {extent}",
             "fix the local sizes, as OpenCL's compiled code does",
         )
-    return int(values.pop())
+    return int(numbers.pop())
 
 
 def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
