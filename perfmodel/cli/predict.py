@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from perfmodel import display
 from perfmodel.cli import options, output
@@ -29,20 +29,17 @@ RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
 
-Why = Annotated[
-    bool,
-    typer.Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf."),
-]
+Why = Annotated[bool, Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf.")]
 Picture = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--picture", metavar="FILE.png|.svg",
         help="Draw time against size, where -p gives several; with --why and gpuperf weights what could be saved.",
     ),
 ]  # fmt: skip
 Crossover = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--crossover", metavar="NAME=LOW:HIGH", help="Find the fastest variant over a range of this size instead."
     ),
 ]
@@ -262,8 +259,7 @@ def _bounds(
 ) -> dict[str, dict[str, Any]]:
     """Return for each variant what bounds it, as text and numbers; `picture` is drawn with ``gpuperf`` weights."""
     from perfmodel.analyses import balance, benefits
-    from perfmodel.report.benefits_picture import benefits_text, picture_benefits
-    from perfmodel.report.memory_hierarchy import balance_text
+    from perfmodel.report.bounds import balance_text, benefits_text, picture_benefits
 
     model, at = request.model, request.points[0]
     variants = {variant.name: predictions.counts[variant.name] for variant in ranking}
@@ -346,7 +342,7 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
 
 def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
     """Refuse a picture of one size, or of too many combinations of the others."""
-    from perfmodel.report.sweeps import combinations, varying
+    from perfmodel.report.sizes_picture import combinations, varying
 
     output.check_format(picture)
     _, *others = varying(points) or [""]
@@ -360,7 +356,7 @@ def _check_picture(picture: Path, points: Sequence[Mapping[str, int]]) -> None:
 def _draw(request: _Request, predictions: Predictions, points: Sequence[Ranking], picture: Path) -> None:
     """Draw predicted times against the size that varies; a pair of axes for each combination of the other sizes."""
     from perfmodel.predicting.crossovers import leads_at, leads_between
-    from perfmodel.report.sweeps import panels_of, picture_sweep
+    from perfmodel.report.sizes_picture import panels_of, picture_sweep
 
     def leads(panel: Sequence[Ranking], across: str) -> tuple[Lead, ...]:
         if predictions.anchors:

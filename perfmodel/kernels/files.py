@@ -68,16 +68,9 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
 class KernelFile(Lazy):
     """What a user's kernel file defines.
 
-    Parameters
-    ----------
-    builders
-        By the name of each variant a function without arguments that returns its translation unit.
-    arguments
-        Its function ``arguments(**sizes)``, which gives arrays and scalars by argument name; None where it has none.
-    space
-        The space that all variants make; None where the file has no ``space()``, or some variants are left out.
-    reference
-        Its function ``reference(**arguments)``, which gives the right outputs; None where it has none.
+    `builders` holds by the name of each variant a function without arguments that returns its translation unit.
+    `arguments` and `reference` are its functions of these names, `space` the space that all variants make; each is None
+    where the file has none, and the space where variants are left out.
     """
 
     builders: Mapping[str, Callable[[], TranslationUnit]]

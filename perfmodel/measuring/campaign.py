@@ -191,19 +191,7 @@ SETUP_S = 0.02
 
 @dataclass(frozen=True)
 class Configuration:
-    """A variant at parameters.
-
-    Parameters
-    ----------
-    subject : Subject
-        The variant.
-    parameters : mapping
-        Its sizes.
-    seconds : float
-        Time of one run when the sizes were chosen [s].
-    key : tuple of str
-        Key of its record.
-    """
+    """A variant at parameters, the time of one run when its sizes were chosen [s], and the key of its record."""
 
     subject: Subject
     parameters: Parameters
@@ -248,8 +236,8 @@ def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_siz
 def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
     """Shuffle by the campaign's seed, so that drift does not look like a feature.
 
-    With a budget the classes take turns, and within each class its variants: if the budget
-    ends early, every class has been measured in part.
+    With a budget the classes take turns, and within each class its variants: if the budget ends early, every class has
+    been measured in part.
     """
     found = sorted(configurations, key=lambda configuration: configuration.name)
     random.Random(campaign.seed).shuffle(found)

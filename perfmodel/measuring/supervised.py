@@ -93,18 +93,12 @@ def follow_supervisor() -> bool:
 def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
     """Run a command that measures, again whenever a configuration ends it, and return its exit status.
 
-    A configuration that was under way when the process died is tried once more, since an earlier configuration
-    may have caused the damage.  If the process dies there twice in a row, the configuration is recorded as failed
-    (``runtime``).  A process that leaves in the middle of one, by ``os._exit``, dies too.  A death between
-    configurations is also followed by one new start, if the start before did not end in the same way.  So every
-    start measures or records something, and there is an end.
-
-    Parameters
-    ----------
-    command : sequence of str
-        Program and arguments; the program calls :func:`follow_supervisor`.
-    tell : callable
-        Takes a message whenever the command is started again.
+    The program calls :func:`follow_supervisor`; `tell` takes a message whenever it is started again. A configuration
+    that was under way when the process died is tried once more, since an earlier configuration may have caused the
+    damage. If the process dies there twice in a row, the configuration is recorded as failed (``runtime``). A process
+    that leaves in the middle of one, by ``os._exit``, dies too. A death between configurations is also followed by one
+    new start, if the start before did not end in the same way. So every start measures or records something, and there
+    is an end.
     """
     began_s, suspect, in_between = monotonic(), None, False
     begins: dict[str, int] = {}

@@ -1,8 +1,8 @@
-"""Evaluations of models, in the form of the core paper's tables: as text, CSV and JSON.
+"""Evaluations of models as text, CSV and JSON, in the form of the core paper's tables, and their outliers.
 
-Table 1 of Stevens and Klöckner has the predicted and the actual time of each test kernel at each
-size on each device, with geometric means of the relative error for each kernel, each device and
-over all; Table 2 the weights of each device.
+Table 1 of Stevens and Klöckner has the predicted and the actual time of each test kernel at each size on each device,
+with geometric means of the relative error for each kernel, each device and over all; Table 2 the weights of each
+device. :mod:`perfmodel.analyses.outliers` finds the outliers.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from perfmodel.analyses.outliers import SPOILED
+from perfmodel.analyses.words import term_words
 from perfmodel.compare import PROTOCOLS, Comparison, Evaluation, comparison, summarise
 from perfmodel.compare.comparison import kernels, time_cells, unranked_note, withheld_note
 from perfmodel.compare.protocols import Judged
-from perfmodel.display import csv_text, finite, fitted_text, percent
+from perfmodel.display import csv_text, finite, fitted_text, percent, seconds_text
 
 if TYPE_CHECKING:
+    from perfmodel.analyses.outliers import Outlier, Outliers, TermInOutlier
     from perfmodel.predicting.model import FittedModel
 
 SCHEMA = "perfmodel.evaluation/1"
@@ -37,7 +40,7 @@ def evaluation_text(judged: Sequence[Judged], width: int | None = None) -> str:
     title = f"Table 1. Times of test kernels ({by}): {'; '.join(map(_where, judged))}"
     parts = [
         f"{title}\n\n{predictions_table(tested, width)}",
-        *(f"Table 2. Weights: {_where(one)}\n\n{weights_text(one.model, width)}" for one in judged),
+        *(f"Table 2. Weights: {_where(one)}\n\n{_weights_text(one.model, width)}" for one in judged),
         f"Figures\n\n{figures_table([e for one in judged for e in one.evaluations], width)}",
     ]
     return "\n\n\n".join(parts)
@@ -59,9 +62,7 @@ def weights_table(
     return fitted_text(rows, 1, ("std. error", "unit"), width)
 
 
-
-def weights_text(model: FittedModel, width: int | None = None) -> str:
-    """Return a model's weights with their standard errors and notes."""
+def _weights_text(model: FittedModel, width: int | None) -> str:
     table = weights_table(model.weights, model.units, model.standard_errors, width)
     return "\n".join([table, *(f"note: {note}" for note in model.notes)])
 
@@ -69,8 +70,8 @@ def weights_text(model: FittedModel, width: int | None = None) -> str:
 def predictions_table(evaluations: Sequence[Evaluation], width: int | None = None) -> str:
     """Return Table 1: a row for each case, with the measured and the predicted time on each device.
 
-    A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the
-    geometric means. On a narrow terminal the columns of :data:`LESS_OF_PREDICTIONS` are left out, the first one first.
+    A device on which a case was not measured has dashes. Errors below 0.1 % count as 0.1 % in the geometric means. On a
+    narrow terminal the columns of :data:`LESS_OF_PREDICTIONS` are left out, the first one first.
     """
     rows = [row for one in evaluations for row in one.rows]
     found = [{_case(row): row for row in one.rows} for one in evaluations]
@@ -190,3 +191,87 @@ def _means(name: str, parts: Sequence[Sequence[Comparison]]) -> list[str]:
 
 def _record(one: Evaluation, row: Comparison) -> dict[str, Any]:
     return {"protocol": one.protocol, "family": one.family, "device": one.device, **row.record()}
+
+
+OUTLIERS_SCHEMA = "perfmodel.outliers/1"
+OUTLIERS_HEADER = (
+    "kernel", "variant", "sizes", "measured", "predicted", "factor", "term", "share", "usual", "if it cost",
+    "others lost", "disagrees",
+)  # fmt: skip
+LESS_OF_OUTLIERS = (
+    "usual", "share", "predicted", "measured", "others lost", "if it cost", "disagrees", "sizes", "variant", "term",
+)  # fmt: skip
+MOST_TERMS = 3
+"""Most terms of an outlier that the table shows."""
+
+
+def outliers_text(found: Outliers, model: FittedModel, width: int | None = None) -> str:
+    """Return the outliers as plain text, the worst first, with the terms that disagree, and these in words below.
+
+    Where none disagrees, the term that comes nearest to it stands there. On a narrow terminal the columns of
+    :data:`LESS_OF_OUTLIERS` are left out, the first one first.
+    """
+    predicted = sum(case.predicted is not None for case in found.cases)
+    low, high = map(math.exp, found.between)
+    lines = [
+        f"{model.family.name} on {model.device}: {len(found.found)} of {predicted} cases are outliers, predicted below "
+        f"{low:.2f} or above {high:.2f} times the measured time"
+    ]
+    if found.found:
+        rows = [OUTLIERS_HEADER, *(row for outlier in found.found for row in _outlier_rows(outlier))]
+        lines += ["", fitted_text(rows, 3, LESS_OF_OUTLIERS, width), ""]
+        named = dict.fromkeys(term.term for outlier in found.found for term in _shown_terms(outlier))
+        lines += [f"{name}: {term_words(model.family, name)}" for name in named]
+        lines.append(
+            "A term disagrees if another cost of it alone gives the measured time ('if it cost'), and at that cost at "
+            f"most {SPOILED:.0%} of the well predicted cases would be mispredicted ('others lost')."
+        )
+    return "\n".join([*lines, *withheld_note(found.cases)])
+
+
+def _shown_terms(outlier: Outlier) -> tuple[TermInOutlier, ...]:
+    """Return the terms of an outlier that disagree, or the one that comes nearest to it."""
+    possible = tuple(term for term in outlier.terms if term.spoiled is not None)
+    return outlier.disagreeing[:MOST_TERMS] or possible[:1]
+
+
+def _outlier_rows(outlier: Outlier) -> list[tuple[str, ...]]:
+    case, terms = outlier.case, _shown_terms(outlier)
+    times = (seconds_text(case.measured), seconds_text(case.predicted or 0.0), f"{outlier.factor:.3g}")
+    head = (case.kernel, case.form, case.sizes, *times)
+    if not terms:
+        return [(*head, "-", "-", "-", "-", "-", "-")]
+    return [
+        (*(head if term is terms[0] else [""] * len(head)), term.term, percent(term.share), percent(term.usual_share),
+         f"{term.factor:.3g} times", percent(term.spoiled), "yes" if term.disagrees else "no")
+        for term in terms
+    ]  # fmt: skip
+
+
+def outliers_document(found: Outliers, model: FittedModel) -> dict[str, Any]:
+    """Return the same as one document for programs; NaN becomes null."""
+    return {
+        "schema": OUTLIERS_SCHEMA,
+        "device": model.device,
+        "family": model.family.name,
+        "weights": None if model.path is None else str(model.path),
+        "cases": len(found.cases),
+        "withheld": sum(case.predicted is None for case in found.cases),
+        "between": [math.exp(error) for error in found.between],
+        "outliers": [
+            {
+                "kernel": outlier.case.kernel, "variant": outlier.case.form, "sizes": outlier.case.sizes,
+                "measured_s": outlier.case.measured, "predicted_s": finite(outlier.case.predicted),
+                "factor": finite(outlier.factor), "others": outlier.others, "same_kernel": outlier.same_kernel,
+                "terms": [
+                    {
+                        "term": term.term, "seconds": finite(term.seconds), "share": finite(term.share),
+                        "usual_share": finite(term.usual_share), "factor": term.factor, "spoiled": term.spoiled,
+                        "disagrees": term.disagrees,
+                    }
+                    for term in outlier.terms
+                ],
+            }
+            for outlier in found.found
+        ],
+    }  # fmt: skip

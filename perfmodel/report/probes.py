@@ -1,14 +1,15 @@
-"""Pictures of a device's probes: the curves, and the facts that they give."""
+"""What was measured of a device: pictures of its probes with the facts that they give, and proofs of isolation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.errors import OptionError, PictureFormatError
+from perfmodel.display import fitted_text, in_words, seconds_text
+from perfmodel.errors import OptionError
 from perfmodel.facts.probe_run import ProbeRun, newest, times
 from perfmodel.facts.probed import (
     BARRIERS,
@@ -26,7 +27,9 @@ from perfmodel.facts.probed import (
     together,
     triples,
 )
-from perfmodel.report.drawing import COLOURS, empty_figure, write_figure
+from perfmodel.report import drawing
+from perfmodel.report.drawing import COLOURS
+from perfmodel.store.isolation import Isolation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
 
     from perfmodel.facts import DeviceFacts
 
-FORMATS = (".png", ".svg")
 NS = 1e9
 RATIOS = (0.25, 0.5, 1, 2, 4)
 
@@ -42,18 +44,12 @@ RATIOS = (0.25, 0.5, 1, 2, 4)
 def picture_probes(runs: Sequence[ProbeRun], facts: DeviceFacts | None, path: str | Path) -> None:
     """Write a picture of a device's probes (:func:`probes_figure`), as ``.png`` or ``.svg``.
 
-    Raises
-    ------
-    PictureFormatError
-        If the name ends otherwise.
-    OptionError
-        If there are no probes.
+    It raises PictureFormatError if the name ends otherwise, and OptionError if there are no probes.
     """
-    if Path(path).suffix not in FORMATS:
-        raise PictureFormatError(str(path), FORMATS)
+    drawing.checked_format(path)
     if not runs:
         raise OptionError("this device has not been probed", "probe it: perfmodel calibrate --probes")
-    write_figure(probes_figure(runs, facts), path, dpi=90)
+    drawing.write_figure(probes_figure(runs, facts), path, dpi=90)
 
 
 def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) -> Figure:
@@ -61,7 +57,7 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
 
     The chase also shows the capacities that the operating system tells, where `facts` hold them.
     """
-    figure = empty_figure(15.0, 8.4)
+    figure = drawing.empty_figure(15.0, 8.4)
     panels = figure.subplot_mosaic([["chase", "chase", "line", "ways"], ["lanes", "nests", "barriers", "overlap"]])
     _draw_chase(panels["chase"], runs, facts)
     _draw_line(panels["line"], runs)
@@ -71,8 +67,7 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
     _draw_barriers(panels["barriers"], runs)
     _draw_overlap(panels["overlap"], runs)
     for axes in panels.values():
-        axes.grid(True, which="major", color="0.9")
-        axes.set_axisbelow(True)
+        drawing.quiet_grid(axes)
         if axes.get_legend_handles_labels()[0]:
             axes.legend(fontsize="small", framealpha=0.9)
     last = runs[-1]
@@ -81,23 +76,17 @@ def probes_figure(runs: Sequence[ProbeRun], facts: DeviceFacts | None = None) ->
 
 
 def _title(axes: Axes, runs: Sequence[ProbeRun], what: str, *keys: str) -> None:
-    found = probed_facts(runs)
-    told = ", ".join(f"{key} = {_short(found[key].value)}" for key in keys if key in found)
-    axes.set_title(f"{what}\n{told or 'not clear: no fact'}", fontsize="medium", loc="left")
-
-
-def _short(value: object) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    values = {key: fact.value for key, fact in probed_facts(runs).items() if key in keys}
+    told = [f"{key} = {values[key]:.3g}" if isinstance(values[key], float) else f"{key} = {values[key]}"
+            for key in keys if key in values]  # fmt: skip
+    axes.set_title(f"{what}\n{', '.join(told) or 'not clear: no fact'}", fontsize="medium", loc="left")
 
 
 def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None) -> None:
     """Every visit as a dot, the lowest of all visits as a line, and a band for each step."""
     for run in newest(runs, CHASE):
-        curve = times([run], "bytes")
-        axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], ".", color="0.7", markersize=4)
-    curve = times(newest(runs, CHASE), "bytes")
-    lowest = [NS * s for s in curve.values()]
-    axes.plot([int(key[0]) for key in curve], lowest, "-", color=COLOURS[0], label="lowest visit")
+        _draw_curve(axes, [run], "bytes", ".", color="0.7", markersize=4)
+    _draw_curve(axes, newest(runs, CHASE), "bytes", "-", color=COLOURS[0], label="lowest visit")
     for level, step in zip(LEVELS, capacities(runs), strict=False):
         axes.axvspan(step.last, step.first, color=COLOURS[1], alpha=0.35, linewidth=0)
         label = f" {level}: {bytes_text(step.last)}"
@@ -114,9 +103,14 @@ def _draw_chase(axes: Axes, runs: Sequence[ProbeRun], facts: DeviceFacts | None)
     axes.set_title("capacities: a random cycle through all lines of a footprint", fontsize="medium", loc="left")
 
 
+def _draw_curve(axes: Axes, runs: Sequence[ProbeRun], across: str, form: str, **style: Any) -> None:
+    """Draw the lowest times over one parameter of the probes."""
+    curve = times(runs, across)
+    axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], form, **style)
+
+
 def _draw_line(axes: Axes, runs: Sequence[ProbeRun]) -> None:
-    curve = times(newest(runs, LINE), "apart")
-    axes.plot([int(key[0]) for key in curve], [NS * s for s in curve.values()], "o-", color=COLOURS[0])
+    _draw_curve(axes, newest(runs, LINE), "apart", "o-", color=COLOURS[0])
     axes.set_xscale("log", base=2)
     axes.set(xlabel="bytes between the two loads of a pair", ylabel="time of a load [ns]", ylim=(0, None))
     _title(axes, runs, "line", "l1_line_bytes")
@@ -188,3 +182,35 @@ def _draw_overlap(axes: Axes, runs: Sequence[ProbeRun]) -> None:
             axes.plot(grid, [together(1.0, b, exponent) for b in grid], "-", color=colour, linewidth=1, label=label)
     axes.set(xlabel="computing over memory", ylabel="both over memory")
     _title(axes, runs, "overlap", "overlap_exponent")
+
+
+HEADER = ("class", "variant", "isolates", "doubled", "from", "to", "rise", "needed", "")
+LESS = ("from", "to", "needed", "doubled", "variant", "rise")
+
+
+def isolation_table(proofs: Sequence[Isolation], width: int | None = None) -> str:
+    """Return proofs as plain text, with the number of those that succeeded.
+
+    On a narrow terminal the columns of :data:`LESS` are left out, the first one first.
+    """
+    table = fitted_text([HEADER, *map(isolation_cells, proofs)], 3, LESS, width)
+    return f"{table}\n\n{isolation_summary(proofs)}"
+
+
+def isolation_summary(proofs: Sequence[Isolation]) -> str:
+    """Return how many proofs succeeded, and the kernels of the others."""
+    failing = sorted({proof.kernel for proof in proofs if not proof.proved})
+    names = f"; not all proved: {', '.join(failing)}" if failing else ""
+    return f"{sum(proof.proved for proof in proofs)} of {len(proofs)} variants proved{names}."
+
+
+def isolation_cells(proof: Isolation) -> tuple[str, ...]:
+    """Return a proof's row of a table."""
+    variant = in_words({name: value for name, value in proof.variant.items() if name != "work_group"})
+    start = (proof.kernel, variant, proof.feature)
+    if not proof.rounds_s:
+        return (*start, proof.doubles or "-", "-", "-", "-", f"{proof.raises:.0%}", f"**not proved**: {proof.message}")
+    single, double = map(seconds_text, proof.seconds)
+    doubled = f"{proof.doubles} = {proof.parameters[str(proof.doubles)]}"
+    word = "proved" if proof.proved else "**not proved**"
+    return (*start, doubled, single, double, f"{proof.rise:.0%}", f"{proof.raises:.0%}", word)

@@ -18,18 +18,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
+from perfmodel import errors
 from perfmodel.documents import LIMITS, Schema, json_document, json_text, reading, shortened, value_of
-from perfmodel.errors import (
-    DiskFullError,
-    DocumentError,
-    NewerDocumentError,
-    NewerSchemaError,
-    OutputError,
-    PerfModelError,
-    SetAsideWarning,
-    StoreFormatError,
-    StoreReadOnlyError,
-)
+from perfmodel.errors import DocumentError, NewerDocumentError, OutputError, StoreFormatError
 from perfmodel.io import FULL, check_regular
 from perfmodel.store.measurement import SCHEMA, Measurement, canonical
 
@@ -54,15 +45,10 @@ def append_line(path: Path, document: Any) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[FileIO]:
-    """Open a file to read and append, locked against other processes; make its folder first.
+    """Open a file to read and append, locked against other processes, or raise OutputError; make its folder first.
 
-    While it is locked, its holder may replace the file too (:func:`perfmodel.io.replace_file`): who waited for the
-    lock opens the new one.
-
-    Raises
-    ------
-    OutputError
-        As :func:`append_line`.
+    While it is locked, its holder may replace the file too (:func:`perfmodel.io.replace_file`): who waited for the lock
+    opens the new one.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +56,7 @@ def opened(path: Path) -> Iterator[FileIO]:
         with _current(path) as file:
             yield file
     except OSError as error:
-        if isinstance(error, PerfModelError):
+        if isinstance(error, errors.PerfModelError):
             raise
         raise failure(path, error) from error
 
@@ -93,9 +79,9 @@ def failure(path: Path, error: OSError) -> OutputError:
     """Turn a system error into an error that names why the file cannot be written."""
     problem = error.strerror or str(error)
     if error.errno in FULL:
-        return DiskFullError(str(path), problem)
+        return errors.DiskFullError(str(path), problem)
     if error.errno in _READ_ONLY:
-        return StoreReadOnlyError(str(path), problem)
+        return errors.StoreReadOnlyError(str(path), problem)
     return OutputError(str(path), problem)
 
 
@@ -169,9 +155,7 @@ Lines = tuple[tuple[int, Value], ...]
 _SHOWN = 3  # damaged lines that a message names
 
 
-def read_lines(
-    path: Path, read: Callable[[bytes], Value], needed: bool = True
-) -> tuple[Lines[Value], tuple[str, ...]]:
+def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) -> tuple[Lines[Value], tuple[str, ...]]:
     """Values of a JSON Lines file with their line numbers, and a sentence if lines are damaged and were left out.
 
     The sentence is also given as a :class:`~perfmodel.errors.SetAsideWarning`. Empty lines say nothing.
@@ -233,7 +217,7 @@ def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Val
     try:
         return read(line)
     except NewerDocumentError as error:
-        raise NewerSchemaError(path, number, error.found, error.known) from error
+        raise errors.NewerSchemaError(path, number, error.found, error.known) from error
 
 
 def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
@@ -247,7 +231,7 @@ def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
         f"{'were' if len(damaged) > 1 else 'was'} left out ({shown}{more}); "
         "mend or remove what is damaged, or measure it again"
     )
-    warnings.warn(sentence, SetAsideWarning, stacklevel=3)
+    warnings.warn(sentence, errors.SetAsideWarning, stacklevel=3)
     return (sentence,)
 
 
@@ -263,13 +247,7 @@ class StoredCounts:
 
 
 def read_row(line: bytes) -> Measurement:
-    """Return the record of a line of ``measurements.jsonl``.
-
-    Raises
-    ------
-    DocumentError
-        If it is none; the message names the kernel, where the line does.
-    """
+    """Return the record of a line of ``measurements.jsonl``; DocumentError names the kernel, where the line does."""
     with _named(line, "kernel"):
         row = value_of(Measurement, line, RECORD)
         runs = len(row.samples_s)
@@ -283,13 +261,7 @@ def read_row(line: bytes) -> Measurement:
 
 
 def read_counts(line: bytes) -> StoredCounts:
-    """Return the counts of a line of ``counts.jsonl``.
-
-    Raises
-    ------
-    DocumentError
-        If it holds none, or they are not those that the hash belongs to; the message names the kernel likewise.
-    """
+    """Return the counts of a line of ``counts.jsonl``; DocumentError where they do not have their hash, for example."""
     with _named(line, "counts", "name"):
         found = value_of(StoredCounts, line)
         digest = hashlib.sha256(canonical(found.counts).encode()).hexdigest()

@@ -75,13 +75,8 @@ def odd_visits(visits: Sequence[Measurement]) -> dict[int, str]:
 def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float]) -> dict[int, str]:
     """Return the times of a kernel's variant, by position, that its other sizes contradict, and why.
 
-    Parameters
-    ----------
-    rows
-        A record for each size; all are ok.
-    work
-        Gives how much a configuration executes [operations and accesses], or NaN where that is not known. It is
-        asked only where times alone do not clear the variant.
+    There is a record for each size; all are ok. `work` gives how much a configuration executes [operations and
+    accesses], or NaN where that is not known; it is asked only where times alone do not clear the variant.
     """
     order = sorted(range(len(rows)), key=lambda place: (math.prod(rows[place].parameters.values()), place))
     near = {
@@ -349,12 +344,12 @@ class Measurements(Lazy):
         MissingExtraError
             pandas is not installed.
         """
-        from perfmodel.store.export import frame
+        from perfmodel.store.exchange import frame
 
         return frame(self.current)
 
     def to_t4(self) -> dict[str, Any]:
         """Give the current records as a T4 document; see :func:`perfmodel.store.t4`."""
-        from perfmodel.store.export import t4
+        from perfmodel.store.exchange import t4
 
         return t4(self.current)

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln, stdtr
 
-from perfmodel.fitting.selection import Floats
+from perfmodel.fitting.conformal import Floats
 
 OFFSET = 4.0
 """Variance of the kernel's offset, in units of the variance between variants.

@@ -11,25 +11,21 @@ the share :math:`w`. The product takes their errors as independent. Where errors
 variants, the probability is larger than that (D. Slepian, Bell System Technical Journal 41 (1962)), so the search
 rather runs one variant more.
 
-:func:`belief_of` makes the first belief from predictions; :func:`expected_outputs` checks what ``reference()`` gives.
+:func:`belief_of` makes the first belief from predictions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfmodel.errors import ReferenceOutputError
-from perfmodel.fitting.selection import Floats
-from perfmodel.tuning.agreement import all_nan
+from perfmodel.fitting.conformal import Floats
 from perfmodel.tuning.belief import Belief, Outlook
 
 if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
     from perfmodel.fitting.selection import Scatter
     from perfmodel.predicting.model import Prediction
 
@@ -41,18 +37,13 @@ NORMAL = 8
 
 
 def belief_of(predictions: Sequence[Prediction], scatter: Scatter | None, coordinates: Floats | None = None) -> Belief:
-    """Return the belief in variants of one kernel.
+    """Return the belief in variants of one kernel, by their predictions at the same sizes.
 
-    Parameters
-    ----------
-    predictions
-        One of each variant, at the same sizes. A time that is not above zero says nothing: it counts as the median.
-    scatter
-        How the model errs between variants of other kernels; None where its weights do not tell.
-    coordinates
-        Where the variants stand in their space, shape (n_variants, n_coordinates); None without a space.
+    A time that is not above zero says nothing: it counts as the median. `scatter` is how the model errs between
+    variants of other kernels, None where its weights do not tell; `coordinates` are where the variants stand in their
+    space, shape (n_variants, n_coordinates).
     """
-    seconds = np.array([one.seconds for one in predictions], dtype=np.float64)
+    seconds = np.array([prediction.seconds for prediction in predictions], dtype=np.float64)
     good = np.isfinite(seconds) & (seconds > 0)
     known = np.where(good, seconds, np.median(seconds[good]) if good.any() else 1.0)
     shares = _shares(predictions)
@@ -67,70 +58,17 @@ def _shares(predictions: Sequence[Prediction]) -> Floats:
 
     Their distance is Hellinger's, in which one large term does not hide the others.
     """
-    names = sorted({name for one in predictions for name in one.terms})
-    terms = np.array([[max(one.terms.get(name, 0.0), 0.0) for name in names] for one in predictions])
-    found: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
-    return found
-
-
-Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
-
-
-def expected_outputs(value: object, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays that a reference gives, each of the type of the variant's output of that name.
-
-    Parameters
-    ----------
-    value
-        What the function returned.
-    outputs
-        The outputs of a variant by name.
-
-    Raises
-    ------
-    ReferenceOutputError
-        If it is no dict of a variant's outputs, or an array has another shape or kind of numbers, or nothing but NaN.
-    """
-    names = ", ".join(outputs) or "none"
-    if not isinstance(value, Mapping) or not value:
-        kind = "an empty dict" if isinstance(value, Mapping) else type(value).__name__
-        raise ReferenceOutputError(f"returns {kind}", f"a dict with some of the outputs: {names}")
-    found = {}
-    for name, one in value.items():
-        if name not in outputs:
-            raise ReferenceOutputError(f"gives {name!r}, which is no output", f"some of the outputs: {names}")
-        found[str(name)] = _array(str(name), one, outputs[name])
-    return found
-
-
-def _array(name: str, value: Any, output: Any) -> Any:
-    try:
-        array = np.asarray(value)
-    except Exception as error:  # a ragged list, or an object with a conversion of its own
-        raise ReferenceOutputError(f"gives '{name}', which is no array ({error})", _allowed(output)) from error
-    if array.shape != output.shape or not np.can_cast(array.dtype, output.dtype, "same_kind"):
-        found = f"gives '{name}' as an array of {array.dtype.name} and shape {array.shape}"
-        raise ReferenceOutputError(found, _allowed(output))
-    with np.errstate(all="ignore"):
-        same = array.astype(output.dtype)
-    if all_nan(same):
-        raise ReferenceOutputError(f"gives '{name}' with NaN in every element", "numbers that can be compared")
-    return same
-
-
-def _allowed(output: Any) -> str:
-    return f"an array of {output.dtype.name} and shape {output.shape}"
+    names = sorted({name for prediction in predictions for name in prediction.terms})
+    terms = np.array([[max(prediction.terms.get(name, 0.0), 0.0) for name in names] for prediction in predictions])
+    roots: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
+    return roots
 
 
 class Race:
     """Variants of one kernel, of which some have run.
 
-    Parameters
-    ----------
-    belief
-        What is believed of them before any run.
-    within
-        Share by which a variant has to be faster than another to matter [1].
+    `belief` is what is believed of them before any run, and `within` the share by which a variant has to be faster than
+    another to matter [1].
 
     Examples
     --------
@@ -155,17 +93,20 @@ class Race:
         self.times.pop(place, None)
         self.__dict__.pop("outlook", None)
 
+    @property
+    def _known(self) -> dict[int, float]:
+        """The times of those that have run well, by their places."""
+        return {place: seconds for place, seconds in self.times.items() if seconds is not None}
+
     @cached_property
     def outlook(self) -> Outlook:
         """What is believed now."""
-        good = {place: seconds for place, seconds in self.times.items() if seconds is not None}
-        return self.belief.after(tuple(good), tuple(good.values()))
+        return self.belief.after(tuple(self._known), tuple(self._known.values()))
 
     @property
     def best(self) -> int | None:
         """Place of the fastest that has run; None where none has run well."""
-        good = {place: seconds for place, seconds in self.times.items() if seconds is not None}
-        return min(good, key=lambda place: good[place], default=None)
+        return min(self._known, key=self._known.__getitem__, default=None)
 
     @property
     def waiting(self) -> Floats:

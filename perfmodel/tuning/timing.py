@@ -35,16 +35,8 @@ def time_variants(
     failed at a point is not visited there again, nor is one whose output is wrong once all have run.
     ``trials.judged`` tells what was found.
 
-    Parameters
-    ----------
-    trials
-        The variants and the device, entered.
-    points
-        Sizes.
-    progress
-        It is informed of each visit.
-    run_s
-        Expected time of a run by variant and point (:func:`place_of`), where it is known [s].
+    `trials` are entered. `run_s` is the expected time of a run by variant and point (:func:`place_of`), where it is
+    known [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
     places = [(name, point) for point in points for name in trials.variants]
@@ -53,13 +45,13 @@ def time_variants(
     with task(progress, "timing", len(places) * campaign.visits, campaign.visits * sum(expected.values())):
         for visit in range(campaign.visits):
             for name, point in places:
-                place = place_of(name, point)
-                if visit and not _good(trials, name, point):
-                    progress.advance(name, expected[place])
-                    continue
-                progress.advance(_visited(trials, name, point, ended), expected[place])
+                note = _visited(trials, name, point, ended) if not visit or _good(trials, name, point) else name
+                progress.advance(note, expected[place_of(name, point)])
     for _ in range(campaign.visits, campaign.most_visits):
-        again = [(name, point) for name, point in places if _disagrees(trials, name, point)]
+        again = [
+            (name, point) for name, point in places
+            if _good(trials, name, point) and trials.rows[place_of(name, point)].disagrees
+        ]  # fmt: skip
         if not again:
             return
         with task(progress, "timing again what disagrees", len(again)):
@@ -93,10 +85,6 @@ def _visited(trials: Trials, name: str, point: Sizes, ended: dict[tuple[str, str
     return name if row.status == "ok" else FailedStep(name, row.status)
 
 
-def _disagrees(trials: Trials, name: str, point: Sizes) -> bool:
-    return _good(trials, name, point) and trials.rows[place_of(name, point)].disagrees
-
-
 def _good(trials: Trials, name: str, point: Sizes) -> bool:
     row = trials.judged(name, point)
     return row is not None and row.status == "ok"
@@ -104,20 +92,10 @@ def _good(trials: Trials, name: str, point: Sizes) -> bool:
 
 @dataclass(frozen=True)
 class TimedVariant:
-    """A variant at one point: its record, and its prediction where there is one.
-
-    Parameters
-    ----------
-    name
-        The variant.
-    row
-        All its visits in one record, or its failure.
-    predicted
-        Its prediction at these sizes.
-    """
+    """A variant at one point: its record, and its prediction where there is one."""
 
     name: str
-    row: Measurement
+    row: Measurement  # all its visits in one record, or its failure
     predicted: RankedVariant | None = None
 
     @property
@@ -141,15 +119,7 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed.
-
-    Parameters
-    ----------
-    sizes
-        The size parameters.
-    variants
-        All variants.
-    """
+    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed."""
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]
@@ -157,25 +127,25 @@ class TimedPoint:
     @property
     def ran(self) -> tuple[TimedVariant, ...]:
         """Those that ran, the fastest first."""
-        return tuple(one for one in self.variants if one.seconds is not None)
+        return tuple(variant for variant in self.variants if variant.seconds is not None)
 
     @property
     def order_predicted(self) -> tuple[str, ...]:
         """Names of those with a prediction, the one predicted fastest first."""
-        known = [(one.predicted.seconds, one.name) for one in self.variants if one.predicted is not None]
+        known = [(variant.predicted.seconds, variant.name) for variant in self.variants if variant.predicted]
         return tuple(name for _, name in sorted(known, key=lambda pair: pair[0]))
 
     @property
     def tied(self) -> tuple[str, ...]:
         """Those whose time is at most 5 % above that of the fastest, as visits of one variant may differ."""
         ran = self.ran
-        return tuple(one.name for one in ran if one.row.seconds <= (1 + AGREEMENT) * ran[0].row.seconds)
+        return tuple(variant.name for variant in ran if variant.row.seconds <= (1 + AGREEMENT) * ran[0].row.seconds)
 
     @property
     def chosen(self) -> str | None:
         """The one predicted fastest of those that ran; None where fewer than two of these have a prediction."""
         known = self._known
-        return None if len(known) < 2 else min(known, key=lambda one: one[2])[0]
+        return None if len(known) < 2 else min(known, key=lambda variant: variant[2])[0]
 
     @property
     def regret(self) -> float | None:

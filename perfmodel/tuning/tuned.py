@@ -23,71 +23,33 @@ COLUMNS = ("variant", "status", "seconds", "predicted_s", "expected_s", "best", 
 class TunedVariant:
     """A variant, with what was predicted of it, and measured where it ran.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    predicted
-        Time that the model predicts [s]; None where it could not be counted.
-    expected
-        Time that was expected of it before it ran, or in the end where it did not, by all runs before that [s].
-    status
-        ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``, ``constraint``.
-    seconds
-        Its measured time [s]; None where it did not run well.
-    message
-        Why it failed.
-    flags
-        Words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`).
-    cost_s
-        Time that building and running it took, or would have taken [s].
+    Its status is ``ok``, ``skipped``, or how it failed: ``compile``, ``runtime``, ``timeout``, ``correctness``,
+    ``constraint``.
     """
 
     name: str
-    predicted: float | None = None
-    expected: float | None = None
+    predicted: float | None = None  # time that the model predicts [s]; None where it could not be counted
+    expected: float | None = None  # time expected of it before it ran, or in the end where it did not, by all runs [s]
     status: str = "skipped"
-    seconds: float | None = None
-    message: str = ""
-    flags: tuple[str, ...] = ()
-    cost_s: float = 0.0
+    seconds: float | None = None  # its measured time [s]; None where it did not run well
+    message: str = ""  # why it failed
+    flags: tuple[str, ...] = ()  # words for what is suspicious about the time (:mod:`perfmodel.measuring.timing`)
+    cost_s: float = 0.0  # time that building and running it took, or would have taken [s]
 
 
 @dataclass(frozen=True, repr=False)
 class Tuned(Lazy):
-    """What is known of a kernel's variants after some have run.
-
-    Parameters
-    ----------
-    device
-        Name of the device.
-    sizes
-        The size parameters.
-    tried
-        The variants that ran or failed, in that order.
-    skipped
-        The others, the one expected fastest first.
-    known
-        Probability that none of the skipped is faster than the best by more than `within` [1].
-    within
-        Share by which a variant has to be faster to matter [1].
-    ended
-        Why no more variants ran.
-    counting_s
-        Time for building, counting and predicting all variants [s].
-    outputs
-        Which variants gave the same outputs.
-    """
+    """What is known of a kernel's variants after some have run."""
 
     device: str
     sizes: Mapping[str, int] = field(hash=False)
-    tried: tuple[TunedVariant, ...]
-    skipped: tuple[TunedVariant, ...]
-    known: float
-    within: float
-    ended: str
-    counting_s: float = 0.0
-    outputs: Agreement = field(default_factory=Agreement)
+    tried: tuple[TunedVariant, ...]  # those that ran or failed, in that order
+    skipped: tuple[TunedVariant, ...]  # the others, the one expected fastest first
+    known: float  # probability that none of the skipped is faster than the best by more than `within` [1]
+    within: float  # share by which a variant has to be faster to matter [1]
+    ended: str  # why no more variants ran
+    counting_s: float = 0.0  # time for building, counting and predicting all variants [s]
+    outputs: Agreement = field(default_factory=Agreement)  # which variants gave the same outputs
 
     @cached_property
     def best(self) -> TunedVariant | None:
@@ -141,17 +103,17 @@ class Tuned(Lazy):
         told = self.outputs.sentences if self.outputs != Agreement() else ()
         if self.best is None or self.best.seconds is None:
             return (self._nothing, *told)
-        found = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
+        sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}"]
         if len(self.tied) > 1:
-            others = ", ".join(one.name for one in self.tied[1:])
-            found.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")
+            others = ", ".join(variant.name for variant in self.tied[1:])
+            sentences.append(f"slower by {percent(self.within)} at most, so not to be told from it: {others}")
         spent = f"{len(self.tried)} of {count} variants were tried in {seconds_text(self.spent_s)}"
-        found.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
+        sentences.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
         if self.skipped:
             sure = f"with {percent(self.known)} none of them is faster by more than {percent(self.within)}"
             saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
-            found.append(f"{saved}; {sure}")
-        return (*found, *told)
+            sentences.append(f"{saved}; {sure}")
+        return (*sentences, *told)
 
     def _repr_html_(self) -> str:
         """Return the variants that were tried as a table for a notebook, with a summary below it."""
@@ -159,13 +121,7 @@ class Tuned(Lazy):
         return html_table(self.table, title, self.summary)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
-        """
+        """Return a row for each variant as a pandas table with :data:`COLUMNS`, in the order in which they ran."""
         return data_frame(self.records(), COLUMNS)
 
     def records(self) -> list[dict[str, Any]]:

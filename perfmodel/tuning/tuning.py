@@ -21,10 +21,10 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.progress import Progress, Silent
 from perfmodel.tuning.anchoring import device_of
-from perfmodel.tuning.search import Race, Reference, belief_of
+from perfmodel.tuning.search import Race, belief_of
 from perfmodel.tuning.trials import TRIALS, Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
-from perfmodel.tuning.user_kernel import Arguments, Variant
+from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -195,8 +195,8 @@ def _named(
     if callable(variants):
         if space is None:
             raise TuningError("a function was given without a space", "give space={name: values, ...} too")
-        found = Space(variants, space, restrictions)
-        return found.variants, found.coordinates
+        made = Space(variants, space, restrictions)
+        return made.variants, made.coordinates
     if space is not None:
         raise TuningError("a space was given with variants that have names", "give a function that builds them")
     if not variants:
@@ -248,13 +248,13 @@ class _Course:
         failures: list[Exception] = []
         variants = _Counts(self.trials) if jobs == 1 else self.trials.variants
         with closing(asked.stream(variants, self.at)) as outcomes:
-            for name, found in outcomes:
-                if isinstance(found, PerfModelError):
-                    failures.append(found)
-                    self.tried[name] = TunedVariant(name, status="constraint", message=str(found))
+            for name, outcome in outcomes:
+                if isinstance(outcome, PerfModelError):
+                    failures.append(outcome)
+                    self.tried[name] = TunedVariant(name, status="constraint", message=str(outcome))
                 else:
                     self.names.append(name)
-                    self.predictions.append(found.prediction)
+                    self.predictions.append(outcome.prediction)
         if not self.names:
             raise TuningError(f"no variant can be predicted ({failures[0]})", "mend that first")
         if coordinates is not None:

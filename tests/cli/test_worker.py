@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 from perfmodel import cluster as clusters, opencl
 from perfmodel.cli import application
 from perfmodel.errors import SchedulerError, TlsError
-from perfmodel.measuring.remote.devices import OWN_DEVICE, having, workers_device
+from perfmodel.measuring.remote.bench import OWN_DEVICE, having, workers_device
 from tests.certificates import Certificates, certificates
 from tests.cli.program import RUN, perfmodel
 from tests.cluster import cluster
@@ -34,6 +34,7 @@ from tests.machine import ROOT, device, fake_device
 @pytest.fixture(autouse=True)
 def refused_connections_end_here():
     """Dask leaves the socket of a connection that TLS refuses to the collector, whose warning is no other test's."""
+    gc.freeze()  # what is there already is looked through in nobody's time
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

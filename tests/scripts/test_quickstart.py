@@ -11,19 +11,43 @@ from pathlib import Path
 import pytest
 
 from perfmodel.calibration.recommended import places, recommended_weights
+from tests.machine import ROOT
 
-QUICKSTART = Path(__file__).parents[2] / "scripts" / "quickstart.py"
+QUICKSTART = ROOT / "scripts" / "quickstart.py"
 
 
-def quickstart(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(QUICKSTART), *arguments]
+#: The script with a few kernel classes, short probes, and no pause between visits.
+SHORTENED = """
+import runpy, sys
+from dataclasses import replace
+from perfmodel import measuring
+from perfmodel.calibration import calibrate
+from tests.measuring.probes.devices import SHORT
+
+every, few = calibrate.discovered, ("empty", "scale_add", "stride1", "transpose", "stencil")
+calibrate.discovered = lambda *asked: [kernel for kernel in every(*asked) if kernel.name in few]
+calibrate.BRIEF = SHORT
+measuring.QUICK, calibrate.QUICK_CHECK = (
+    replace(campaign, apart_s=0.0) for campaign in (measuring.QUICK, calibrate.QUICK_CHECK)
+)
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def quickstart(
+    *arguments: str, folder: Path | None = None, python: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *python, str(QUICKSTART), *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.device
-@pytest.mark.slow
-def test_the_main_job(tmp_path):
-    result = quickstart("--output", str(tmp_path), "--budget", "35")  # some variants of each class
+@pytest.mark.parametrize(
+    "python", [("-c", SHORTENED), pytest.param((), marks=pytest.mark.nightly)], ids=["a few classes", "all classes"]
+)
+def test_the_main_job(tmp_path, python):
+    result = quickstart("--output", str(tmp_path), "--budget", "60", folder=ROOT, python=python)
     assert 0 == result.returncode, result.stderr
     assert result.stdout.startswith("device: ")
     (folder,) = tmp_path.iterdir()

@@ -23,31 +23,23 @@ QUERY = f"lane + {WARP}*(warp + {WARPS}*(turn + {{turns}}*group))"
 
 
 def searched(
-    name: str, body: str, arrays: Mapping[str, str], domains: tuple[str, ...] = (), turns: int = 1,
-    before: str = "", local: Mapping[str, tuple[int, ...]] | None = None, sizes: tuple[str, ...] = (),
+    name: str,
+    body: str,
+    arrays: Mapping[str, str],
+    domains: tuple[str, ...] = (),
+    turns: int = 1,
+    before: str = "",
+    local: Mapping[str, tuple[int, ...]] | None = None,
+    sizes: tuple[str, ...] = (),
     assumptions: str = "",
 ) -> lp.TranslationUnit:
     """Build a kernel that stores in ``found`` what `body` leaves in ``at`` for each ``query``.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    body
-        The search of one query, by instructions in their order; it may use the inames of `domains`, and ``warp``,
-        ``lane``.
-    arrays
-        Shapes of the arrays of keys (int32), by name.
-    domains
-        Domains of its loops.
-    turns
-        Queries that each work-item answers; neighbouring lanes have neighbouring ones.
-    before
-        What a group does before, as fetching keys into local memory.
-    local
-        Shapes of int32 arrays in local memory, by name.
-    sizes, assumptions
-        Size parameters beside ``q``, the number of queries, and what holds of them.
+    `body` is the search of one query, by instructions in their order; it may use the inames of `domains`, and ``warp``,
+    ``lane``. `arrays` holds shapes of the arrays of keys (int32) by name, `local` those of int32 arrays in local
+    memory. Each work-item answers `turns` queries; neighbouring lanes have neighbouring ones. A group does `before`
+    first, as fetching keys into local memory. `sizes` are size parameters beside ``q``, the number of queries, and
+    `assumptions` what holds of them.
     """
     group = ITEMS * turns
     query = QUERY.format(turns=turns)

@@ -1,86 +1,69 @@
 """What the report says of each kernel: a card with what its time is made of, what bounds it, and what to try.
 
-Bounds are those of the balance of Kim et al. (2012), of its benefits and of the roofs. Below them are the words
-of the first tab.
+Below the cards are the words and numbers of the first tab.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perfmodel.analyses import balance, benefits
-from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK
 from perfmodel.analyses.words import term_advice, term_words
-from perfmodel.display import bytes_text, percent, rate_text, seconds_text
+from perfmodel.display import percent, rate_text, seconds_text
 from perfmodel.fitting.cautions import FarOutside
-from perfmodel.report.html.figures import LOWEST
-from perfmodel.report.html.values import KernelCard, LegendKey, Stat, TermBar
+from perfmodel.report.bounds import balance_words, benefit_lines, roof_words
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.balance import Balance
-    from perfmodel.analyses.benefits import Benefits
-    from perfmodel.analyses.report_values import KernelTerms, ReportData, Share
+    from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
     from perfmodel.analyses.roofline import KernelPoint
     from perfmodel.fitting.cautions import Caution
     from perfmodel.models import Family
 
-LEAST = 0.01
-"""Least share of the time that a benefit is worth a line [1]."""
-MEANS = {
-    "itilp_s": "more independent instructions, or more sub-groups at once",
-    "fp_s": "fewer instructions that are not floating-point arithmetic",
-    "serial_s": "less serialised work: barriers, divergent branches, bank conflicts",
-    "memlp_s": "more memory requests at once",
-}
+
+@dataclass(frozen=True)
+class Stat:
+    """A number that stands out, with its meaning."""
+
+    value: str
+    meaning: str
 
 
-def balance_words(found: Balance) -> str:
-    """Return what bounds a kernel by the work-depth model, as a sentence."""
-    times = f"computing takes {seconds_text(found.compute_s)}, moving data {seconds_text(found.memory_s)}"
-    if found.verdict == NO_WORK:
-        return "By work and depth: it computes nothing and moves nothing that costs time."
-    if found.verdict == COMPUTE_BOUND:
-        return f"By work and depth: bound by computing ({times})."
-    if found.verdict == MEMORY_BOUND:
-        moved = bytes_text(found.transfers * found.transfer_bytes)
-        return f"By work and depth: bound by memory bandwidth ({moved} must move; {times})."
-    if found.holds:
-        can, has = f"{found.parallelism:.3g} operations can run at once on average", f"{found.cores:.3g} lanes"
-        return f"By work and depth: too little parallelism; {can}, and the device has {has} ({times})."
-    can, would = f"{found.memory_parallelism:.3g} transfers can be under way at once", f"{found.hidden:.3g}"
-    return f"By work and depth: too little parallelism; {can}, and {would} would hide the latency ({times})."
+@dataclass(frozen=True)
+class TermBar:
+    """A term of a time: its words, its share and its time as text, the length of its bar [%], and its colour."""
+
+    words: str
+    share: str
+    seconds: str
+    length: float
+    colour: str
+    negative: bool = False
 
 
-def roof_words(point: KernelPoint) -> str:
-    """Return where a kernel stands below the roofs, as a sentence."""
-    if not point.operations:
-        rate = "It has no floating-point operations"
-    else:
-        rate = f"It reaches {rate_text(point.rate, 'op/s')}"
-        if math.isfinite(point.intensity):
-            rate += f" at {point.intensity:.3g} operations for each byte"
-    if not math.isfinite(point.share):
-        return f"Below the roofs: {_lower(rate)}; a roof that it needs is not known."
-    lowest = f"the lowest roof is {LOWEST[point.bound][0]}"
-    return f"Below the roofs: {_lower(rate)}; {lowest}, which it uses to {percent(point.share)}."
+@dataclass(frozen=True)
+class LegendKey:
+    """What a colour stands for."""
+
+    colour: str
+    words: str
 
 
-def benefit_lines(found: Benefits) -> tuple[str, ...]:
-    """Return what could be saved at most, the most first; what is below :data:`LEAST` of the time is left out."""
-    whole = found.seconds
-    saved = sorted(((float(getattr(found, name)), means) for name, means in MEANS.items()), reverse=True)
-    return tuple(
-        f"{means[:1].upper()}{means[1:]}: saves at most {seconds_text(seconds)} of the {seconds_text(whole)} that the "
-        "model gpuperf expects."
-        for seconds, means in saved
-        if whole > 0 and seconds >= LEAST * whole
-    )
+@dataclass(frozen=True)
+class KernelCard:
+    """Everything that is said of one kernel at one size."""
 
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    title: str
+    detail: str  # variant and sizes
+    times: str
+    terms: tuple[TermBar, ...]
+    adds_up: bool  # whether the terms are parts of a whole
+    terms_note: str
+    bounds: tuple[str, ...]
+    advice: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 SHOWN = 0.005
@@ -133,15 +116,25 @@ def kernel_card(
         )
         for share in shown
     )  # fmt: skip
-    bounds = [_largest(family, one)] if one.terms else []
+    times = f"predicted {seconds_text(one.seconds)}"
+    if one.measured is not None:
+        error = percent(abs(one.seconds - one.measured) / one.measured)
+        times += f", measured {seconds_text(one.measured)}, error {error}"
+    note = "The terms add up to" if one.adds_up else "The terms overlap: they do not add up to"
+    left = len(one.terms) - len(shown)
+    more = f" {left} smaller {'term is' if left == 1 else 'terms are'} left out." if left else ""
+    bounds, advice = [], []
+    if one.terms:
+        words, share = term_words(family, one.bound_by), percent(one.terms[0].share)
+        bounds.append(f"By this model: its largest term is {words}, {share} of the predicted time.")
+        advice.append(term_advice(family, one.bound_by))
     bounds += [roof_words(point)] if point is not None else []
     bounds += [balance_words(one.bounds.balance)] if one.bounds.balance is not None else []
-    advice = [term_advice(family, one.bound_by)] if one.terms else []
     advice += benefit_lines(one.bounds.benefits) if one.bounds.benefits is not None else ()
-    detail = ", ".join(filter(None, (one.form, one.sizes)))
     return KernelCard(
-        one.kernel, detail, _times(one), bars, one.adds_up, _note(one, len(shown)), tuple(bounds),
-        tuple(filter(None, advice)), tuple(caution_words(family, caution) for caution in one.cautions),
+        one.kernel, ", ".join(filter(None, (one.form, one.sizes))), times, bars, one.adds_up,
+        f"{note} the predicted time.{more}", tuple(bounds), tuple(filter(None, advice)),
+        tuple(caution_words(family, caution) for caution in one.cautions),
     )  # fmt: skip
 
 
@@ -171,26 +164,6 @@ def _shown(one: KernelTerms) -> list[Share]:
     return [share for share in one.terms if abs(share.share) >= SHOWN][:MOST]
 
 
-def _times(one: KernelTerms) -> str:
-    if one.measured is None:
-        return f"predicted {seconds_text(one.seconds)}"
-    error = percent(abs(one.seconds - one.measured) / one.measured)
-    return f"predicted {seconds_text(one.seconds)}, measured {seconds_text(one.measured)}, error {error}"
-
-
-def _note(one: KernelTerms, shown: int) -> str:
-    left = len(one.terms) - shown
-    more = f" {left} smaller {'term is' if left == 1 else 'terms are'} left out." if left else ""
-    if one.adds_up:
-        return f"The terms add up to the predicted time.{more}"
-    return f"The terms overlap: they do not add up to the predicted time.{more}"
-
-
-def _largest(family: Family, one: KernelTerms) -> str:
-    words, share = term_words(family, one.bound_by), one.terms[0].share
-    return f"By this model: its largest term is {words}, {percent(share)} of the predicted time."
-
-
 _FACTS = {
     "compute_units": "compute units",
     "memory_bandwidth_bytes_per_s": "bandwidth of global memory",
@@ -205,35 +178,26 @@ _FACTS = {
 def figure_stats(data: ReportData) -> tuple[Stat, ...]:
     """Return what the model's errors and choices come to."""
     f = data.figures
-    found = [Stat(percent(f.error), "typical error of a predicted time (geometric mean)")]
-    found.append(Stat(f"{f.cases - f.withheld} of {f.cases}", "cases with a prediction"))
+    stats = [
+        Stat(percent(f.error), "typical error of a predicted time (geometric mean)"),
+        Stat(f"{f.cases - f.withheld} of {f.cases}", "cases with a prediction"),
+    ]
     if math.isfinite(f.p90):
-        found.append(Stat(percent(f.p90), "nine of ten errors are below this"))
+        stats.append(Stat(percent(f.p90), "nine of ten errors are below this"))
     if f.choices:
         words = f"longer than the best: the variant it chooses, in {f.choices} choices"
-        found.append(Stat(percent(f.regret - 1), words))
+        stats.append(Stat(percent(f.regret - 1), words))
     if math.isfinite(f.inside):
-        found.append(Stat(percent(f.inside), f"measured times inside of their {100 * data.level:g} % interval"))
+        stats.append(Stat(percent(f.inside), f"measured times inside of their {100 * data.level:g} % interval"))
         if math.isfinite(f.width) and f.width > 0:
-            found.append(Stat(f"{f.width:.2g} times", "a typical interval's upper bound over its lower one"))
-    return tuple(found)
+            stats.append(Stat(f"{f.width:.2g} times", "a typical interval's upper bound over its lower one"))
+    return tuple(stats)
 
 
 def fact_stats(data: ReportData) -> tuple[Stat, ...]:
     """Return the facts of the device that matter most."""
     known = {fact.key: fact.value for fact in data.facts}
     return tuple(Stat(known[key], words) for key, words in _FACTS.items() if key in known)
-
-
-def slower_words(count: int) -> str:
-    """Return that so many slower variants have no card; empty for none.
-
-    Examples
-    --------
-    >>> slower_words(3), slower_words(-1)
-    ('The 3 slower variants stand in the table above.', '')
-    """
-    return f"The {count} slower variants stand in the table above." if count > 0 else ""
 
 
 def times_words(data: ReportData) -> str:

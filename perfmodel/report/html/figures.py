@@ -7,19 +7,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
-from perfmodel.report.html.values import Plot
+from perfmodel.report.bounds import LOWEST
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.report_families import FamilyLine
-    from perfmodel.analyses.report_values import ReportData
+    from perfmodel.analyses.report_data import ReportData
+    from perfmodel.analyses.report_models import FamilyLine
     from perfmodel.analyses.roofline import KernelPoint
     from perfmodel.compare import Comparison
     from perfmodel.predicting.ranking import Ranking
+
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot: its name in the page, what it shows in words, its specification for plotly, its height [pixel]."""
+
+    name: str
+    alternative: str
+    specification: Mapping[str, Any]
+    height: int = 480
+
 
 LINE = 38
 """Characters of a line of a label that follows the pointer; a phone shows about as many."""
@@ -61,10 +74,7 @@ def colour(name: str) -> str:
 def log_axis(title: str, values: Iterable[float], text: Callable[[float], str], margin: float = 0.15) -> dict[str, Any]:
     """Return a logarithmic axis that holds values above zero, with ticks at powers of ten in words.
 
-    Parameters
-    ----------
-    margin
-        Room at both ends, in powers of ten.
+    `margin` is the room at both ends, in powers of ten.
 
     Examples
     --------
@@ -85,14 +95,14 @@ def _ticks(low: float, high: float) -> list[float]:
     """Return where ticks stand between two powers of ten."""
     widest = max(1, math.ceil((high - low) / TICKS))
     apart = [(step, (1,)) for step in range(widest, 0, -1)]
-    found: list[float] = []
+    ticks: list[float] = []
     for step, multiples in (*apart, *((1, times) for times in _STEPS)):
         powers = range(math.floor(low), math.ceil(high) + 1, step)
         every = (times * 10.0**power for power in powers for times in multiples)
-        found = [tick for tick in every if low <= math.log10(tick) <= high]
-        if len(found) >= 3:
-            return found if len(found) <= 2 * TICKS else found[:: math.ceil(len(found) / TICKS)]
-    return found
+        ticks = [tick for tick in every if low <= math.log10(tick) <= high]
+        if len(ticks) >= 3:
+            return ticks if len(ticks) <= 2 * TICKS else ticks[:: math.ceil(len(ticks) / TICKS)]
+    return ticks
 
 
 def layout(xaxis: Mapping[str, Any], yaxis: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -113,13 +123,7 @@ NAME = 22
 
 
 def families_plot(families: Sequence[FamilyLine], chosen: str) -> Plot | None:
-    """Return the error of each family; None where there are not two.
-
-    Parameters
-    ----------
-    chosen
-        The family of the report, which has a colour of its own.
-    """
+    """Return the error of each family; None where there are not two. The one of the report has another colour."""
     judged = [(one, one.figures) for one in families if one.figures is not None and math.isfinite(one.figures.error)]
     if len(judged) < 2:
         return None
@@ -207,11 +211,8 @@ ROOFS = {
     "peak_flops_float32": ("float32 peak", "op/s", "dash"),
     "peak_flops_float64": ("float64 peak", "op/s", "dashdot"),
 }
-LOWEST = {
-    "compute": ("arithmetic", "blue", "circle"), "memory": ("memory bandwidth", "orange", "square"),
-    "local": ("local memory", "green", "diamond"),
-}  # fmt: skip
-"""What the lowest roof is, in words, with a colour and a marker."""
+MARKS = {"compute": ("blue", "circle"), "memory": ("orange", "square"), "local": ("green", "diamond")}
+"""The colour and the marker of kernels by the name of their bound."""
 
 
 def accuracy_plot(data: ReportData) -> Plot | None:
@@ -225,11 +226,11 @@ def accuracy_plot(data: ReportData) -> Plot | None:
     ends = [10**end for end in axis["range"]]
     traces = [_line(ends, 1.0, "equal", "solid"), _line(ends, 2.0, "factor of 2", "dot"), _line(ends, 0.5, "", "dot")]
     for place, (_, words, shade, marker) in enumerate(GRADES):
-        own = [row for row in rows if _grade(row) == place]
-        if own:
-            texts = [[_accuracy_text(row, data.level), row.kernel] for row in own]
-            points = {"x": [row.measured for row in own], "y": [row.predicted for row in own], "customdata": texts}
-            traces.append(_markers(f"{words} ({len(own)})", shade, marker, points))
+        graded = [row for row in rows if _grade(row) == place]
+        if graded:
+            texts = [[_accuracy_text(row, data.level), row.kernel] for row in graded]
+            spots = {"x": [row.measured for row in graded], "y": [row.predicted for row in graded], "customdata": texts}
+            traces.append(_markers(f"{words} ({len(graded)})", shade, marker, spots))
     shown = layout(axis, {**axis, "title": {"text": "predicted time"}})
     alternative = (
         f"Predicted against measured times of {len(rows)} of {len(known)} cases on logarithmic axes; the geometric "
@@ -241,12 +242,7 @@ def accuracy_plot(data: ReportData) -> Plot | None:
 def roofline_plot(name: str, points: Sequence[KernelPoint], roofs: Mapping[str, float], own: bool) -> Plot | None:
     """Return kernels below the roofs of their device, and the ridges where roofs meet.
 
-    None where there is no roof, or no kernel has a place.
-
-    Parameters
-    ----------
-    own
-        Whether these are a user's kernels, at their predicted times.
+    None where there is no roof, or no kernel has a place. `own` are a user's kernels, at their predicted times.
     """
     drawn = [point for point in points if point.drawable]
     known = [key for key in ROOFS if key in roofs]
@@ -258,14 +254,14 @@ def roofline_plot(name: str, points: Sequence[KernelPoint], roofs: Mapping[str, 
     low, high = min(reach) / 4, max(reach) * 4
     across = sorted([*ridges, *(10 ** (math.log10(low) + step / 60 * math.log10(high / low)) for step in range(61))])
     traces = [_roof(key, roofs[key], across, peak) for key in known]
-    for bound, (words, shade, marker) in LOWEST.items():
-        found = [point for point in drawn if point.bound == bound]
-        if found:
+    for bound, (shade, marker) in MARKS.items():
+        bounded = [point for point in drawn if point.bound == bound]
+        if bounded:
             spots = {
-                "x": [point.intensity for point in found], "y": [point.rate for point in found],
-                "customdata": [[_roofline_text(point, own), point.kernel] for point in found],
+                "x": [point.intensity for point in bounded], "y": [point.rate for point in bounded],
+                "customdata": [[_roofline_text(point, own), point.kernel] for point in bounded],
             }  # fmt: skip
-            traces.append(_markers(f"kernel, lowest roof: {words}", shade, marker, spots))
+            traces.append(_markers(f"kernel, lowest roof: {LOWEST[bound]}", shade, marker, spots))
     rates = [rate for trace in traces for rate in trace["y"] if rate]
     shown = layout(
         log_axis("operations for each byte", across, lambda value: f"{value:g}", 0.0),

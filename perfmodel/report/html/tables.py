@@ -4,20 +4,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.words import term_words
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
-from perfmodel.report.html.figures import LOWEST
-from perfmodel.report.html.values import Table, TableCell, table
+from perfmodel.report.bounds import LOWEST
 
 if TYPE_CHECKING:
-    from perfmodel.analyses.report_families import FamilyLine
-    from perfmodel.analyses.report_values import FactLine, ReportData, WeightLine
+    from perfmodel.analyses.report_data import ReportData
+    from perfmodel.analyses.report_models import FamilyLine
     from perfmodel.analyses.roofline import KernelPoint
+    from perfmodel.analyses.words import FactLine, WeightLine
     from perfmodel.compare import Comparison
     from perfmodel.predicting.ranking import Ranking
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """A cell of a table: a text, and below it a smaller one; `code` is a name that the program uses."""
+
+    text: str
+    small: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its caption, its headings, and its rows of cells.
+
+    Its kind is ``facts`` for three columns of fixed widths, ``pairs`` for names with their texts, ``narrow`` for a
+    table that is easier to read where it is not wide; else empty.
+    """
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[TableCell, ...], ...]
+    numbers: frozenset[int] = frozenset()  # places of the columns that hold numbers
+    kind: str = ""
+    note: str = ""  # what is left out
+
+
+def table(caption: str, head: tuple[str, ...], rows: Any, numbers: tuple[int, ...] = (), kind: str = "") -> Table:
+    """Return a table of rows whose cells are texts or cells.
+
+    Examples
+    --------
+    >>> table("sizes", ("name", "size"), [("n", TableCell("8"))], (1,)).rows
+    ((TableCell(text='n', small='', code=''), TableCell(text='8', small='', code='')),)
+    """
+    cells = tuple(tuple(cell if isinstance(cell, TableCell) else TableCell(str(cell)) for cell in row) for row in rows)
+    return Table(caption, head, cells, frozenset(numbers), kind)
+
 
 _TIMES = ("measured", "predicted", "error", "interval")
 _SOURCES = (
@@ -29,7 +67,7 @@ _MADE = {
     "folder": "data", "measured": "measured kernels", "taken": "measured on", "fitted to": "weights fitted to",
     "condition": "condition number of the fit", "libraries": "libraries and settings of the measurements",
 }  # fmt: skip
-"""Names of :func:`perfmodel.analyses.report_lines.how_made` that need more words beside those of the report."""
+"""Names of :func:`perfmodel.analyses.words.how_made` that need more words beside those of the report."""
 MOST_ROWS = 300
 """Most cases of a table."""
 GIVEN = "Given by data sheets and by users"
@@ -126,7 +164,7 @@ def roofline_table(points: Sequence[KernelPoint], own: bool) -> Table:
             TableCell(point.kernel, small=_join(point.form, point.sizes)),
             f"{point.intensity:.3g}" if math.isfinite(point.intensity) else "moves no data",
             rate_text(point.rate, "op/s"),
-            LOWEST[point.bound][0],
+            LOWEST[point.bound],
             percent(point.share),
         )
         for point in points

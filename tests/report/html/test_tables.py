@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfmodel.analyses.report_families import FamilyLine
-from perfmodel.analyses.report_values import FactLine, Unmeasured, WeightLine
+from perfmodel.analyses.report_data import Unmeasured
+from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.words import FactLine, WeightLine
 from perfmodel.compare import Comparison, Figures
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.html import tables
-from perfmodel.report.html.values import TableCell
+from perfmodel.report.html.tables import TableCell
 from tests.report.html.reported import reported
 
 
