@@ -435,8 +435,8 @@ def _constant(extent: Any) -> int:
     if isinstance(extent, int):
         return extent
     pieces = [piece for _, piece in extent.get_pieces()]
-    numbers = {piece.get_constant_val().to_python() if piece.is_cst() else None for piece in pieces}
-    if len(numbers) != 1 or None in numbers:
+    numbers = {piece.get_constant_val().to_python() for piece in pieces}
+    if len(numbers) != 1 or not all(piece.is_cst() for piece in pieces):
         raise NotCountableError(
             "a work-group whose shape depends on a parameter", f"its extent is {extent}",
             "fix the local sizes, as OpenCL's compiled code does",
