@@ -18,7 +18,7 @@ import numpy as np
 
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
 from perfmodel.facts import KEYS
-from perfmodel.fitting.fit_design import rows_hash
+from perfmodel.fitting.design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 from perfmodel.quantities import advice
 from perfmodel.quantities.bottleneck import QUANTITIES
