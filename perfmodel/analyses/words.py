@@ -17,7 +17,7 @@ import numpy as np
 
 from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
 from perfmodel.facts import KEYS, DeviceFacts, Fact
-from perfmodel.fitting.fit_design import rows_hash
+from perfmodel.fitting.design import rows_hash
 from perfmodel.fitting.weights_file import MEANING, FitOptions, intervals
 from perfmodel.models import Family
 from perfmodel.predicting.model import FittedModel
@@ -51,7 +51,7 @@ _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 def weight_words(name: str, value: float, unit: str, family: Family | None = None) -> str:
     """Return what a weight means, as a sentence without its full stop.
 
-    The name is a feature (:mod:`perfmodel.features.names`), or a family's own weight ``w_*``, which may have words of
+    The name is a feature (:mod:`perfmodel.features`), or a family's own weight ``w_*``, which may have words of
     its own; the value is in its unit, as in ``s/access``.
 
     Examples

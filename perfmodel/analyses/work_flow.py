@@ -23,7 +23,7 @@ from perfmodel.counts.flow.trips import Averages
 from perfmodel.counts.program.program import SHARED, Act, Step
 from perfmodel.errors import FlowUnknownError, MissingFactError
 from perfmodel.facts import DeviceFacts
-from perfmodel.features.names import PLAIN_KINDS
+from perfmodel.features import PLAIN_KINDS
 
 LOADS = (("global", "load"), ("local", "load"))
 

@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
+from typer import Option
 
 from perfmodel import display
 from perfmodel.cli import options, output
@@ -28,29 +28,26 @@ COLUMNS = ("variant", "feature", "value", "unit", "problem")
 Made = TypeVar("Made")
 
 SubgroupSize = Annotated[
-    int, typer.Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
+    int, Option("--subgroup-size", min=1, max=MOST_LANES, help="Work-items in a sub-group of the device.")
 ]
 Nests = Annotated[
-    bool, typer.Option("--nests", help="Also show what is executed in each nest of loops between two barriers.")
+    bool, Option("--nests", help="Also show what is executed in each nest of loops between two barriers.")
 ]
 DataTypes = Annotated[
-    list[str] | None,
-    typer.Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more."),
+    list[str] | None, Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more.")
 ]
 DeclaredFile = Annotated[
-    Path | None,
-    typer.Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md."),
+    Path | None, Option("--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md.")
 ]
-Work = Annotated[float, typer.Option("--budget", help="How much work a formula may take; 1 is about a second.")]
+Work = Annotated[float, Option("--budget", help="How much work a formula may take; 1 is about a second.")]
 Graph = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--graph", metavar="FILE.png|.svg|.dot", help="Draw the work flow graph, with --facts also where it stalls."
     ),
 ]
 Memory = Annotated[
-    Path | None,
-    typer.Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts."),
+    Path | None, Option("--memory", metavar="FILE.png|.svg", help="Draw the hit rates of the caches of --facts.")
 ]
 
 
@@ -281,7 +278,7 @@ def _show_sweep(
     """Print the features of each variant at all sizes; with `leave_out`, the errors of those that have none."""
     from perfmodel.features import unit
 
-    found, errors = _of_each(counted, lambda counts: _features_at(counts, points), leave_out)
+    columns, errors = _of_each(counted, lambda counts: _features_at(counts, points), leave_out)
     if output.settings().json:
         variants = {
             name: {
@@ -291,19 +288,19 @@ def _show_sweep(
                     for i, at in enumerate(points)
                 ],
             }
-            for name, values in found.items()
+            for name, values in columns.items()
         }
         head = {"schema": SWEEP_SCHEMA, "kernel": kernel, "variants": variants}
         output.print_document({**head, **output.withheld_document(errors)})
     elif csv:
         records: list[dict[str, Any]] = [
             {**at, **dict(zip(COLUMNS, (name, feature, column[i], unit(feature), None), strict=True))}
-            for name, values in found.items() for i, at in enumerate(points) for feature, column in values.items()
+            for name, values in columns.items() for i, at in enumerate(points) for feature, column in values.items()
         ]  # fmt: skip
         records += [{"variant": name, "problem": str(error)} for name, error in errors.items()]
         print(display.csv_text((*points[0], *COLUMNS), records), end="")
     else:
-        for place, (name, values) in enumerate(found.items()):
+        for place, (name, values) in enumerate(columns.items()):
             rows = [("feature", "unit", *map(sizes_text, points))]
             rows += [(feature, unit(feature), *(f"{x:.15g}" for x in column)) for feature, column in values.items()]
             print("\n" * (place > 0) + f"{name}({', '.join(counted[name].parameters)})")

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from perfmodel import display
 from perfmodel.cli import options, output
@@ -29,20 +29,17 @@ RANKING_SCHEMA = "perfmodel.ranking/1"
 SWEEP_SCHEMA = "perfmodel.sweep/1"
 PANELS = 6  # most combinations of the other sizes that a picture shows
 
-Why = Annotated[
-    bool,
-    typer.Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf."),
-]
+Why = Annotated[bool, Option("--why", help="Say what bounds each variant, with weights of work_depth or gpuperf.")]
 Picture = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "--picture", metavar="FILE.png|.svg",
         help="Draw time against size, where -p gives several; with --why and gpuperf weights what could be saved.",
     ),
 ]  # fmt: skip
 Crossover = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--crossover", metavar="NAME=LOW:HIGH", help="Find the fastest variant over a range of this size instead."
     ),
 ]

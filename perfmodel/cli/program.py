@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from perfmodel import errors
@@ -54,10 +55,11 @@ GONE: dict[tuple[str, str], str] = {
 }
 #: Modules of the commands that have another name than their module.
 MODULES = {
-    "rank": "predict", "calibrate": "fit", "doctor": "devices", "isolate": "measure", "export": "measure",
-    "import": "measure", "recount": "measure", "evaluate": "compare", "outliers": "compare", "roofline": "compare",
-    "report": "compare",
-}  # fmt: skip
+    "rank": "predict",
+    **dict.fromkeys(("doctor", "calibrate", "fit"), "devices"),
+    **dict.fromkeys(("isolate", "export", "import", "recount"), "measure"),
+    **dict.fromkeys(("evaluate", "outliers", "roofline", "report"), "compare"),
+}
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -127,7 +129,9 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(called)
     def guarded(**options: Any) -> None:
         if sys.flags.optimize > 1:
-            _refuse(errors.NoDocstringsError())
+            stripped = "Python was started without docstrings (-OO, or PYTHONOPTIMIZE=2)"
+            problem = f"{stripped}, and Loopy cannot be imported then"
+            _refuse(errors.AdviceError(problem, "leave PYTHONOPTIMIZE unset, or set it to 1"))
         try:
             settle_caches()
             with as_notes():
@@ -156,14 +160,21 @@ def _system_refusal(error: OSError) -> PerfModelError:
     problem = error.strerror or str(error)
     if error.filename is not None:
         path = str(error.filename)
-        return output_error(path, error) if error.errno in FULL else errors.FileAccessError(path, problem)
+        if error.errno in FULL:
+            return output_error(path, error)
+        advice = "give another path, or make this one accessible"
+        return errors.AdviceError(f"'{path}' cannot be used: {problem}", advice)
     if error.errno == EPIPE:
         raise error
     try:
         Path.cwd()
     except OSError:
-        return errors.NoFolderError()
-    return errors.ResourceError(problem)
+        advice = "change to another one, and run the command again"
+        return errors.AdviceError("the current folder was removed, or may not be read", advice)
+    advice = (
+        "make room, or ask for less (fewer --jobs, for example), and run it again: every file that was written is whole"
+    )
+    return errors.AdviceError(f"the system refused what this needs: {problem}", advice)
 
 
 def _refuse(error: PerfModelError) -> NoReturn:
@@ -184,7 +195,7 @@ def _options(
     asked: CommandSettings,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+        Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
     """Options of the program, before the name of a command."""

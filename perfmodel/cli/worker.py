@@ -15,6 +15,7 @@ from types import FrameType
 from typing import IO, TYPE_CHECKING, Annotated, cast
 
 import typer
+from typer import Argument, Option
 
 from perfmodel.cli import output
 from perfmodel.cli.options import DeviceName
@@ -23,18 +24,18 @@ from perfmodel.errors import AmbiguousDeviceError, OptionError
 if TYPE_CHECKING:
     from perfmodel.opencl import Device
 
-Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Of a Dask scheduler, such as tcp://host:8786.")]
+Address = Annotated[str, Argument(metavar="ADDRESS", help="Of a Dask scheduler, such as tcp://host:8786.")]
 Listen = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="ADDRESS",
         help="IP address of this machine to listen on, 0.0.0.0 or :: for all of them. "
         "By default only the one that reaches the scheduler: 127.0.0.1 for tcp://127.0.0.1:8786.",
     ),
 ]
-Authority = Annotated[Path | None, typer.Option(metavar="FILE", help="Certificates of authorities, for tls:// (PEM).")]
-Certificate = Annotated[Path | None, typer.Option(metavar="FILE", help="This worker's certificate, for tls:// (PEM).")]
-Key = Annotated[Path | None, typer.Option(metavar="FILE", help="The certificate's private key, for tls:// (PEM).")]
+Authority = Annotated[Path | None, Option(metavar="FILE", help="Certificates of authorities, for tls:// (PEM).")]
+Certificate = Annotated[Path | None, Option(metavar="FILE", help="This worker's certificate, for tls:// (PEM).")]
+Key = Annotated[Path | None, Option(metavar="FILE", help="The certificate's private key, for tls:// (PEM).")]
 
 SCHEMA = "perfmodel.worker/1"
 WORKER_CLASS = "perfmodel.measuring.remote.device_worker.DeviceWorker"

@@ -82,9 +82,7 @@ def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...
         If a driver crashes or hangs as soon as the devices are listed.
     """
     listed = _probe("list", time_limit)["devices"]
-    found = (
-        Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed)
-    )
+    found = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
     return tuple((device, check(device, time_limit)) for device in found)
 
 
@@ -139,9 +137,7 @@ def run_small_kernel(device: Device) -> None:
     expected = 3 * np.arange(_WORK_ITEMS) + salt
     if not np.array_equal(expected, result):
         wrong = int(np.flatnonzero(expected != result)[0])
-        raise ArithmeticError(
-            f"element {wrong} is {result[wrong]}, not {expected[wrong]}: a kernel ran wrongly"
-        )
+        raise ArithmeticError(f"element {wrong} is {result[wrong]}, not {expected[wrong]}: a kernel ran wrongly")
 
 
 def health(device: Device) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from perfmodel.errors import BrokenDeviceError, NoDeviceError, UnknownDeviceError
-from perfmodel.opencl.device import Device, devices, identities
+from perfmodel.opencl.device import Device, devices, identities, quiet_compiler
 from perfmodel.opencl.health import Health, check
-from perfmodel.opencl.queries import quiet_compiler
 
 
 def find(selector: str | None = None) -> Device:
@@ -40,9 +39,7 @@ def find(selector: str | None = None) -> Device:
         failures.append((device, health))
     device, health = failures[0]
     if selector is None:
-        raise NoDeviceError(
-            f"no listed OpenCL device works ('{device.name}' failed: {health.message})"
-        )
+        raise NoDeviceError(f"no listed OpenCL device works ('{device.name}' failed: {health.message})")
     raise BrokenDeviceError(device.name, health.message)
 
 
@@ -81,9 +78,7 @@ def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
     for rule in rules:
         if wanted and (matches := [device for device in listed if rule(device)]):
             return matches
-    raise UnknownDeviceError(
-        selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed)
-    )
+    raise UnknownDeviceError(selector, tuple(f"{device.index}: {device.name} ({device.platform})" for device in listed))
 
 
 VERBOSE_OPTION = "-cl-nv-verbose"

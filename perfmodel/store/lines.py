@@ -18,18 +18,9 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
+from perfmodel import errors
 from perfmodel.documents import LIMITS, Schema, json_document, json_text, reading, shortened, value_of
-from perfmodel.errors import (
-    DiskFullError,
-    DocumentError,
-    NewerDocumentError,
-    NewerSchemaError,
-    OutputError,
-    PerfModelError,
-    SetAsideWarning,
-    StoreFormatError,
-    StoreReadOnlyError,
-)
+from perfmodel.errors import DocumentError, NewerDocumentError, OutputError, StoreFormatError
 from perfmodel.io import FULL, check_regular
 from perfmodel.store.measurement import SCHEMA, Measurement, canonical
 
@@ -65,7 +56,7 @@ def opened(path: Path) -> Iterator[FileIO]:
         with _current(path) as file:
             yield file
     except OSError as error:
-        if isinstance(error, PerfModelError):
+        if isinstance(error, errors.PerfModelError):
             raise
         raise failure(path, error) from error
 
@@ -88,9 +79,9 @@ def failure(path: Path, error: OSError) -> OutputError:
     """Turn a system error into an error that names why the file cannot be written."""
     problem = error.strerror or str(error)
     if error.errno in FULL:
-        return DiskFullError(str(path), problem)
+        return errors.DiskFullError(str(path), problem)
     if error.errno in _READ_ONLY:
-        return StoreReadOnlyError(str(path), problem)
+        return errors.StoreReadOnlyError(str(path), problem)
     return OutputError(str(path), problem)
 
 
@@ -164,9 +155,7 @@ Lines = tuple[tuple[int, Value], ...]
 _SHOWN = 3  # damaged lines that a message names
 
 
-def read_lines(
-    path: Path, read: Callable[[bytes], Value], needed: bool = True
-) -> tuple[Lines[Value], tuple[str, ...]]:
+def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) -> tuple[Lines[Value], tuple[str, ...]]:
     """Values of a JSON Lines file with their line numbers, and a sentence if lines are damaged and were left out.
 
     The sentence is also given as a :class:`~perfmodel.errors.SetAsideWarning`. Empty lines say nothing.
@@ -228,7 +217,7 @@ def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Val
     try:
         return read(line)
     except NewerDocumentError as error:
-        raise NewerSchemaError(path, number, error.found, error.known) from error
+        raise errors.NewerSchemaError(path, number, error.found, error.known) from error
 
 
 def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
@@ -242,7 +231,7 @@ def _told(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
         f"{'were' if len(damaged) > 1 else 'was'} left out ({shown}{more}); "
         "mend or remove what is damaged, or measure it again"
     )
-    warnings.warn(sentence, SetAsideWarning, stacklevel=3)
+    warnings.warn(sentence, errors.SetAsideWarning, stacklevel=3)
     return (sentence,)
 
 

@@ -344,12 +344,12 @@ class Measurements(Lazy):
         MissingExtraError
             pandas is not installed.
         """
-        from perfmodel.store.export import frame
+        from perfmodel.store.exchange import frame
 
         return frame(self.current)
 
     def to_t4(self) -> dict[str, Any]:
         """Give the current records as a T4 document; see :func:`perfmodel.store.t4`."""
-        from perfmodel.store.export import t4
+        from perfmodel.store.exchange import t4
 
         return t4(self.current)

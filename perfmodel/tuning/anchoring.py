@@ -16,7 +16,6 @@ import numpy.typing as npt
 from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.launch_limits import check_launch
 from perfmodel.documents import require
 from perfmodel.errors import AnchorDeviceError, AnchorError, AssumptionError, ParameterError, TrialError
 from perfmodel.measuring.campaign import Campaign
@@ -184,7 +183,7 @@ def anchor_variants(
         model.predict(counts, sizes, allow_unmeasured=allow_unmeasured)
     device = device_of(model)
     for counts in counted.values():
-        check_launch(counts, device.facts)
+        counts.check_launch(device.facts)
     points = smaller_sizes(tuple(counted.values()), sizes)
     asked: dict[str, Any] = {"compare": False, "progress": progress, "ladder": points, "statistics": statistics}
     with Trials(device, variants, sizes, campaign, arguments, kernel="anchor", **asked) as trials:

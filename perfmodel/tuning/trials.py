@@ -26,7 +26,7 @@ from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import locked
-from perfmodel.measuring.session import NO_END
+from perfmodel.measuring.run import NO_END
 from perfmodel.measuring.size_plan import PlanError, plan_sizes
 from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
@@ -364,13 +364,11 @@ class Trials:
         return outcome
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
-        from perfmodel.counts.launch_limits import check_launch
-
         with stage("constraint"):
             counts = self._counted(name, check=True)  # before its code is generated: it tells more of what is wrong
             self.timekeeper.counted[subject.generated.hash] = self._counts[name] = counts
             counts.work_groups()(**at)  # code has no guard against what the kernel's assumptions rule out
-            check_launch(counts, self.device.facts)
+            counts.check_launch(self.device.facts)
             check_given(subject.generated.kernel, self.kernel.given, at)
             self._check_memory(subject, at)
         if not self._compare:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.launch_limits import check_launch
 from perfmodel.counts.reading.schedule import refuse_outside
 from perfmodel.errors import LaunchLimitError
 from perfmodel.features import evaluate, feature
@@ -239,7 +238,7 @@ def check(bench, subject):
 
 def fits(subject):
     try:
-        check_launch(counted(subject), device().facts)
+        counted(subject).check_launch(device().facts)
     except LaunchLimitError:
         return False
     return True

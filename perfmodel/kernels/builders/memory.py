@@ -102,7 +102,9 @@ def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], 
     longest = max(map(len, uses.values()))
     return tuple(
         {"stride": stride, "offsets": cells[place]}
-        for place in range(longest) for stride, cells in uses.items() if place < len(cells)
+        for place in range(longest)
+        for stride, cells in uses.items()
+        if place < len(cells)
     )
 
 

@@ -23,8 +23,14 @@ QUERY = f"lane + {WARP}*(warp + {WARPS}*(turn + {{turns}}*group))"
 
 
 def searched(
-    name: str, body: str, arrays: Mapping[str, str], domains: tuple[str, ...] = (), turns: int = 1,
-    before: str = "", local: Mapping[str, tuple[int, ...]] | None = None, sizes: tuple[str, ...] = (),
+    name: str,
+    body: str,
+    arrays: Mapping[str, str],
+    domains: tuple[str, ...] = (),
+    turns: int = 1,
+    before: str = "",
+    local: Mapping[str, tuple[int, ...]] | None = None,
+    sizes: tuple[str, ...] = (),
     assumptions: str = "",
 ) -> lp.TranslationUnit:
     """Build a kernel that stores in ``found`` what `body` leaves in ``at`` for each ``query``.

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from perfmodel.counts.launch_limits import check_launch
+from perfmodel.counts import KernelCounts
 from perfmodel.errors import LaunchLimitError
 from perfmodel.facts import DeviceFacts, Fact
 
@@ -18,8 +18,8 @@ def device(**known):
 
 
 def test_what_fits_or_is_not_known_passes():
-    check_launch(COUNTS, device())
-    check_launch(COUNTS, device(max_work_group_size=256, local_memory_bytes=4096))
+    KernelCounts.check_launch(COUNTS, device())
+    KernelCounts.check_launch(COUNTS, device(max_work_group_size=256, local_memory_bytes=4096))
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_what_fits_or_is_not_known_passes():
 )
 def test_what_is_too_large_is_refused(known, words):
     with pytest.raises(LaunchLimitError, match=words):
-        check_launch(COUNTS, device(**known))
+        KernelCounts.check_launch(COUNTS, device(**known))

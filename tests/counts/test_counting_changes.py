@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.changes import Change, changes, parts
+from perfmodel.counts.counting import Change, changes, parts
 from perfmodel.counts.quasipoly.count import Count
 
 
