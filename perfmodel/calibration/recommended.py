@@ -122,21 +122,11 @@ DEVICE_FILE = "device.json"
 
 @dataclass(frozen=True)
 class FoundWeights:
-    """A weights file of the device in use.
-
-    Parameters
-    ----------
-    path
-        The file.
-    device
-        The device as it was when it was measured.
-    origin
-        Where the file was found, in words.
-    """
+    """A weights file of the device in use."""
 
     path: Path
-    device: DeviceFacts
-    origin: str
+    device: DeviceFacts  # as it was when it was measured
+    origin: str  # where the file was found, in words
 
     @property
     def folder(self) -> Path:
