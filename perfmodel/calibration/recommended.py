@@ -17,7 +17,6 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors
-from perfmodel.analyses.report_models import weights_files
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import DocumentError, NoDeviceError, NoWeightsError, OptionError, PerfModelError
 from perfmodel.facts import DeviceFacts, differences, read_device
@@ -285,6 +284,8 @@ def folder_weights(folder: Path, family: str | None = None) -> Path:
 
     The family is its name, or its Python file; by default the one that calibration recommends, else the first by name.
     """
+    from perfmodel.analyses.report_models import weights_files  # here: predictions do not need it
+
     if not (folder / ROWS_FILE).is_file():
         raise errors.StoreMissingError(folder)
     known = {path.stem: path for path in weights_files(folder)}
