@@ -18,13 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.errors import (
-    DuplicateKernelError,
-    KernelFileContentError,
-    KernelFileMissingError,
-    KernelFileTypeError,
-    SpaceError,
-)
+from perfmodel import errors
+from perfmodel.errors import KernelFileTypeError, SpaceError
 from perfmodel.kernels.execution import execute, modules_beside, surroundings
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
@@ -48,19 +43,19 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
     """
     paths = sorted(path for path in Path(folder).glob("*.py") if not path.name.startswith("_"))
     if not paths:
-        raise KernelFileMissingError(folder, "a folder with kernel classes (*.py)")
+        raise errors.KernelFileMissingError(folder, "a folder with kernel classes (*.py)")
     found = []
     for path in paths:
         value = execute(path).get("KERNEL")
         if value is None:
-            raise KernelFileContentError(path, ("KERNEL",))
+            raise errors.KernelFileContentError(path, ("KERNEL",))
         if not isinstance(value, KernelClass):
             raise KernelFileTypeError(path, "KERNEL", type(value).__name__, "a KernelClass")
         found.append(value)
     names = [kernel.name for kernel in found]
     for name in names:
         if names.count(name) > 1:
-            raise DuplicateKernelError(name, folder)
+            raise errors.DuplicateKernelError(name, folder)
     return tuple(sorted(found, key=lambda kernel: kernel.name))
 
 
@@ -129,7 +124,7 @@ def load_kernel_file(path: Path | str) -> KernelFile:
     """
     path = Path(path)
     if not path.is_file():
-        raise KernelFileMissingError(path, "a Python file with kernel() or variants()")
+        raise errors.KernelFileMissingError(path, "a Python file with kernel() or variants()")
     names = execute(path)
     for name in ("variants", "kernel", "space", "allowed", "arguments", "reference"):
         if inspect.iscoroutinefunction(names.get(name)):
@@ -139,7 +134,7 @@ def load_kernel_file(path: Path | str) -> KernelFile:
         if callable(function):
             break
     else:
-        raise KernelFileContentError(path, ("kernel()", "variants()"))
+        raise errors.KernelFileContentError(path, ("kernel()", "variants()"))
     given = names.get("arguments")
     arguments = _asking(path, given) if callable(given) else None
     right = names.get("reference")

@@ -108,13 +108,7 @@ class Campaign:
         return (float("inf") if self.enough_s is None else self.enough_s, self.dropped + 1)
 
     def visit_s(self, run_s: float) -> float:
-        """Time that the runs of a visit take together, where one takes `run_s` [s].
-
-        Examples
-        --------
-        >>> Campaign("c", enough_s=1.0).visit_s(0.01), Campaign("c", enough_s=1.0).visit_s(2.0)
-        (0.1, 6.0)
-        """
+        """Time that the runs of a visit take together, where one takes `run_s` [s]."""
         runs = float(self.runs)
         if self.enough_s is not None and run_s > 0:
             runs = min(runs, max(self.dropped + 1, self.enough_s / run_s))
@@ -135,13 +129,7 @@ class Campaign:
 
 
 def places(count: int, wanted: int) -> tuple[int, ...]:
-    """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between.
-
-    Examples
-    --------
-    >>> places(8, 3), places(2, 3), places(8, 1), places(0, 3)
-    ((0, 7, 4), (0, 1), (0,), ())
-    """
+    """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between."""
     wanted = min(count, wanted)
     found = dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))
     first, *rest = found or (None,)
@@ -209,13 +197,7 @@ class Configuration:
 
 
 def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
-    """Give the first item of each owner, then each one's second, and so on.
-
-    Examples
-    --------
-    >>> in_turn(["a1", "a2", "a3", "b1", "c1", "c2"], owner=lambda item: item[0])
-    ['a1', 'b1', 'c1', 'a2', 'c2', 'a3']
-    """
+    """Give the first item of each owner, then each one's second, and so on."""
     seen: Counter[Hashable] = Counter()
     placed: list[tuple[int, T]] = []
     for item in items:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from perfmodel import store as stored
+from perfmodel.counts import KernelCounts
 from perfmodel.documents import require
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring import size_plan as sizes, supervised
@@ -30,9 +31,6 @@ from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.opencl import Device, find
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Key, Measurement, Measurements
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
 
 
 def measure(

@@ -24,6 +24,7 @@ import pyopencl as cl
 import pyopencl.array
 import pyopencl.tools
 
+from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
@@ -32,7 +33,6 @@ from perfmodel.opencl import quiet_compiler
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,15 @@ from typing import TYPE_CHECKING, Any, Final
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import MixedDevicesError, PerfModelError, SetAsideWarning
+from perfmodel.facts import DeviceFacts
 from perfmodel.lazy import Lazy
+from perfmodel.store import exchange
 from perfmodel.store.measurement import Key, Measurement, canonical, joined
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from perfmodel.counts import KernelCounts
-    from perfmodel.facts import DeviceFacts
 
 
 LAUNCHES: Final = 1 / 20
@@ -307,8 +308,6 @@ class Measurements(Lazy):
         MixedDevicesError
             If the records are of several devices.
         """
-        from perfmodel.facts import DeviceFacts
-
         if self.facts is not None:
             return self.facts
         row = next(iter(self.rows), None)
@@ -344,12 +343,8 @@ class Measurements(Lazy):
         MissingExtraError
             pandas is not installed.
         """
-        from perfmodel.store.exchange import frame
-
-        return frame(self.current)
+        return exchange.frame(self.current)
 
     def to_t4(self) -> dict[str, Any]:
         """Give the current records as a T4 document; see :func:`perfmodel.store.t4`."""
-        from perfmodel.store.exchange import t4
-
-        return t4(self.current)
+        return exchange.t4(self.current)
