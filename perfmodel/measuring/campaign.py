@@ -131,8 +131,8 @@ class Campaign:
 def places(count: int, wanted: int) -> tuple[int, ...]:
     """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between."""
     wanted = min(count, wanted)
-    found = dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))
-    first, *rest = found or (None,)
+    evenly = dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))
+    first, *rest = evenly or (None,)
     return () if first is None else (first, *rest[-1:], *rest[:-1])
 
 
@@ -208,11 +208,11 @@ def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
     """Variants that need sizes, each class in turn; the variants of a ranked class form one team."""
-    found: list[Team] = []
+    every: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]
-        found.extend([tuple(subjects)] if kernel.ranked else [(subject,) for subject in subjects])
-    return in_turn(found, lambda team: team[0].kernel.name)
+        every.extend([tuple(subjects)] if kernel.ranked else [(subject,) for subject in subjects])
+    return in_turn(every, lambda team: team[0].kernel.name)
 
 
 def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
@@ -221,9 +221,9 @@ def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list
     With a budget the classes take turns, and within each class its variants: if the budget ends early, every class has
     been measured in part.
     """
-    found = sorted(configurations, key=lambda configuration: configuration.name)
-    random.Random(campaign.seed).shuffle(found)
+    shuffled = sorted(configurations, key=lambda configuration: configuration.name)
+    random.Random(campaign.seed).shuffle(shuffled)
     if campaign.budget_s is None:
-        return found
-    by_variant = in_turn(found, lambda c: c.name[:2])
+        return shuffled
+    by_variant = in_turn(shuffled, lambda c: c.name[:2])
     return in_turn(by_variant, lambda c: c.name[0])

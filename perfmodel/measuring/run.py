@@ -182,11 +182,11 @@ class Session:
     @classmethod
     def begun(cls, bench: Bench, path: Path, progress: Progress) -> Session:
         """Start with what the store holds; the launch overhead shows whether the device runs anything."""
-        found = stored.read(path)
-        known = (*(row for row in found.rows if row.kernel_hash), *supervised.recorded_before(path))
+        measured = stored.read(path)
+        known = (*(row for row in measured.rows if row.kernel_hash), *supervised.recorded_before(path))
         deaths = {row.key: row for row in known if supervised.died(row)}
         timekeeper = Timekeeper(bench, bench.launch_overhead())
-        return cls(bench, path, progress, timekeeper, {row.key: row for row in found.possible}, deaths)
+        return cls(bench, path, progress, timekeeper, {row.key: row for row in measured.possible}, deaths)
 
     @property
     def left_s(self) -> float:
