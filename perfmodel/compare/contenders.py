@@ -16,9 +16,9 @@ from perfmodel.compare.protocols import Evaluation, evaluate_fits
 from perfmodel.display import csv_text, data_frame, finite, fitted_text, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
+from perfmodel.fitting.design import fit_to_design
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.fit_design import fit_to_design
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import families, find_family
