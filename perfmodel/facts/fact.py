@@ -1,6 +1,6 @@
 """One fact of a device; the keys of the facts that models use, each with its unit and meaning; and checks of documents.
 
-Facts that OpenCL reports (:mod:`perfmodel.opencl.queries`) are listed where a model uses them. A user's own family may
+Facts that OpenCL reports (:mod:`perfmodel.opencl.device`) are listed where a model uses them. A user's own family may
 use other keys.
 """
 

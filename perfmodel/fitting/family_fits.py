@@ -20,8 +20,17 @@ from perfmodel.errors import TooFewRowsError
 from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
-from perfmodel.fitting.design import Design, Floats, Rows, build_design, measured_range, stack
-from perfmodel.fitting.fit_design import DesignFit, fit_to_design, fitted_weights
+from perfmodel.fitting.design import (
+    Design,
+    DesignFit,
+    Floats,
+    Rows,
+    build_design,
+    fit_to_design,
+    fitted_weights,
+    measured_range,
+    stack,
+)
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
 from perfmodel.lazy import Lazy

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares as minimise
 
 from perfmodel.errors import NoStartError
+from perfmodel.expressions import Expression
 from perfmodel.fitting.least_squares import (
     Array,
     Groups,
@@ -101,49 +102,11 @@ POLISH = (1e-12, 300)
 and then from the best that these led to."""
 
 
-class TimeModel(Protocol):
-    """What a fit needs of an expression."""
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """Names of the numbers that it takes of a kernel, in the order of the columns."""
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Names of what is fitted, in order."""
-
-    def value(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Any:
-        """Return the times [s], shape (n_rows,), of feature values of that shape."""
-
-    def jacobian(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Array:
-        """Return the derivatives by the weights, shape (n_rows, n_weights)."""
-
-
-@dataclass(frozen=True)
-class LinearModel(Lazy):
-    """The sum of features, each times a weight of its own."""
-
-    features: tuple[str, ...]
-
-    @cached_property
-    def weights(self) -> tuple[str, ...]:
-        """The features' names after ``w_``."""
-        return tuple(f"w_{name}" for name in self.features)
-
-    def value(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Any:
-        """Return the sum."""
-        return self.jacobian(features, weights) @ np.asarray(weights)
-
-    def jacobian(self, features: Mapping[str, Any], weights: Sequence[float] | Array) -> Array:
-        """Return the features."""
-        return np.stack([np.asarray(features[name], np.float64) for name in self.features], axis=-1)
-
-
 @dataclass(frozen=True, eq=False)
 class Problem(Lazy):
     r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives."""
 
-    model: TimeModel
+    model: Expression
     rows: TrainingRows
     box: WeightBounds
 
@@ -215,7 +178,7 @@ class NonlinearFit:
 
 
 def fit_nonlinear(
-    model: TimeModel,
+    model: Expression,
     rows: TrainingRows,
     box: WeightBounds,
     start: Array,
@@ -242,7 +205,7 @@ def fit_nonlinear(
         if best is None or run.cost < best.cost:
             best = run
     if best is None:
-        raise NoStartError(str(getattr(model, "text", model)), len(attempts))
+        raise NoStartError(model.text, len(attempts))
     best = _settled(problem, problem.solve(best.weights) or best)
     best, bend = _robust(problem, best, loss)
     factors = row_weights(loss, problem.residuals(best.weights), bend)

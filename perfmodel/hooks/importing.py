@@ -25,7 +25,7 @@ from perfmodel.kernels import KernelClass, load_file
 from perfmodel.kernels.execution import execute, surroundings
 from perfmodel.measuring.subject import GeneratedCode
 from perfmodel.store import Measurement, Measurements
-from perfmodel.store.tuner_files import TunerResult, TunerResults, read_results
+from perfmodel.store.exchange import TunerResult, TunerResults, read_results
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -94,7 +94,7 @@ def import_results(
     Parameters
     ----------
     path
-        A cache file of Kernel Tuner, or a T4 file (:mod:`perfmodel.store.tuner_files`).
+        A cache file of Kernel Tuner, or a T4 file (:mod:`perfmodel.store.exchange`).
     kernel
         A Python file with ``build(**configuration)``, ``KERNEL`` or ``variants()``; or a kernel class, or a function
         ``build``.

@@ -12,23 +12,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyopencl as cl
 
+from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import BrokenDeviceError
 from perfmodel.facts.probe_run import Point
 from perfmodel.kernels import Parameters
 from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
-from perfmodel.measuring.subject import Enqueue, FailedError, Subject, stage
-from perfmodel.opencl import quiet_compiler
+from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.progress import FailedStep
 from perfmodel.store import Measurement, Visit
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
-
-    from perfmodel.counts import KernelCounts
-    from perfmodel.opencl import Device
 
 #: Runs of the empty kernel, and how many of the first do not count.
 OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4
@@ -39,7 +38,7 @@ class Bench:
 
     def __init__(self, device: Device, campaign: Campaign) -> None:
         self.device, self.campaign = device, campaign
-        self._compiled: dict[tuple[str, ...], subjects.CompiledCode] = {}
+        self._compiled: dict[tuple[str, ...], timing.CompiledCode] = {}
         self._blocks: dict[np.dtype[Any], Any] = {}
 
     @cached_property
@@ -65,17 +64,17 @@ class Bench:
         most = self.campaign.memory_fraction * self.fact("global_memory_bytes")
         return subjects.fits(subject.arrays(parameters), most, self.fact("max_alloc_bytes"))
 
-    def compiled(self, subject: Subject) -> subjects.CompiledCode:
+    def compiled(self, subject: Subject) -> timing.CompiledCode:
         """Compile the subject's code for the device, once with each set of the compiler's options."""
         generated = subject.generated
         key = (generated.hash, *generated.kernel.options.build_options)
         if key not in self._compiled:
             with stage("compile"):
-                self._compiled[key] = generated.compile(self._opened[0])
+                self._compiled[key] = timing.compiled(generated, self._opened[0])
         return self._compiled[key]
 
     @contextmanager
-    def ready(self, subject: Subject, parameters: Parameters) -> Iterator[tuple[Enqueue, ...]]:
+    def ready(self, subject: Subject, parameters: Parameters) -> Iterator[tuple[timing.Enqueue, ...]]:
         """Give what one call enqueues, with arguments set and buffers filled while the context lasts."""
         compiled = self.compiled(subject)
         scalars, arrays = _arguments(subject, parameters)
@@ -83,7 +82,7 @@ class Bench:
             buffers: dict[str, Any] = {}
             try:
                 for array in arrays:
-                    buffers[array.name] = subjects.device_buffer(self.queue, array, self._filling(subject, array))
+                    buffers[array.name] = timing.device_buffer(self.queue, array, self._filling(subject, array))
                 yield compiled.enqueues(self.queue, {**buffers, **scalars})
             finally:
                 for buffer in buffers.values():
@@ -107,12 +106,10 @@ class Bench:
 
         It is the median, not the minimum: sizes are chosen by it, and one lucky run should not change them.
         """
-        import pyopencl as cl
-
         try:
             with quiet_compiler():
                 program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
-            nothing = Enqueue(cl.Kernel(program, "nothing"), (1,), (1,))
+            nothing = timing.Enqueue(cl.Kernel(program, "nothing"), (1,), (1,))
             return timing.sample(self.queue, (nothing,), OVERHEAD_RUNS).median(OVERHEAD_DROPPED)
         except cl.Error as error:
             raise BrokenDeviceError(self.device.name, " ".join(str(error).split())) from error
@@ -128,8 +125,6 @@ class Bench:
 
     def output(self, subject: Subject, parameters: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
         """Run once and return the arguments by name as they were passed, and all arrays as they are afterwards."""
-        import pyopencl as cl
-
         compiled, queue = self.compiled(subject), self.queue
         scalars, arrays = _arguments(subject, parameters)
         with stage("runtime"):
@@ -138,7 +133,7 @@ class Bench:
                 array.name: subjects.host_array(array, self.campaign.seed + place, draw.get(array.name))
                 for place, array in enumerate(arrays)
             }
-            buffers = {array.name: subjects.device_buffer(queue, array, memory[array.name]) for array in arrays}
+            buffers = {array.name: timing.device_buffer(queue, array, memory[array.name]) for array in arrays}
             for enqueue in compiled.enqueues(queue, {**buffers, **scalars}):
                 enqueue(queue)
             after = {}
@@ -291,8 +286,6 @@ class Timekeeper:
         self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
     ) -> KernelCounts:
         """Count a translation unit for the device; to check it, its code is generated, which takes longer."""
-        from perfmodel.counts import count
-
         known = {**self.statistics, **(statistics or {})}
         return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 

@@ -134,9 +134,7 @@ class PlanError(Exception):
         super().__init__(failure.message)
 
 
-def plan_sizes(
-    timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Parameters], float] | None = None
-) -> Plan:
+def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Parameters], float] | None = None) -> Plan:
     """Choose the parameter sets at which to measure all of `team`, the variants of one class, or raise PlanError.
 
     `time` gives the time of a trial run [s]; by default the bench does (:meth:`Bench.trial`).

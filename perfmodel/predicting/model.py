@@ -20,7 +20,7 @@ from perfmodel.errors import UnmeasuredFeatureError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.fitting import FitOptions, FittedWeights, read_weights
 from perfmodel.fitting.cautions import Caution, NoBounds, NotPositive
-from perfmodel.fitting.conformal import WIDEST, Quantiles, check_level, scaled
+from perfmodel.fitting.conformal import Quantiles, check_level, scaled
 from perfmodel.fitting.weights_file import family_of
 from perfmodel.lazy import Lazy, cached_property
 from perfmodel.models import Family, find_family
@@ -130,10 +130,8 @@ class Prediction:
         if not self.adds_up:
             notes.append("the terms overlap: they do not add up to the time")
         shown = sorted(((name, value) for name, value in self.terms.items() if value), key=lambda pair: -abs(pair[1]))
-        cells = [
-            (name, seconds_text(value), percent(value / self.seconds if self.seconds > 0 else None))
-            for name, value in shown
-        ]
+        shares = (percent(value / self.seconds if self.seconds > 0 else None) for _, value in shown)
+        cells = [(name, seconds_text(value), share) for (name, value), share in zip(shown, shares, strict=True)]
         return html_table([("term", "seconds", "share"), *cells], self._title, notes)
 
     def to_frame(self) -> DataFrame:
@@ -316,7 +314,7 @@ class FittedModel(Lazy):
             seconds, terms = self._run_time.evaluate(values)
             half_width = self.half_width(level, values)
             cautions = tuple(self._cautions(seconds, features, half_width, level))
-            interval = _interval(seconds, half_width)
+            interval = None if half_width is None else scaled(seconds, half_width)
             return Prediction(seconds, terms, interval, unmeasured, cautions, counts.name, at, level)
 
     def by_terms(
@@ -396,9 +394,8 @@ def fit(
 ) -> FittedModel:
     """Fit a model family to measurements.
 
-    Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`).
-    Features that no measurement exercises get no weight. The model's ``notes`` name features whose weights the
-    measurements do not determine separately.
+    Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`). Features
+    that no measurement exercises get no weight. The model's ``notes`` name those that are not determined separately.
 
     Parameters
     ----------
@@ -406,10 +403,8 @@ def fit(
         Measured kernels of one device with their counts.
     family
         A model family or its name.
-    nonnegative
-        Whether weights below zero are ruled out; `options` has this setting too.
-    options
-        Other settings of the fit.
+    options, nonnegative
+        Settings of the fit; `nonnegative` is that of the options, and rules out weights below zero.
     others
         Measured kernels that the fit does not use, such as test kernels. With their errors, the intervals
         rest on more groups of kernels.
@@ -436,24 +431,13 @@ def fitted_model(fits: FamilyFits) -> FittedModel:
     return FittedModel(fits.weights, fits.known.facts, fits.family)
 
 
-def _interval(seconds: Any, half_width: Any) -> tuple[Any, Any] | None:
-    if half_width is None:
-        return None
-    if not isinstance(seconds, float):
-        return scaled(seconds, half_width)
-    if not (seconds > 0 and half_width <= WIDEST):
-        return 0.0, math.inf
-    factor = math.exp(half_width)
-    return seconds / factor, seconds * factor
-
-
 def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
-    The facts of the device are those of the fit. If the file does not hold them, they are read
-    from ``device.json`` and ``facts.yaml`` beside it. `family` is needed only for a user's own: a
-    value that cannot be found by its name, or the path of a Python file. Nothing that a weights
-    file names is run; the file that you give must have the SHA-256 that the weights file keeps.
+    The facts of the device are those of the fit. If the file does not hold them, they are read from ``device.json`` and
+    ``facts.yaml`` beside it. `family` is needed only for a user's own: a value that cannot be found by its name, or the
+    path of a Python file. Nothing that a weights file names is run; the file that you give must have the SHA-256 that
+    the weights file keeps.
 
     Raises
     ------
@@ -470,13 +454,10 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """
     given = None if family is None else find_family(family)
     fitted = read_weights(path, family=given)
-    facts = DeviceFacts.from_json(fitted.facts) if fitted.facts else _facts_beside(Path(path))
+    device, written = Path(path).with_name("device.json"), Path(path).with_name(FACTS_FILE)
+    facts = None
+    if fitted.facts:
+        facts = DeviceFacts.from_json(fitted.facts)
+    elif device.is_file():
+        facts = read_device(device).updated(read_facts(written) if written.is_file() else {})
     return FittedModel(fitted, facts if facts and facts.name == fitted.device else None, given, Path(path))
-
-
-def _facts_beside(path: Path) -> DeviceFacts | None:
-    device = path.with_name("device.json")
-    if not device.is_file():
-        return None
-    facts, written = read_device(device), path.with_name(FACTS_FILE)
-    return facts.updated(read_facts(written)) if written.is_file() else facts

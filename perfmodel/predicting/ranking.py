@@ -39,13 +39,10 @@ class RankedVariant:
 
     Parameters
     ----------
-    name
-        Name of the variant.
     seconds, interval, cautions, terms, unmeasured
         As of :class:`perfmodel.predicting.model.Prediction`, at one size.
     fastest
-        Probability that it is the fastest of all [1]; None where the model cannot tell ties
-        (:func:`perfmodel.predicting.ranking.with_ties`).
+        Probability that it is the fastest of all [1]; None where the model cannot tell ties (:func:`with_ties`).
     tied
         Whether it cannot be told apart from the one predicted fastest; None likewise.
     to_measure

@@ -25,16 +25,7 @@ from typing import Any
 
 import cloudpickle
 
-from perfmodel import progress as reports
-from perfmodel.errors import (
-    EmptyClusterError,
-    JobsError,
-    PerfModelError,
-    SchedulerError,
-    UnpicklableVariantError,
-    WorkerDiedError,
-    WorkerDiedWarning,
-)
+from perfmodel import errors, progress as reports
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, received, work
 
 SENT = 2
@@ -98,7 +89,7 @@ def checked_jobs(jobs: Any) -> int:
     except TypeError:
         number = 0
     if isinstance(jobs, bool) or number == 0:
-        raise JobsError(jobs)
+        raise errors.JobsError(jobs)
     return number
 
 
@@ -123,9 +114,9 @@ class _SentTasks:
         for place, name in enumerate(self._names):
             while place not in self._values:
                 room = 1 if self._suspects else SENT * self._processes.count
-                while self._waiting and len(self._sent) < room and self._waiting[0] - place < self._ahead:
+                if self._waiting and len(self._sent) < room and self._waiting[0] - place < self._ahead:
                     self._send(self._waiting.popleft())
-                if self._sent:
+                else:
                     self._receive()
             yield name, self._values.pop(place)
         if gone := self._processes.gone():
@@ -141,7 +132,7 @@ class _SentTasks:
         try:
             parcel = packed(name, variants.stored(name) if isinstance(variants, CountedVariants) else variants[name])
             self._sent[self._processes.submit(work, self._task, parcel)] = place
-        except UnpicklableVariantError as error:
+        except errors.UnpicklableVariantError as error:
             self._keep(place, error)
         except Exception as error:
             if not is_death(error):
@@ -166,7 +157,7 @@ class _SentTasks:
             try:
                 value, told = received(self._names[place], future.result())
             except CancelledError as error:  # only a lost scheduler does that
-                raise SchedulerError(self._processes.address, "the connection is lost") from error
+                raise errors.SchedulerError(self._processes.address, "the connection is lost") from error
             except Exception as error:
                 if not is_death(error):
                     raise
@@ -188,7 +179,7 @@ class _SentTasks:
         self._processes.end(kill=True)
         if self._suspects:
             (place,) = lost
-            self._keep(place, WorkerDiedError(self._names[place]))
+            self._keep(place, errors.WorkerDiedError(self._names[place]))
             return
         self._suspects = len(lost)
         self._waiting.extendleft(sorted(lost, reverse=True))
@@ -197,10 +188,10 @@ class _SentTasks:
 
 
 def _note(name: str, value: Any) -> str:
-    return reports.FailedStep(name, value) if isinstance(value, PerfModelError) else name
+    return reports.FailedStep(name, value) if isinstance(value, errors.PerfModelError) else name
 
 
-def _warn(text: str, category: type[Warning] = WorkerDiedWarning) -> None:
+def _warn(text: str, category: type[Warning] = errors.WorkerDiedWarning) -> None:
     warnings.warn(text, category, stacklevel=2)
 
 
@@ -248,7 +239,7 @@ class OwnProcesses:
 class ClusterProcesses(OwnProcesses):
     """The workers of a Dask cluster, each as one process, at most `most`; those that die are replaced by Dask.
 
-    It raises EmptyClusterError where no worker comes soon, and what :func:`perfmodel.cluster.check_versions` raises.
+    Raises EmptyClusterError where no worker comes soon, and what :func:`perfmodel.cluster.check_versions` raises.
     """
 
     def __init__(self, client: Any, most: int) -> None:
@@ -260,7 +251,7 @@ class ClusterProcesses(OwnProcesses):
         try:
             client.wait_for_workers(1, timeout=COMES_S)
         except (asyncio.TimeoutError, TimeoutError) as error:
-            raise EmptyClusterError(self.address, COMES_S) from error
+            raise errors.EmptyClusterError(self.address, COMES_S) from error
         self._before = {*client.nthreads()}
         cluster.check_versions(client, sorted(self._before))
         super().__init__(min(len(self._before), most))
@@ -278,7 +269,7 @@ class ClusterProcesses(OwnProcesses):
         from perfmodel import cluster
 
         names: list[str] = []
-        with suppress(SchedulerError), cluster.asking(self._client):  # if it is lost now, all results are there
+        with suppress(errors.SchedulerError), cluster.asking(self._client):  # if it is lost now, all results are there
             names = sorted(self._before - {*self._client.nthreads()})
         shown = f"{', '.join(names[:3])}{', ...' * (len(names) > 3)}"
         return f"{len(names)} of {len(self._before)} workers ({shown})" if names else ""

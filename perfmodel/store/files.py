@@ -95,7 +95,6 @@ TESTS_FILE = "test.jsonl"
 """Measurements of test kernels, beside those of measurement kernels."""
 
 
-
 def paths(path: Path | str) -> tuple[Path, Path]:
     """Files of the store at `path` (a folder, or the ``.jsonl`` itself): rows, counts."""
     path = Path(path)

@@ -16,7 +16,7 @@ from perfmodel import store
 from perfmodel.calibration import calibrate as module
 from perfmodel.cli import application
 from perfmodel.facts import read_device
-from perfmodel.measuring import session
+from perfmodel.measuring import run
 from perfmodel.opencl import find
 from perfmodel.predicting.model import load
 from perfmodel.store.files import read_probes
@@ -56,7 +56,7 @@ def test_the_command_is_a_module_that_runs_as_a_program():
 @pytest.mark.slow
 def test_a_device_in_one_command(place, monkeypatch):
     monkeypatch.setattr(module, "BRIEF", SHORT)
-    monkeypatch.setattr(session, "sleep", lambda seconds: None)  # no pause between visits
+    monkeypatch.setattr(run, "sleep", lambda seconds: None)  # no pause between visits
     done = calibrate("--quick", "--budget", "120", "--out", "out", *FOLDERS)
     assert 0 == done.exit_code, done.stderr
     device = find()

@@ -244,7 +244,7 @@ def test_long_runs_are_fewer(monkeypatch):
         return self.failed(configuration.subject, supervised_end(), configuration.parameters)
 
     def supervised_end():
-        from perfmodel.measuring.session import NO_END
+        from perfmodel.measuring.run import NO_END
 
         return NO_END
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pyopencl as cl
 
 from perfmodel.facts.probe_run import Point, ProbeRun
-from perfmodel.measuring.subject import Enqueue
-from perfmodel.measuring.timing import sample
-from perfmodel.opencl import quiet_compiler
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
+from perfmodel.measuring.timing import Enqueue, sample
+from perfmodel.opencl import Device, quiet_compiler
 
 DTYPES = {"float32": "float", "float64": "double"}
 """Types of OpenCL C by the names of NumPy."""
@@ -40,8 +37,6 @@ class Instrument:
 
     def kernel(self, source: str, *options: str) -> Any:
         """Return the one kernel of a source, built once with these options."""
-        import pyopencl as cl
-
         if (source, options) not in self._kernels:
             with quiet_compiler():
                 program = cl.Program(self.context, source).build(options=list(options))
@@ -51,8 +46,6 @@ class Instrument:
     @contextmanager
     def memory(self, *contents: Any) -> Iterator[tuple[Any, ...]]:
         """Give a buffer for each array, with its contents, or for each number of bytes; release them at the end."""
-        import pyopencl as cl
-
         buffers = []
         try:
             for content in contents:
@@ -68,8 +61,6 @@ class Instrument:
 
     def write(self, buffer: Any, array: Any, at: int = 0) -> None:
         """Copy an array into a buffer, from so many bytes on."""
-        import pyopencl as cl
-
         cl.enqueue_copy(self.queue, buffer, array, dst_offset=at)
         self.queue.finish()
 
@@ -135,12 +126,8 @@ class Probe:
         """Return how many visits a series has."""
         return settings.visits + (self.more if settings.visits > 1 else 0)
 
-    def timed(
-        self, instrument: Instrument, settings: ProbeSettings, earlier: Earlier
-    ) -> tuple[tuple[Point, ...], str]:
+    def timed(self, instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
         """Time its configurations, and say what went wrong; those before that stay."""
-        import pyopencl as cl
-
         points: list[Point] = []
         try:
             points.extend(self.points(instrument, settings, earlier))

@@ -30,7 +30,7 @@ from perfmodel.store.files import DEVICE_FILE
 from tests.campaigns import SCALE, TINY, measured
 from tests.cluster import cluster, process_of_worker
 from tests.machine import ROOT, device
-from tests.measuring.test_session import Hears
+from tests.measuring.test_run_session import Hears
 
 pytestmark = [pytest.mark.device, pytest.mark.slow]
 SIX = {(factor, n) for factor in (2, 3) for n in (256, 512, 1024)}

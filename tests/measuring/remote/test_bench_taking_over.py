@@ -11,7 +11,7 @@ from perfmodel.measuring.remote import bench as module
 from perfmodel.measuring.remote.bench import WorkersBench, workers_device
 from perfmodel.measuring.subject import FailedError
 from tests.measuring.remote.fakes import ADDRESS, SLUG, FakeClient, Future, Worker
-from tests.measuring.test_session import Hears
+from tests.measuring.test_run_session import Hears
 
 BUSY = None, DeviceBusyError("H200", 0.0, "process 7", "a lock")
 

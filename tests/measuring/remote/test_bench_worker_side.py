@@ -12,7 +12,7 @@ import pytest
 
 from perfmodel.errors import DeviceBusyError, KernelTravelError
 from perfmodel.kernels.files import pickled_by_value
-from perfmodel.measuring import Silent, lock
+from perfmodel.measuring import Silent, lock, timing
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.lock import locked
 from perfmodel.measuring.remote.bench import WorkerSide, carry_out
@@ -61,8 +61,8 @@ def test_what_a_bench_does_is_done():
 
 def test_what_was_compiled_is_kept(monkeypatch):
     bench, made = side(), []
-    compiled = type(CODE.generated).compile
-    monkeypatch.setattr(type(CODE.generated), "compile", lambda *given: made.append(1) or compiled(*given))
+    compiled = timing.compiled
+    monkeypatch.setattr(timing, "compiled", lambda *given: made.append(1) or compiled(*given))
     for _ in range(3):
         assert (None, None) == done(bench, "check")
     assert [1] == made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.opencl.queries import told_caches
+from perfmodel.opencl.device import told_caches
 
 
 def cache(folder, number, **words):

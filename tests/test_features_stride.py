@@ -5,9 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from perfmodel.features import stride_class
-from perfmodel.features.evaluation import class_code, class_codes
-from perfmodel.features.names import CLASS_NAMES
+from perfmodel.features import CLASS_NAMES, class_code, class_codes, stride_class
 
 
 @pytest.mark.parametrize(

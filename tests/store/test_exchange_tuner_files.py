@@ -9,8 +9,8 @@ import pytest
 
 from perfmodel.errors import ResultsFileError
 from perfmodel.store import t4
-from perfmodel.store.tuner_files import TunerResults, read_results
-from tests.store.test_export import examples
+from perfmodel.store.exchange import TunerResults, read_results
+from tests.store.test_exchange import examples
 
 # As Kernel Tuner 1.5 writes it: a header in lines, and a line for each configuration.
 HEAD = """{

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from perfmodel.features.evaluation import find_sources, sources_of
-from tests.features.test_evaluation import copy_like
+from perfmodel.features import find_sources, sources_of
 from tests.standins import Access, Counts, count
+from tests.test_features_evaluation import copy_like
 
 
 def test_the_sources_of_features_are_found_once():

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pyopencl as cl
 
-from perfmodel.opencl import queries
-from perfmodel.opencl.queries import facts_of
+from perfmodel.opencl import device as queries
+from perfmodel.opencl.device import facts_of
 
 STANDARD = {
     "name": "device ",

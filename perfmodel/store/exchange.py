@@ -1,22 +1,29 @@
-"""Results that other tuners wrote: cache files of Kernel Tuner, and T4 files.
+"""Measurements for other programs (a flat table, pandas, CSV, T4), and results that other tuners wrote.
 
-Kernel Tuner appends a line to its cache for each configuration that it has timed, and closes the file at the end of a
-run: a file of a run that was interrupted lacks its last two braces, and is read as Kernel Tuner reads it
-(``kernel_tuner.util.correct_open_cache``, version 1.5). If the last line is torn too, it is left out. Its times are in
-milliseconds. T4 is described in :mod:`perfmodel.store.export`.
+T4 is the auto-tuning community's format for results, agreed on at the Lorentz Center workshop of March 2022 and written
+by Kernel Tuner: its results schema 1.0.0. Kernel Tuner appends a line to its cache for each configuration that it has
+timed, and closes the file at the end of a run: a file of a run that was interrupted lacks its last two braces, and is
+read as Kernel Tuner reads it (``kernel_tuner.util.correct_open_cache``, version 1.5). If the last line is torn too, it
+is left out. Its times are in milliseconds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from perfmodel import display
 from perfmodel.documents import json_document, read_file, reading, shortened
 from perfmodel.errors import DocumentError, ResultsFileError
-from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Status
+from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status, canonical
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+T4_VERSION: Final = "1.0.0"
 KERNEL_TUNER: Final = "Kernel Tuner cache"
 T4: Final = "T4"
 #: What Kernel Tuner says of a configuration that failed, in ``__error__`` or (before version 1.1) as its time.
@@ -38,8 +45,105 @@ _INVALIDITY: Mapping[str, Status] = {
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6,
           "nanoseconds": 1e-9}  # fmt: skip
 _MS = 1e-3
+_WORDS: Mapping[str, str] = {status: word for word, status in _INVALIDITY.items()}
 #: What older versions of Kernel Tuner wrote as the time [ms] of a configuration that failed.
 _FAILED_MS: Final = 1e20
+
+
+def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
+    """Give one flat dict for each record, all with the same keys in the same order.
+
+    ``variant.<name>`` and ``parameters.<name>`` are None where a class has no such key, times in
+    seconds are None where there is none.
+
+    Parameters
+    ----------
+    rows : iterable of Measurement
+    """
+    rows = tuple(rows)
+    variants = sorted({name for row in rows for name in row.variant})
+    sizes = sorted({name for row in rows for name in row.parameters})
+    return [
+        {
+            "kernel": row.kernel,
+            "group": row.group,
+            "tags": " ".join(row.tags),
+            "isolates": row.isolates,
+            **{f"variant.{name}": _cell(row.variant.get(name)) for name in variants},
+            **{f"parameters.{name}": row.parameters.get(name) for name in sizes},
+            "status": row.status,
+            "seconds": row.seconds if row.status == "ok" else None,
+            "median_s": row.median if row.status == "ok" else None,
+            "spread": row.spread if row.status == "ok" else None,
+            "launch_overhead_s": row.launch_overhead_s,
+            "visits": len(row.every_visit) if row.samples_s else 0,
+            "disagreement": None if math.isnan(row.disagreement) else row.disagreement,
+            "runs": len(row.samples_s),
+            "dropped": len(row.samples_s) - len(row.kept_s),
+            "remeasured": row.remeasured,
+            "flags": " ".join(row.flags),
+            "place_in_order": row.place_in_order,
+            "device": row.device,
+            "platform": row.platform,
+            "driver": row.driver,
+            "kernel_hash": row.kernel_hash,
+            "counts_hash": row.counts_hash,
+            "taken_at": row.taken_at,
+            "message": row.message,
+        }
+        for row in rows
+    ]
+
+
+def csv_text(rows: Iterable[Measurement]) -> str:
+    """Give :func:`table` as comma-separated values with one line of headings; None is empty."""
+    cells = table(rows)
+    return display.csv_text(list(cells[0]), cells) if cells else ""
+
+
+def frame(rows: Iterable[Measurement]) -> DataFrame:
+    """Give :func:`table` as a pandas ``DataFrame``.
+
+    Raises
+    ------
+    MissingExtraError
+        pandas is not installed.
+    """
+    return display.data_frame(table(rows))
+
+
+def t4(rows: Iterable[Measurement]) -> dict[str, Any]:
+    """Give records as a JSON-able document of the T4 results schema, version 1.0.0.
+
+    The configuration is the kernel's name, its variant and its sizes in one flat object, as tuners have them (a size
+    that bears the name of a variant's key comes as ``parameters.<name>``). Times are in milliseconds, as Kernel Tuner
+    writes them; ``time``, the objective, is the minimum after the drop.
+    """
+    return {"schema_version": T4_VERSION, "results": [_result(row) for row in rows]}
+
+
+def _result(row: Measurement) -> dict[str, Any]:
+    sizes = {name if name not in row.variant else f"parameters.{name}": size for name, size in row.parameters.items()}
+    return {
+        "timestamp": row.taken_at,
+        "configuration": {"kernel": row.kernel, **row.variant, **sizes},
+        "objectives": ["time"],
+        "times": {"runtimes": [1e3 * seconds for seconds in row.kept_s]},
+        "invalidity": _WORDS[row.status],
+        "correctness": 1 if row.status == "ok" else 0,
+        "measurements": _figures(row) if row.status == "ok" else [],
+    }
+
+
+def _figures(row: Measurement) -> list[dict[str, Any]]:
+    times = [("time", row.seconds), ("time_median", row.median)]
+    if row.launch_overhead_s is not None:
+        times.append(("time_launch_overhead", row.launch_overhead_s))
+    return [{"name": name, "value": 1e3 * seconds, "unit": "ms"} for name, seconds in times]
+
+
+def _cell(value: Any) -> Any:
+    return canonical(value) if isinstance(value, (list, dict)) else value
 
 
 @dataclass(frozen=True)
@@ -181,9 +285,9 @@ def _t4_result(entry: Any, unit: str) -> TunerResult:
 def _objective(entry: Mapping[str, Any], unit: str) -> tuple[float, ...]:
     """Return the measured time of a result without runtimes [s]."""
     measured = entry.get("measurements")
-    for one in measured if isinstance(measured, list) else ():
-        if isinstance(one, dict) and one.get("name") == "time":
-            return _seconds([one.get("value")], _scale(one.get("unit") or unit))
+    for figure in measured if isinstance(measured, list) else ():
+        if isinstance(figure, dict) and figure.get("name") == "time":
+            return _seconds([figure.get("value")], _scale(figure.get("unit") or unit))
     raise DocumentError("has neither runtimes nor a measurement 'time'")
 
 
@@ -198,7 +302,7 @@ def _scale(unit: Any) -> float:
 
 
 def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
-    found = []
+    seconds = []
     for time in times:
         if isinstance(time, bool) or not isinstance(time, (int, float)) or not time > 0:
             raise DocumentError(f"has the time {shortened(time)}, which is no number above 0")
@@ -206,8 +310,8 @@ def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
             raise DocumentError(
                 f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"
             )
-        found.append(scale * float(time))
-    return tuple(found)
+        seconds.append(scale * float(time))
+    return tuple(seconds)
 
 
 def _text(value: Any) -> str | None:

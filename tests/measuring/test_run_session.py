@@ -13,7 +13,7 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import BrokenDeviceError, DiskFullError, ForeignDeviceError, NewerSchemaError
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import Silent, bench, session
+from perfmodel.measuring import Silent, bench, run
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples, now
 from tests.campaigns import SCALE, TINY, measured
@@ -192,7 +192,7 @@ def test_a_used_budget_starts_nothing_and_says_what_is_left_out(tmp_path):
 
 def test_a_budget_that_ends_amidst_is_taken_up_again(tmp_path, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr(session, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(run, "monotonic", lambda: clock[0])
 
     class Ticks(Hears):
         def advance(self, note: str = "", seconds: float = 0.0) -> None:

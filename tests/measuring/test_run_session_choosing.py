@@ -18,7 +18,7 @@ from perfmodel.measuring.timing import Samples, now
 from perfmodel.store import read
 from tests.campaigns import SCALE, TINY
 from tests.machine import ROOT, device
-from tests.measuring.test_session import Hears
+from tests.measuring.test_run_session import Hears
 
 pytestmark = pytest.mark.device
 
