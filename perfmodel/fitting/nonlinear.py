@@ -189,10 +189,7 @@ def fit_nonlinear(
 ) -> NonlinearFit:
     """Fit times by a model, from several starting points, and keep the best; `start` is as of :func:`start_points`.
 
-    Raises
-    ------
-    NoStartError
-        If the model is finite at none of the starting points.
+    If the model is finite at none of the starting points, it is a NoStartError.
     """
     problem = Problem(model, rows, box)
     best, attempts = None, []
