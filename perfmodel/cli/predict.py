@@ -194,8 +194,6 @@ def rank_command(
         _show_ranking(request)
 
 
-# {{{ one size
-
 def _show_prediction(request: _Request, why: bool, picture: Path | None) -> None:
     from perfmodel.predicting.ranking import rankings
     from perfmodel.report.sweeps import ties_document
@@ -299,10 +297,6 @@ def _show_ranking(request: _Request) -> None:
 
     output.show(document, text)
 
-# }}}
-
-
-# {{{ several sizes
 
 def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
     """Print predictions at several sizes, and draw them.
@@ -397,5 +391,3 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
         return "\n".join([*lines, *(f"{name}: {error}" for name, error in withheld.items())])
 
     output.show(document, text)
-
-# }}}
