@@ -161,8 +161,6 @@ class Cardinalities:
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
 
 
-# {{{ work-items
-
 def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
@@ -213,10 +211,6 @@ def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
         points = points.set_dim_name(SET, index, name)
     return replace(domain, points=points, axes=tuple(axes))
 
-# }}}
-
-
-# {{{ lanes of sub-groups
 
 def without_local(domain: Domain) -> isl.Set:
     """Return the (work-group, instance) pairs of a domain."""
@@ -326,5 +320,3 @@ def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed
         if name in removed and result is not None:
             result = eliminated(result, name)
     return result
-
-# }}}

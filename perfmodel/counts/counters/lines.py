@@ -14,7 +14,7 @@ from math import gcd
 import islpy as isl
 
 from perfmodel.counts.counters.cardinality import BOUNDED, Cardinalities, completed, sub_groups
-from perfmodel.counts.counters.footprint import Site, all_doubts
+from perfmodel.counts.counters.cells import Site, all_doubts
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.arguments import left_out, parameters_of
 from perfmodel.counts.quasipoly.count import Count
@@ -130,8 +130,6 @@ class Lines:
         return fixed
 
 
-# {{{ rows and lines of an access
-
 @dataclass(frozen=True)
 class Places:
     """Where the cells of an access lie: maps from executed points to (row, line).
@@ -224,10 +222,6 @@ def _term_divisible(term: Term, parameters: tuple[str, ...], by: int, assumption
         factor *= divisors[-1] ** exponent
     return gcd(factor, by) == by
 
-# }}}
-
-
-# {{{ lines of rows that begin anywhere
 
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets with together as many points as there are lines, or more.
@@ -305,5 +299,3 @@ def _consecutive(lines: isl.Set) -> bool:
     upwards = isl.Map("{ [x] -> [y] : y >= x }")
     between = row.apply_range(upwards).intersect(row.apply_range(upwards.reverse()))
     return bool(between.is_subset(row))
-
-# }}}

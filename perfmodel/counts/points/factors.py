@@ -219,21 +219,12 @@ class Multiple:
 
 @dataclass(frozen=True)
 class FactoredSet:
-    """A basic set as a product.
+    """A basic set as a product of polytopes over disjoint groups of variables; dimension k is the variable ``_vk``.
 
-    Attributes
-    ----------
-    basic : islpy.BasicSet
-        The set; dimension k is the variable ``_vk`` of the factors.
-    factors : tuple of Polytope
-        Over disjoint groups of variables.
-    conditions : tuple of AffineForm
-        Forms in the parameters alone; the set is empty where one of them is negative.
-    multiples : tuple of Multiple
-        Names in the forms that replace parameters which the set makes multiples.
-    separable : bool
-        Whether each of isl's own constraints, too, involves the variables of one factor only.
-        Otherwise they have floors of several, which are eliminated from the factors.
+    The set is empty where one of the conditions, forms in the parameters alone, is negative. In the forms, names of
+    multiples replace parameters which the set makes multiples. It is separable where each of isl's own constraints,
+    too, involves the variables of one factor only; otherwise these have floors of several, which are eliminated from
+    the factors.
     """
 
     basic: isl.BasicSet
