@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.store.test_tuner_files import ENTRIES, cache
 
 from perfmodel import store
 from perfmodel.counts import count
@@ -27,7 +28,6 @@ from perfmodel.store import t4
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
 from tests.store.test_files import measurement
-from tests.store.test_tuner_files import ENTRIES, cache
 
 
 @pytest.fixture(autouse=True)
