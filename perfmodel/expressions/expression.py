@@ -211,7 +211,7 @@ def weight_units(expression: Expression) -> dict[str, str]:
 
 
 def _seconds(tree: Any, expression: Expression, units: dict[str, str]) -> None:
-    """Add to `found` the units of the weights in a tree whose value is in seconds."""
+    """Add to `units` those of the weights in a tree whose value is in seconds."""
     match tree:
         case Sum():
             inside: tuple[Any, ...] = tree.children

@@ -231,9 +231,10 @@ def folder_of(path: str | Path) -> Path:
 
 
 def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
-    """Return the family that weights belong to, for which no file is run: one in a Python file is a FamilyUnaskedError.
+    """Return the family that weights belong to; no file is run for it.
 
-    If there is none of that name, or its expression cannot be used, it is an UnknownFamilyError or ExpressionError.
+    Raise an UnknownFamilyError if there is none of that name, a FamilyUnaskedError if it is in a Python file, and an
+    ExpressionError if it is an expression that cannot be used.
     """
     if fitted.family_file:
         raise errors.FamilyUnaskedError(path, fitted.family_file)
