@@ -98,8 +98,8 @@ class Measurement(BaseModel):
 
     def __repr__(self) -> str:
         what = " ".join(filter(None, (self.kernel, in_words(self.variant), in_words(self.parameters))))
-        found = seconds_text(self.seconds) if self.status == "ok" else self.status
-        return one_line(f"<Measurement {what}: {found} on {self.device}>")
+        result = seconds_text(self.seconds) if self.status == "ok" else self.status
+        return one_line(f"<Measurement {what}: {result} on {self.device}>")
 
     @field_validator("visits")
     @classmethod

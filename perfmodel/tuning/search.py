@@ -18,17 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.fitting.conformal import Floats
+from perfmodel.fitting.selection import Scatter
+from perfmodel.predicting.model import Prediction
 from perfmodel.tuning.belief import Belief, Outlook
-
-if TYPE_CHECKING:
-    from perfmodel.fitting.selection import Scatter
-    from perfmodel.predicting.model import Prediction
-
 
 UNKNOWN_DEVIATION = 0.3
 """Scale of errors between variants where the weights do not tell it [1]."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from perfmodel.display import below_marker, markdown_table
 from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.io import write_whole
@@ -15,6 +14,7 @@ from perfmodel.report.probes import HEADER, isolation_cells, isolation_summary, 
 from perfmodel.store import Key, canonical
 from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
 from perfmodel.store.isolation import FILE, Isolation, read_isolations
+from scripts.lab.markdown import below_marker, markdown_table
 from scripts.lab.shares import Shares, shares
 from scripts.lab.shares_page import picture_shares, shares_page, shares_text
 
