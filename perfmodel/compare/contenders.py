@@ -214,8 +214,6 @@ def contenders(
 
     Parameters
     ----------
-    folder
-        Folder of a device, with measurements and measured test kernels.
     names
         Names of the families; all by default.
     given_facts

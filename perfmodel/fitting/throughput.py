@@ -29,23 +29,19 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from operator import methodcaller
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
 
 from perfmodel.errors import FlowUnknownError, MissingCountsError, MissingFactError
-from perfmodel.facts import Fact
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.design import label
 from perfmodel.fitting.least_squares import Array
 from perfmodel.quantities.busiest_core import PER_OPERATION, busiest_core
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import global_bytes, local_bytes
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.store import Measurement, Measurements
-
+from perfmodel.store import Measurement, Measurements
 
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

@@ -231,16 +231,9 @@ def folder_of(path: str | Path) -> Path:
 
 
 def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
-    """Return the family that weights belong to; no file is run for it.
+    """Return the family that weights belong to, for which no file is run: one in a Python file is a FamilyUnaskedError.
 
-    Raises
-    ------
-    UnknownFamilyError
-        If there is none of that name.
-    FamilyUnaskedError
-        If it is in a Python file.
-    ExpressionError
-        If it is an expression that cannot be used.
+    If there is none of that name, or its expression cannot be used, it is an UnknownFamilyError or ExpressionError.
     """
     if fitted.family_file:
         raise errors.FamilyUnaskedError(path, fitted.family_file)

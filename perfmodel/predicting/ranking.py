@@ -12,20 +12,17 @@ import numpy as np
 from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import ParameterError, PerfModelError
+from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.conformal import check_level
-from perfmodel.fitting.selection import difference_quantile, probabilities_of_best, smallest_set
+from perfmodel.fitting.selection import Scatter, difference_quantile, probabilities_of_best, smallest_set
 from perfmodel.kernels.space import Space
-from perfmodel.predicting.model import Prediction
+from perfmodel.predicting.model import FittedModel, Prediction
 from perfmodel.predicting.predictions import Anchor, Predicting, Predictions
 from perfmodel.processes.variants import Variant
+from perfmodel.progress import Progress
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.fitting.cautions import Caution
-    from perfmodel.fitting.selection import Scatter
-    from perfmodel.predicting.model import FittedModel
-    from perfmodel.progress import Progress
 
 ROUNDING = 1e-12
 """Relative difference of two times below which neither is faster."""

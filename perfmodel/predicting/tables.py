@@ -7,21 +7,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perfmodel.errors import MissingExtraError, OptionError, PerfModelError
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
+from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes, columns_of, length_of
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from perfmodel.predicting.model import FittedModel
 
 LIBRARIES = ("pandas", "polars")
 TIMES = ("seconds", "low_s", "high_s")
